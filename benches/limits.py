@@ -37,7 +37,7 @@ from kept import NOT_VALID, TARGET_MISSED, keep
 from limit_cases import CASES, DIRECTORY, IN_MEMORY, LIFTED, Case, Drive, Storage
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Limited
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.reasons import Flag
+from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.exits import Exit
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.report.context import context_of
@@ -231,7 +231,7 @@ def outcome(right: tuple[str, ...] | None, seen: Seen) -> str | None:
         return RIGHT
     if limit in INSTRUMENTS and not seen["valid"]:
         return FAILED
-    if limit in (*INSTRUMENTS, *CPUS) and Flag.INTERFERENCE.value in seen["flags"]:
+    if limit in (*INSTRUMENTS, *CPUS) and INTERFERENCE.value in seen["flags"]:
         return DISTURBED
     return UNTOLD if limit in (SEVERAL, UNKNOWN) else WRONG
 

@@ -14,6 +14,7 @@ from stithy.errors import UserError
 from stithy.metrics import CollectedMetric
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
+from stithy.validity import Check, Recorded
 
 ErrorClass = Literal["retryable", "full", "lost", "other"]
 """`retryable`: the transaction may be sent again; `full`: no room on the storage; `lost`: the
@@ -65,6 +66,7 @@ class Declaration:
     session creates a log file. `block_bytes`: how much is read into its buffers at once.
     `buffers`, `maintenance`: what it calls its buffer pool and the maintenance that it does by
     itself. `log_note`: what a reader must know about the volume of its log, as a sentence.
+    `checks`: what its own work means for a window.
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = _other_error
@@ -77,6 +79,7 @@ class Declaration:
     buffers: str = "buffer pool"
     maintenance: str = "maintenance"
     log_note: str = ""
+    checks: tuple[Check[Recorded], ...] = ()
 
 
 UNKNOWN = Declaration()

@@ -27,6 +27,7 @@ FAMILIES = {
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
     "check": "stithy.hosts.checks",
+    "validity": "stithy.analysis.validity.checks",
     "figure": "stithy.report.figures",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",

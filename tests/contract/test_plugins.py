@@ -7,12 +7,15 @@ import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
+from stithy.engines import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.expand import expand
-from stithy.registry import plugins
+from stithy.registry import part, plugins
+from stithy.results.tables import TABLES
 from stithy.run.preparation.doctor import FAMILIES
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
+from stithy.validity import Flag
 from stithy.workload.workload import Workload
 from support.studies import study
 
@@ -98,6 +101,27 @@ def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(module: M
         assert need.why
         found = need.judge(FakeMachine())
         assert found.state != "missing", found.what
+
+
+OF_WINDOWS = {
+    **{name: (module, module.CHECKS) for name, module in plugins("validity").items()},
+    **{name: (part("engine", name, "checks"), declaration(name).checks)
+       for name in plugins("engine")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_WINDOWS)
+def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str) -> None:
+    """A table that nobody writes would silence a check for ever; no two flags have one name."""
+    module, checks = OF_WINDOWS[name]
+    assert checks
+    assert {table for each in checks for table in each.needs} <= {each.name for each in TABLES}
+    assert all(each.needs for each in checks)
+    raised = [each for each in vars(module).values() if isinstance(each, Flag)]
+    assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))
+    every = [each.value for other, _ in OF_WINDOWS.values() for each in vars(other).values()
+             if isinstance(each, Flag)]  # fmt: skip
+    assert all(every.count(each.value) == 1 for each in raised)
 
 
 @pytest.mark.parametrize("module", plugins("check").values(), ids=plugins("check"))

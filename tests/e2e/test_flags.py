@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.reasons import Flag
 from stithy.collect.collectors.cpu import Cpu
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.report.context import Context
 from stithy.secrets import Secret
+from stithy.validity import Flag
+from support import flags
 from support.meddled import meddled
 from support.places import a_place
 from support.running import entries
@@ -22,10 +23,10 @@ COMMITS = 200
 
 FLAGS: dict[int, set[Flag]] = {
     1: set(),
-    2: {Flag.COMMITS},
-    3: {Flag.ORDER_NUMBERS, Flag.CONDITIONS},
-    4: {Flag.MEMORY_LIMIT_LOST},
-    5: {Flag.COLLECTOR},
+    2: {flags.COMMITS},
+    3: {flags.ORDER_NUMBERS, flags.CONDITIONS},
+    4: {flags.MEMORY_LIMIT_LOST},
+    5: {flags.COLLECTOR},
 }
 """What each deed must lead to, by the number of users; with one nothing is done."""
 
@@ -77,8 +78,8 @@ def _window(context: Context, users: int) -> Window:
 def test_what_somebody_did_to_a_window_makes_it_invalid(context: Context, users: int) -> None:
     """Each by its own flag, and by no other of these; who was left alone has none of them."""
     window = _window(context, users)
-    flags = {reason.flag for reason in window.reasons}
-    assert flags & set[Flag]().union(*FLAGS.values()) == FLAGS[users]
+    raised = {reason.flag for reason in window.reasons}
+    assert raised & set[Flag]().union(*FLAGS.values()) == FLAGS[users]
     assert not (FLAGS[users] and window.valid)
 
 
@@ -87,9 +88,9 @@ def test_counters_that_disagree_are_told_with_their_numbers(context: Context) ->
     alone, other, skipped = (_window(context, users) for users in (1, 2, 3))
     assert alone.row["server_commits"] >= alone.row["client_commits"]
     assert other.row["server_commits"] - other.row["client_commits"] >= COMMITS
-    [shown] = [each for each in other.reasons if each.flag is Flag.COMMITS]
+    [shown] = [each for each in other.reasons if each.flag is flags.COMMITS]
     assert f"{other.row['server_commits']:,}" in shown.sentence
-    [shown] = [each for each in skipped.reasons if each.flag is Flag.ORDER_NUMBERS]
+    [shown] = [each for each in skipped.reasons if each.flag is flags.ORDER_NUMBERS]
     expected = skipped.row["new_orders_acknowledged"]
     assert f"grew by {expected + 1:,}, but {expected:,} new orders" in shown.sentence
 

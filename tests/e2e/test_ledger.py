@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.reasons import Flag
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.report.context import Context
 from stithy.report.page import build
 from stithy.secrets import Secret
+from stithy.validity import Flag
+from support import flags
 from support.meddled import meddled
 from support.places import a_place
 
@@ -50,9 +51,9 @@ def _window(context: Context, users: int) -> tuple[Window, list[Flag]]:
 
 def test_a_payment_that_is_taken_away_is_missed(sabotaged: Context) -> None:
     """The window is invalid, the top of the page says so, and the payment is named."""
-    window, flags = _window(sabotaged, ROBBED)
+    window, raised = _window(sabotaged, ROBBED)
     assert not window.valid
-    assert flags == [Flag.LEDGER]
+    assert raised == [flags.LEDGER]
     of_window = sabotaged.run.ledger.filter(window_id=window.id, deal="payment")
     assert of_window["lost"].to_list() == [1]
     findings = sabotaged.run.ledger_findings.filter(window_id=window.id)
@@ -63,9 +64,9 @@ def test_a_payment_that_is_taken_away_is_missed(sabotaged: Context) -> None:
 
 def test_what_a_killed_server_acknowledged_is_there_after_its_recovery(sabotaged: Context) -> None:
     """The window has no numbers, but its ledger is compared, on a server that was started again."""
-    window, flags = _window(sabotaged, KILLED)
+    window, raised = _window(sabotaged, KILLED)
     assert "the server was ended by SIGKILL" in window.row["missing_because"]
-    assert flags == [Flag.NO_NUMBERS]
+    assert raised == [flags.NO_NUMBERS]
     rows = sabotaged.run.ledger.filter(window_id=window.id).to_dicts()
     assert [row["deal"] for row in rows] == ["order", "payment"]
     assert all(row["acknowledged"] > 0 for row in rows)

@@ -19,10 +19,10 @@ import polars as pl
 import pytest
 
 from recompute.hlog import buckets
-from stithy.analysis.validity.reasons import Flag
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from support import flags
 from support.html_page import page_text
 from support.openmetrics import Read, read
 from support.places import DISK, a_place
@@ -198,7 +198,7 @@ def test_what_was_acknowledged_is_there_after_every_window(finished: Finished) -
     for window in context.evidence.windows:
         of_window = [row["acknowledged"] for row in rows if row["window_id"] == window.id]
         assert sum(of_window) == window.row["ledger_acknowledged"]
-        assert Flag.LEDGER not in {reason.flag for reason in window.reasons}
+        assert flags.LEDGER not in {reason.flag for reason in window.reasons}
     assert "that the ledgers hold as acknowledged is missing" in page_text(
         context.run.directory.page
     )

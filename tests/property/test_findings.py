@@ -13,7 +13,7 @@ from stithy.analysis.answers.findings import Comparison, Finding, findings
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity import instruments
+from stithy.analysis.validity.checks import driving
 from stithy.analysis.validity.instruments import headroom, is_late, unless_refuted
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.metrics import ALL
@@ -70,7 +70,7 @@ def _row(
 
 def _window(row: Any) -> Window:
     done = {"response_p95_s": USERS / row["nopm"], "committed": row["transactions"]}
-    reasons = (instruments.driver_late(row), instruments.little_headroom(row))
+    reasons = (driving.driver_late(row), driving.little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 
 

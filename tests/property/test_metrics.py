@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.values.measures import Measure, Value
 from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict
 from stithy.metrics import NOPM, Quantity, find, names
+from stithy.validity import Reason
+from support import flags
 
 USERS = 4
 SERIES = [
@@ -33,7 +34,7 @@ def _window(
         "block": block, "position": 0, "attempt": attempt, "missing_because": None, "tpm": nopm,
         "nopm": nopm,
     }  # fmt: skip
-    return Window(row, {}, () if valid else (Reason(Flag.DRIVER_LATE),))
+    return Window(row, {}, () if valid else (Reason(flags.DRIVER_LATE),))
 
 
 KEYS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 1))

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Trial
-from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.search import ResponseTarget, Search
+from stithy.validity import Flag, Reason
 
 LIMIT = ResponseTarget("p95", "new-order", 1.0)
 SEARCH = Search(LIMIT, 1, 256)

@@ -13,7 +13,6 @@ from typing import Any
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.judge import is_valid
-from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.validity.work import Identity
 from stithy.analysis.values.distribution import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
@@ -21,6 +20,7 @@ from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import ALL, Quantity, enough, values_needed
 from stithy.search import Search
+from stithy.validity import Flag, Reason
 
 Row = Mapping[str, Any]
 

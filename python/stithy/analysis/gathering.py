@@ -9,7 +9,8 @@ from stithy.analysis.evidence import Evidence, Row, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.baseline import judged
 from stithy.analysis.validity.instruments import unless_refuted
-from stithy.analysis.validity.judge import WindowRecord, judge
+from stithy.analysis.validity.judge import judge
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched, taken_share, watched, watched_of
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
@@ -56,6 +57,7 @@ class _Tables:
 
     def __init__(self, frames: Frames, samples: Sampled | None, engine: Declaration) -> None:
         self.engine = engine
+        self.there = frozenset(frames) | ({"series"} if samples is not None else set())
         self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
         self.conditions = _by_window(frames, "conditions")
@@ -92,6 +94,7 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
         engine=tables.engine,
+        tables=tables.there,
     )
     return Window(row, by_type, judge(record), laws, steady, taken_share(around, watched))
 

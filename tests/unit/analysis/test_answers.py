@@ -22,15 +22,16 @@ from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresho
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
 from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.thresholds import Constant, MeasuredValue, Threshold
+from stithy.validity import Reason
+from support import flags
 from support.sample_observation import observed
 
 Row = dict[str, Any]
 
-LATE, ERRORS = Reason(Flag.DRIVER_LATE), Reason(Flag.ERRORS)
+LATE, ERRORS = Reason(flags.DRIVER_LATE), Reason(flags.ERRORS)
 SLIGHT = (1.030, 1.034, 1.027, 1.029, 1.033, 1.027)
 """Ratios that six blocks alone just tell from 1."""
 

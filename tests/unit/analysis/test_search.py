@@ -16,9 +16,9 @@ from stithy.analysis.search.capacity import (
     trials,
     users_within_target,
 )
-from stithy.analysis.validity.reasons import Flag
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.search import Search
+from support import flags
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
 Trials = Mapping[str, Sequence[Trial]]
@@ -63,7 +63,7 @@ def test_candidates_that_want_one_level_share_a_block(known: Trials, wanted: Wan
     assert next_wanted(known, Search(LIMIT, 1, 256)) == wanted
 
 
-LATE = [Flag.DRIVER_LATE]
+LATE = [flags.DRIVER_LATE]
 
 
 @pytest.mark.parametrize(("windows", "search", "known"), [
@@ -76,9 +76,9 @@ LATE = [Flag.DRIVER_LATE]
      UsersWithinTarget(None, 2, missing_because="at 2 it misses the target")),
     (window("a", 2, [0.1], flags=LATE), None,
      UsersWithinTarget(None, missing_because="the driver was the limit")),
-    (window("a", 2, [0.1], flags=[Flag.DRIVE_LATE]), None, UsersWithinTarget(
+    (window("a", 2, [0.1], flags=[flags.DRIVE_LATE]), None, UsersWithinTarget(
         None, missing_because="the machine was the limit: its emulated drive was late")),
-    (window("a", 2, [0.1], flags=[Flag.ERRORS]), None,
+    (window("a", 2, [0.1], flags=[flags.ERRORS]), None,
      UsersWithinTarget(None, missing_because='no window is valid ("errors")')),
     (window("a", 2, [None]), None,
      UsersWithinTarget(None, missing_because="no new-order was completed")),

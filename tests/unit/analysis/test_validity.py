@@ -11,15 +11,19 @@ import pytest
 from stithy.analysis.gathering import gather
 from stithy.analysis.steady.steadiness import Change, Steadiness
 from stithy.analysis.validity import baseline as baselines
-from stithy.analysis.validity.instruments import delivered, late, refuted, unless_refuted
-from stithy.analysis.validity.judge import WindowRecord, is_valid, judge
-from stithy.analysis.validity.reasons import Flag, Reason
+from stithy.analysis.validity.checks.drives import delivered, late
+from stithy.analysis.validity.instruments import refuted, unless_refuted
+from stithy.analysis.validity.judge import is_valid, judge
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched, watched
 from stithy.analysis.validity.work import Identity, check
+from stithy.engines import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
+from stithy.validity import Flag, Reason
 from stithy.workload.workload import Workload
+from support import flags
 from support.reported import frames
 from support.sample_ledger import finding_rows, ledger_rows
 from support.sample_run import Shape, build_run
@@ -64,72 +68,72 @@ def judged(good: tuple[Row, Row], changes: Row, **record: Any) -> tuple[Reason, 
         row = window if name in window else around
         row[name] = row[name] + int(value) if str(value).startswith("+") else value
     whole: Row = {"conditions": HELD, "around": around, **record}
-    return judge(WindowRecord(window, **whole))
+    return judge(WindowRecord(window, engine=declaration("postgresql"), **whole))
 
 
 Said = tuple[Flag, Row, Row, str]
 INVALID: list[Said] = [
-    (Flag.NO_NUMBERS, {"missing_because": "the server was killed."}, {}, ""),
-    (Flag.INCOMPLETE, {"complete": False}, {}, ""),
-    (Flag.DAMAGED, {}, {"damaged": ["a", "b"]}, "a and b of it cannot be read"),
-    (Flag.ERRORS, {"errors": 3, "error_text": "cannot extend\nHINT: full."}, {}, "errors: 3"),
-    (Flag.ERRORS, {"errors": 1, "error_text": None}, {"laws": [BROKEN]}, "not known"),
-    (Flag.DRIVER_LATE, {"lateness_p99_s": 0.0051, "service_p50_s": 0.1}, {}, "allowed 5 ms"),
-    (Flag.DRIVER_LATE, {"lateness_p99_s": 0.0011, "service_p50_s": 1e-4}, {}, "allowed 1 ms"),
-    (Flag.CONTRADICTION, {}, {"laws": [UNKNOWN, BROKEN, BROKEN]},
+    (flags.NO_NUMBERS, {"missing_because": "the server was killed."}, {}, ""),
+    (flags.INCOMPLETE, {"complete": False}, {}, ""),
+    (flags.DAMAGED, {}, {"damaged": ["a", "b"]}, "a and b of it cannot be read"),
+    (flags.ERRORS, {"errors": 3, "error_text": "cannot extend\nHINT: full."}, {}, "errors: 3"),
+    (flags.ERRORS, {"errors": 1, "error_text": None}, {"laws": [BROKEN]}, "not known"),
+    (flags.DRIVER_LATE, {"lateness_p99_s": 0.0051, "service_p50_s": 0.1}, {}, "allowed 5 ms"),
+    (flags.DRIVER_LATE, {"lateness_p99_s": 0.0011, "service_p50_s": 1e-4}, {}, "allowed 1 ms"),
+    (flags.CONTRADICTION, {}, {"laws": [UNKNOWN, BROKEN, BROKEN]},
      "a = b, but 1 is not 2 within 5.0 %"),
-    (Flag.ORDER_NUMBERS, {"order_numbers_after": "+1"}, {}, ""),
-    (Flag.ORDER_NUMBERS, {"new_orders_in_doubt": 1, "order_numbers_after": "+1"}, {}, ""),
-    (Flag.ORDER_NUMBERS_UNKNOWN, {"order_numbers_after": None}, {}, ""),
-    (Flag.COMMITS, {"client_commits": "+28"}, {}, ""),
-    (Flag.COMMITS, {"server_commits": "+70", "connections_opened": 2}, {}, ""),
-    (Flag.CONDITIONS, {}, {"conditions": [{"number": 3, "holds": False}, *HELD]},
+    (flags.ORDER_NUMBERS, {"order_numbers_after": "+1"}, {}, ""),
+    (flags.ORDER_NUMBERS, {"new_orders_in_doubt": 1, "order_numbers_after": "+1"}, {}, ""),
+    (flags.ORDER_NUMBERS_UNKNOWN, {"order_numbers_after": None}, {}, ""),
+    (flags.COMMITS, {"client_commits": "+28"}, {}, ""),
+    (flags.COMMITS, {"server_commits": "+70", "connections_opened": 2}, {}, ""),
+    (flags.CONDITIONS, {}, {"conditions": [{"number": 3, "holds": False}, *HELD]},
      "Broken consistency conditions: 3."),
-    (Flag.RESTORE, {}, {"restore": {**COPY, "identical": False}}, ""),
-    (Flag.MEMORY_LIMIT_LOST, {"memory_limit_lost": "the server left"}, {}, ""),
-    *((Flag.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {shown}")
+    (flags.RESTORE, {}, {"restore": {**COPY, "identical": False}}, ""),
+    (flags.MEMORY_LIMIT_LOST, {"memory_limit_lost": "the server left"}, {}, ""),
+    *((flags.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {shown}")
       for count, shown in (("lost", "lost"), ("differing", "with"), ("returned", "there"))),
-    (Flag.LEDGER, {}, {"ledger": ledger_rows("w", 10, 2), "ledger_findings":
+    (flags.LEDGER, {}, {"ledger": ledger_rows("w", 10, 2), "ledger_findings":
                        finding_rows("w", 2)}, "2 orders lost. Example: order 3000 of"),
-    (Flag.MEASURED_AGAIN, {}, {"measured_again": True}, ""),
-    (Flag.COLLECTOR, {}, {"watched": Watched(stopped=("cpu", "block"))}, "cpu, block"),
-    (Flag.COLLECTORS_SILENT, {}, {"watched": Watched(seconds=13)}, "samples of 13 of 20 s."),
+    (flags.MEASURED_AGAIN, {}, {"measured_again": True}, ""),
+    (flags.COLLECTOR, {}, {"watched": Watched(stopped=("cpu", "block"))}, "cpu, block"),
+    (flags.COLLECTORS_SILENT, {}, {"watched": Watched(seconds=13)}, "samples of 13 of 20 s."),
 ]  # fmt: skip
 """Each of these alone takes the window's claim away."""
 
 NOTED: list[Said] = [
-    (Flag.COMMITS_UNKNOWN, {"server_commits": None}, {}, ""),
-    (Flag.CONDITIONS_UNKNOWN, {}, {"conditions": []}, ""),
-    (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False}, {}, "not known"),
-    (Flag.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}, {}, "grown"),
-    (Flag.LITTLE_HEADROOM, {"transactions": 1020, "driver_rate_per_s_max": 100.0}, {}, "51 %"),
-    (Flag.LITTLE_HEADROOM, {"driver_users_max": 7}, {}, "57 % of the 7 users"),
-    (Flag.RATE_NOT_KEPT, {**OPEN, "backlog": 11}, {}, "1.1 %"),
-    (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}, {"around": None}, ""),
-    (Flag.NO_CHECKPOINT, DUE, {}, "256 MiB of log, and it wrote 512 MiB in 26 s."),
-    (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0, "checkpoint_after_s": 20.0}, {}, "due"),
-    (Flag.SHORT_OF_CHECKPOINT, {"checkpoints_inside": 0}, {}, "after 5 min or 256 MiB of log"),
-    (Flag.AUTOVACUUM, {"maintenance_runs": 1}, {}, "once"),
-    (Flag.AUTOVACUUM, {"maintenance_runs": 2}, {}, "2 times"),
-    (Flag.STILL_CACHED, {}, {"restore": {**COPY, "resident_bytes": 2**19}}, "512 KiB of the"),
-    (Flag.INTERFERENCE, {"others_cpu_s": 12.5, "others_names": "backup, cron"}, {}, "cron"),
-    (Flag.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {}, "(dd)"),
-    (Flag.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
-    (Flag.UNANSWERED, {}, {"watched": Watched(unanswered=("database",))}, "database"),
-    (Flag.MACHINE_CHANGED, {}, {"baseline": SLOWED}, "one CPU did 50 % less"),
-    (Flag.NOT_QUIET, {"idle_bytes": 5 * 2**20, "idle_names": "nvme"}, {}, "on that of nvme."),
-    (Flag.LOG_FILES_MADE, {"log_files_made": 26}, {}, "created 26 files for its write-ahead"),
-    (Flag.LOG_FILES_MADE, {"log_files_made": 1}, {}, "created a file for"),
-    (Flag.LEDGER_UNVERIFIED, {"ledger_unverified_because": "it is gone"}, {}, "it is gone"),
-    (Flag.LEDGER_CUT, {"ledger_problem": "no room"}, {}, "no room"),
-    (Flag.LEDGER_SHARES, {"ledger_shares": "the same disk"}, {}, "the same disk"),
-    (Flag.LEDGER_UNKNOWN, {}, {"ledger": [{**ORDER, "unknown": 1}, {**PAYMENT, "unknown": 2}]},
+    (flags.COMMITS_UNKNOWN, {"server_commits": None}, {}, ""),
+    (flags.CONDITIONS_UNKNOWN, {}, {"conditions": []}, ""),
+    (flags.MEMORY_LIMIT, {"memory_limit_enforced": False}, {}, "not known"),
+    (flags.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}, {}, "grown"),
+    (flags.LITTLE_HEADROOM, {"transactions": 1020, "driver_rate_per_s_max": 100.0}, {}, "51 %"),
+    (flags.LITTLE_HEADROOM, {"driver_users_max": 7}, {}, "57 % of the 7 users"),
+    (flags.RATE_NOT_KEPT, {**OPEN, "backlog": 11}, {}, "1.1 %"),
+    (flags.NO_CHECKPOINT, {"checkpoints_inside": 0}, {"around": None}, ""),
+    (flags.NO_CHECKPOINT, DUE, {}, "256 MiB of log, and it wrote 512 MiB in 26 s."),
+    (flags.NO_CHECKPOINT, {"checkpoints_inside": 0, "checkpoint_after_s": 20.0}, {}, "due"),
+    (flags.SHORT_OF_CHECKPOINT, {"checkpoints_inside": 0}, {}, "after 5 min or 256 MiB of log"),
+    (flags.AUTOVACUUM, {"maintenance_runs": 1}, {}, "once"),
+    (flags.AUTOVACUUM, {"maintenance_runs": 2}, {}, "2 times"),
+    (flags.STILL_CACHED, {}, {"restore": {**COPY, "resident_bytes": 2**19}}, "512 KiB of the"),
+    (flags.INTERFERENCE, {"others_cpu_s": 12.5, "others_names": "backup, cron"}, {}, "cron"),
+    (flags.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {}, "(dd)"),
+    (flags.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
+    (flags.UNANSWERED, {}, {"watched": Watched(unanswered=("database",))}, "database"),
+    (flags.MACHINE_CHANGED, {}, {"baseline": SLOWED}, "one CPU did 50 % less"),
+    (flags.NOT_QUIET, {"idle_bytes": 5 * 2**20, "idle_names": "nvme"}, {}, "on that of nvme."),
+    (flags.LOG_FILES_MADE, {"log_files_made": 26}, {}, "created 26 files for its write-ahead"),
+    (flags.LOG_FILES_MADE, {"log_files_made": 1}, {}, "created a file for"),
+    (flags.LEDGER_UNVERIFIED, {"ledger_unverified_because": "it is gone"}, {}, "it is gone"),
+    (flags.LEDGER_CUT, {"ledger_problem": "no room"}, {}, "no room"),
+    (flags.LEDGER_SHARES, {"ledger_shares": "the same disk"}, {}, "the same disk"),
+    (flags.LEDGER_UNKNOWN, {}, {"ledger": [{**ORDER, "unknown": 1}, {**PAYMENT, "unknown": 2}]},
      "1 order and 2 payments"),
-    (Flag.NOT_STEADY, {}, {"steady": UNSTEADY},
+    (flags.NOT_STEADY, {}, {"steady": UNSTEADY},
      "differ by 50 % of their mean (steady: at most 20 %), with a slope of 31 % (steady: at "
      "most 10 %); it settled 15 s into the measurement; without that part its throughput is "
      "12 % higher; its level changed at 12 s (+100 %)."),
-    (Flag.NOT_STEADY, {}, {"steady": STILL},
+    (flags.NOT_STEADY, {}, {"steady": STILL},
      "; its level changed at 12 s (from standstill) and 40 s (-100 %)."),
 ]  # fmt: skip
 """These stand beside the numbers; the window stays valid."""
@@ -183,9 +187,19 @@ def test_what_is_allowed_is_no_reason(good: tuple[Row, Row], changes: Row, recor
 def test_invalidating_reasons_come_first_also_of_a_dead_window(good: tuple[Row, Row]) -> None:
     """A person reads first what takes the claim away; what was acknowledged must be there."""
     both = judged(good, {"checkpoints_inside": 0, "errors": 1})
-    assert [each.flag for each in both] == [Flag.ERRORS, Flag.SHORT_OF_CHECKPOINT]
+    assert [each.flag for each in both] == [flags.ERRORS, flags.SHORT_OF_CHECKPOINT]
     dead = judged(good, {"missing_because": "killed"}, ledger=ledger_rows("w", 10, lost=1))
-    assert [each.flag for each in dead] == [Flag.NO_NUMBERS, Flag.LEDGER]
+    assert [each.flag for each in dead] == [flags.NO_NUMBERS, flags.LEDGER]
+
+
+def test_a_check_is_silent_without_the_tables_that_it_needs(good: tuple[Row, Row]) -> None:
+    """A run of another kind has no conditions to verify; with the table, none was verified."""
+    for tables, expected in (
+        ({"window", "surroundings"}, ()),
+        ({"conditions"}, (flags.CONDITIONS_UNKNOWN,)),
+    ):
+        found = judged(good, {}, conditions=[], tables=frozenset(tables))
+        assert tuple(each.flag for each in found) == expected
 
 
 def driven(**changes: Any) -> Row:
@@ -229,7 +243,7 @@ def _drive(operation: str = "all", asked_s: float = 0.0, took_s: float = 0.0, **
 
 def test_late_answers_are_noted_and_then_invalidate() -> None:
     """One in a hundred moves a percentile, one in ten is what users feel; few are chance."""
-    noted, invalid = Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_LATE
+    noted, invalid = flags.DRIVE_AT_TIMES_LATE, flags.DRIVE_LATE
     for late_answers, answered, flag in (
         (10, 1000, None), (11, 1000, noted), (100, 1000, noted), (101, 1000, invalid),
         (199, 199, None), (200, 200, invalid),
@@ -241,7 +255,7 @@ def test_late_answers_are_noted_and_then_invalidate() -> None:
 
 def test_another_drive_has_other_times() -> None:
     """More than 5 % and 10 µs off is noted; twice as long, and 100 µs longer, is another drive."""
-    off, slowed = Flag.DRIVE_OFF, Flag.DRIVE_SLOWED
+    off, slowed = flags.DRIVE_OFF, flags.DRIVE_SLOWED
     for asked_us, took_us, flag in (
         (100, 109, None), (100, 111, off), (100, 89, off), (2000, 2090, None), (2000, 2110, off),
         (15, 110, off), (150, 290, off), (15, 120, slowed), (150, 310, slowed),
@@ -263,11 +277,11 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
     slow = replace(shape, baselines={first: {"one_rounds_per_s": 60_000.0}})
     read = frames(read_run(build_run(tmp_path / "b", slow).root))
     found = gather(read, ("disk", "memory"), damaged={"w-disk-u4-b3": ["seconds.parquet"]})
-    flags = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
-    changed = {Flag.MACHINE_CHANGED, Flag.MEASURED_AGAIN}
-    assert {name: each for name, each in flags.items() if each} == {
-        "w-disk-u4-b0": {Flag.DRIVER_LATE, *changed}, "w-memory-u4-b0": changed,
-        "w-disk-u4-b3": {Flag.DAMAGED},
+    raised = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
+    changed = {flags.MACHINE_CHANGED, flags.MEASURED_AGAIN}
+    assert {name: each for name, each in raised.items() if each} == {
+        "w-disk-u4-b0": {flags.DRIVER_LATE, *changed}, "w-memory-u4-b0": changed,
+        "w-disk-u4-b3": {flags.DAMAGED},
     }  # fmt: skip
     assert [each.valid for each in found.windows].count(False) == 3
     assert (found.candidates, found.levels, len(found.baselines)) == (("disk", "memory"), (4,), 5)

@@ -7,8 +7,8 @@ from math import exp, log
 from statistics import fmean
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.reasons import Flag
 from stithy.metrics import NOPM, Quantity
+from stithy.validity import Flag
 
 
 @dataclass(frozen=True)

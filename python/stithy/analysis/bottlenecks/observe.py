@@ -23,11 +23,13 @@ from stithy.analysis.bottlenecks.observation import (
 )
 from stithy.analysis.bottlenecks.stalls import stalled_shares
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
+from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.analysis.validity.instruments import headroom
-from stithy.analysis.validity.reasons import Flag
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
+from stithy.validity import Flag
 
 RATES = {
     "read_iops": ("read IOPS", "answers_per_s", ("read",)),
@@ -201,8 +203,8 @@ def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
     return {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
 
 
-_LATE = (Flag.DRIVER_LATE,)
-_SLOWED = (Flag.DRIVE_LATE, Flag.DRIVE_SLOWED)
+_LATE = (DRIVER_LATE,)
+_SLOWED = (DRIVE_LATE, DRIVE_SLOWED)
 
 
 def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:

@@ -12,11 +12,12 @@ from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Bracket, Said, Trial, bracket, next_level
-from stithy.analysis.validity.reasons import Flag
+from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
+from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.search import ResponseTarget, Search, levels_within, resolution
 
-DRIVER = frozenset({Flag.DRIVER_LATE})
-MACHINE = frozenset({Flag.DRIVE_LATE, Flag.DRIVE_SLOWED})
+DRIVER = frozenset({DRIVER_LATE})
+MACHINE = frozenset({DRIVE_LATE, DRIVE_SLOWED})
 """Of an emulated drive that had no CPU in time."""
 
 

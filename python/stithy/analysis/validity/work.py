@@ -1,11 +1,10 @@
 """Was the work done that was acknowledged, are the data right, and do the numbers agree?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from stithy.analysis.validity.reasons import Flag, Reason, clause
 from stithy.engines import CommitAllowance, Declaration
 from stithy.workload.workload import Workload
 
@@ -207,130 +206,3 @@ def commit_rule(engine: Declaration) -> str:
         each.append(f"{of.per_maintenance_run} for each run of {engine.maintenance}")
     *firsts, last = each
     return f"{of.more}, plus {', '.join(firsts)} and {last}. It may be lower by at most {of.fewer}"
-
-
-def order_numbers(window: Row) -> Reason | None:
-    """The order numbers did not grow by the acknowledged orders.
-
-    Source: docs/explanation/method.md, "Proof that the work was done".
-    """
-    before, after = window["order_numbers_before"], window["order_numbers_after"]
-    acknowledged = window["new_orders_acknowledged"]
-    if before is None or after is None or acknowledged is None:
-        return Reason(Flag.ORDER_NUMBERS_UNKNOWN)
-    expected = acknowledged + (window["new_orders_in_doubt_found"] or 0)
-    if after - before == expected:
-        return None
-    return Reason(Flag.ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
-
-
-def commits(window: Row, engine: Declaration) -> Reason | None:
-    """Server and driver do not count the same commits.
-
-    Source: docs/explanation/method.md, "Proof that the work was done".
-    """
-    client, server = window["client_commits"], window["server_commits"]
-    if client is None or server is None:
-        return Reason(Flag.COMMITS_UNKNOWN)
-    job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
-    least, most = commit_bounds(
-        engine.commits,
-        client,
-        max(0.0, job_s),
-        connections=_connections(window),
-        maintenance_runs=window["maintenance_runs"] or 0,
-    )
-    if least <= server <= most:
-        return None
-    texts = {"server": server, "client": client, "least": least, "most": most}
-    return Reason(Flag.COMMITS, {key: f"{value:,}" for key, value in texts.items()})
-
-
-def _connections(window: Row) -> int:
-    """All that were opened, also after a loss; where that is not known, one for each user."""
-    if window["connections_opened"] is None:
-        return int(window["users"])
-    return int(window["connections_opened"] + (window["connections_reopened"] or 0))
-
-
-def conditions(rows: Sequence[Row]) -> Reason | None:
-    """A consistency condition is broken, or none was verified.
-
-    Source: docs/explanation/method.md, "Proof that the work was done".
-    """
-    if not rows:
-        return Reason(Flag.CONDITIONS_UNKNOWN)
-    broken = sorted({int(row["number"]) for row in rows if not row["holds"]})
-    if not broken:
-        return None
-    return Reason(Flag.CONDITIONS, {"numbers": ", ".join(map(str, broken))})
-
-
-def restore(row: Row | None) -> Reason | None:
-    """The window did not start from the master copy.
-
-    Source: docs/explanation/method.md, "The same state".
-    """
-    return Reason(Flag.RESTORE) if row is not None and not row["identical"] else None
-
-
-GONE = {
-    "lost": "lost",
-    "differing": "with other numbers or amounts",
-    "returned": "there although refused",
-}
-"""The counts that must be 0, and what each is called after its number."""
-
-
-def gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
-    """Something acknowledged is lost or differs, or something refused is there.
-
-    Source: docs/reference/ledger.md, "What it proves".
-    """
-    parts = [
-        f"{_deals(row, count)} {text}"
-        for row in ledger
-        for count, text in GONE.items()
-        if row[count]
-    ]
-    if not parts:
-        return None
-    kinds = ("lost", "differs", "returned")
-    examples = [str(row["text"]) for row in findings if row["kind"] in kinds]
-    example = examples[0] if examples else "none that is named"
-    return Reason(Flag.LEDGER, {"gone": ", ".join(parts), "example": clause(example)})
-
-
-def unverified(window: Row) -> Reason | None:
-    """A ledger was kept but not compared with the database."""
-    because = window["ledger_unverified_because"]
-    return Reason(Flag.LEDGER_UNVERIFIED, {"because": clause(because)}) if because else None
-
-
-def cut(window: Row) -> Reason | None:
-    """The ledger could not be written to its end."""
-    because = window["ledger_problem"]
-    return Reason(Flag.LEDGER_CUT, {"because": clause(because)}) if because else None
-
-
-def unknown(ledger: Sequence[Row]) -> Reason | None:
-    """Rows in the database, dated within the ledger's time, that it does not know.
-
-    Source: docs/reference/ledger.md, "What it proves".
-    """
-    parts = [_deals(row, "unknown") for row in ledger if row["unknown"]]
-    return Reason(Flag.LEDGER_UNKNOWN, {"unknown": " and ".join(parts)}) if parts else None
-
-
-def shares(window: Row) -> Reason | None:
-    """The ledger lay where the candidate's volume lies.
-
-    Own: its syncs load the device under test, and what that loses it may lose.
-    """
-    what = window["ledger_shares"]
-    return Reason(Flag.LEDGER_SHARES, {"what": clause(what)}) if what else None
-
-
-def _deals(row: Row, count: str) -> str:
-    """`1 order`, `2 payments`."""
-    return f"{row[count]:,} {row['deal']}{'' if row[count] == 1 else 's'}"

@@ -86,7 +86,7 @@ def ledger_text(verified: "LedgerVerified") -> str:
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
-    from stithy.analysis.validity.work import GONE
+    from stithy.analysis.validity.checks.ledger import GONE
 
     summary = verified.summary
     both = (summary.orders, summary.payments)
@@ -104,7 +104,7 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
 
 def _findings(counts: "LedgerCounts") -> int:
     """All that could be named; each doubt is one, found or not."""
-    from stithy.analysis.validity.work import GONE
+    from stithy.analysis.validity.checks.ledger import GONE
 
     return sum(getattr(counts, name) for name in (*GONE, "in_doubt", "unknown"))
 

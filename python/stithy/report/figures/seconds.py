@@ -13,7 +13,7 @@ import polars as pl
 
 from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.reasons import Flag
+from stithy.analysis.validity.checks.steadiness import NOT_STEADY
 from stithy.metrics import ALL, values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -43,6 +43,7 @@ from stithy.report.drawing.compose import (
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import block_said, count, listing
+from stithy.validity import Flag
 
 NAME = "seconds"
 ORDER = 60
@@ -122,7 +123,7 @@ def _flags(window: Window, common: set[Flag]) -> list[Flag]:
 
 
 def _weight(flag: Flag) -> int:
-    return 0 if flag.invalidates else 1 if flag is Flag.NOT_STEADY else 2
+    return 0 if flag.invalidates else 1 if flag is NOT_STEADY else 2
 
 
 def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:

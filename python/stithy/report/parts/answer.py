@@ -17,7 +17,8 @@ from stithy.analysis.answers.findings import (
 from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.analysis.bottlenecks.judge import Cause, words
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.reasons import Flag
+from stithy.analysis.validity.checks import drives
+from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.report.context import Context
 from stithy.report.findings import sentences
@@ -36,6 +37,7 @@ from stithy.report.words.wording import (
 )
 from stithy.study import durability
 from stithy.thresholds import Constant, Side
+from stithy.validity import Flag
 
 
 def cap_flaws(context: Context) -> Iterator[str]:
@@ -159,7 +161,7 @@ def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
 
 
 DRIVES_OFF = (
-    Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_OFF,
+    drives.DRIVE_LATE, drives.DRIVE_AT_TIMES_LATE, drives.DRIVE_SLOWED, drives.DRIVE_OFF,
 )  # fmt: skip
 """What says that an emulated drive did not take the times of its profile."""
 
@@ -242,7 +244,7 @@ def _flaws(context: Context) -> Iterator[str]:
             f"{unsteady} of {plural(len(windows), 'window')} did not reach steady state (details: "
             f"How sure this is). {verb} included."
         )
-    disturbed = sum(_has(window, Flag.INTERFERENCE) for window in windows)
+    disturbed = sum(_has(window, INTERFERENCE) for window in windows)
     if disturbed:
         yield (
             f"In {disturbed} of {plural(len(windows), 'window')} other programs used the machine "

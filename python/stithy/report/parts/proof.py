@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.validity.work import GONE
+from stithy.analysis.validity.checks.ledger import GONE
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show

@@ -1,6 +1,7 @@
 """What PostgreSQL's servers have in common, for who runs, judges and draws without asking one."""
 
 from stithy.database.engines.postgresql import waits
+from stithy.database.engines.postgresql.checks import CHECKS
 from stithy.database.engines.postgresql.errors import error_class
 from stithy.engines import CommitAllowance, Declaration
 from stithy.metrics import CollectedMetric
@@ -44,5 +45,6 @@ ENGINE = Declaration(
     block_bytes=8192,
     buffers="shared buffers",
     maintenance="autovacuum",
+    checks=CHECKS,
     log_note="The first change of a page after a checkpoint logs the whole page.",
 )

@@ -1,0 +1,1 @@
+"""A family of checks of a window in each file, with their flags."""

@@ -1,0 +1,151 @@
+"""Did the load driver do what it was to do, in time, and what did the server answer?"""
+
+from stithy.analysis.validity.instruments import headroom, is_late, lateness_allowed_s
+from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.units import format_duration
+from stithy.validity import Check, Flag, Reason, clause
+
+NAME = "driving"
+ORDER = 10
+
+NO_NUMBERS = Flag(
+    "no numbers",
+    "The window has no numbers: {because}.",
+    "Read server.log and hammer.jsonl of this window, then repeat it.",
+    invalidates=True,
+)
+
+INCOMPLETE = Flag(
+    "incomplete",
+    "The window did not run to its planned end.",
+    "Repeat the window; its numbers cover less time than planned.",
+    invalidates=True,
+)
+
+DAMAGED = Flag(
+    "results damaged",
+    "It is not known whether the window is valid: {files} of it cannot be read.",
+    "Restore the results from a copy. The table of missing things names each damaged file.",
+    invalidates=True,
+)
+
+ERRORS = Flag(
+    "errors",
+    "Unexpected errors: {errors}; the most frequent: {text}.",
+    "Fix the cause in the database or its settings. Transactions that fail early make the "
+    "numbers look better.",
+    invalidates=True,
+)
+
+DRIVER_LATE = Flag(
+    "driver late",
+    "The driver was late: 99th percentile {lateness}, allowed {allowed}.",
+    "Give the driver more CPU or its own host. The response times include its lateness.",
+    invalidates=True,
+)
+
+RATE_NOT_KEPT = Flag(
+    "rate not kept",
+    "The rate was not kept: {backlog} of {due} transactions that were due, {share}, had not "
+    "begun at the end.",
+    "At this rate response times grow without end. Use a lower rate for a steady state.",
+)
+
+LITTLE_HEADROOM = Flag(
+    "little driver headroom",
+    "The window needed {asked}.",
+    "Give the driver more CPU or its own host. Otherwise it may limit the throughput.",
+)
+
+
+BACKLOG_SHARE = 0.01
+"""Own: of the transactions that were due; fewer may wait at any moment, without growing in number.
+"""
+
+
+def incomplete(window: Row) -> Reason | None:
+    """It ended before its planned end.
+
+    Own: the hammer says whether it came to it.
+    """
+    return None if window["complete"] else Reason(INCOMPLETE)
+
+
+def errors(window: Row) -> Reason | None:
+    """The database answered what nobody expects.
+
+    Own: one is enough, because a failing transaction is a fast one.
+    """
+    if not window["errors"]:
+        return None
+    text = window["error_text"] or "its text is not known"
+    return Reason(ERRORS, {"errors": str(window["errors"]), "text": clause(text)})
+
+
+def driver_late(window: Row) -> Reason | None:
+    """It began transactions too late: the measurement would be of the driver.
+
+    Source: docs/explanation/method.md, "Four times of a transaction".
+    """
+    if not is_late(window):
+        return None
+    late_s, allowed_s = window["lateness_p99_s"], lateness_allowed_s(window)
+    return Reason(
+        DRIVER_LATE,
+        {"lateness": format_duration(late_s), "allowed": format_duration(allowed_s)},
+    )
+
+
+def little_headroom(window: Row) -> Reason | None:
+    """It was asked for more than half of what the driver can do on this host.
+
+    Source: docs/explanation/method.md, "Driver headroom".
+    """
+    found = headroom(window)
+    if not found.is_little:
+        return None
+    parts = []
+    if found.rate_share is not None:
+        most = f"{window['driver_rate_per_s_max']:,.0f} transactions per second"
+        parts.append(f"{found.rate_share:.0%} of the {most} that the driver can do on this host")
+    if found.users_share is not None:
+        most = f"{window['driver_users_max']:,} users"
+        parts.append(f"{found.users_share:.0%} of the {most} that the driver can serve here")
+    return Reason(LITTLE_HEADROOM, {"asked": " and ".join(parts).replace("%", " %")})
+
+
+def rate_not_kept(window: Row) -> Reason | None:
+    """More was due in an open loop than was begun: users wait in a growing queue.
+
+    Own: it is the storage's doing, so it makes nothing invalid.
+    """
+    backlog = window["backlog"]
+    if window["rate_per_s"] is None or not backlog:
+        return None
+    due = backlog + (window["transactions"] or 0) + (window["errors"] or 0)
+    if backlog <= BACKLOG_SHARE * due:
+        return None
+    share = f"{100 * backlog / due:.1f} %"
+    return Reason(RATE_NOT_KEPT, {"backlog": f"{backlog:,}", "due": f"{due:,}", "share": share})
+
+
+def no_numbers(of: WindowRecord) -> Reason | None:
+    """Nothing was measured."""
+    because = of.window["missing_because"]
+    return Reason(NO_NUMBERS, {"because": clause(because)}) if because is not None else None
+
+
+def damaged(of: WindowRecord) -> Reason | None:
+    """Files of it cannot be read, so nobody knows whether it is valid."""
+    return Reason(DAMAGED, {"files": " and ".join(of.damaged)}) if of.damaged else None
+
+
+CHECKS: tuple[Check[WindowRecord], ...] = (
+    Check(("window",), no_numbers, always=True),
+    Check(("window",), lambda of: incomplete(of.window)),
+    Check(("window",), damaged),
+    Check(("window",), lambda of: errors(of.window)),
+    Check(("window",), lambda of: driver_late(of.window)),
+    Check(("window",), lambda of: rate_not_kept(of.window)),
+    Check(("window",), lambda of: little_headroom(of.window)),
+)

@@ -1,0 +1,131 @@
+"""Was the work done that was acknowledged, on the right data?"""
+
+from collections.abc import Sequence
+
+from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.work import commit_bounds
+from stithy.engines import Declaration
+from stithy.validity import Check, Flag, Reason
+
+NAME = "work"
+ORDER = 40
+
+ORDER_NUMBERS = Flag(
+    "order numbers disagree",
+    "The order numbers grew by {grown}, but {expected} new orders were acknowledged or found.",
+    "Do not trust this storage or this server: acknowledged work is missing, or was done twice.",
+    invalidates=True,
+)
+
+ORDER_NUMBERS_UNKNOWN = Flag(
+    "order numbers not verified",
+    "The growth of the order numbers is not known, so the acknowledged orders are not proven.",
+    "Find out why the driver could not read them before or after the window.",
+    invalidates=True,
+)
+
+COMMITS = Flag(
+    "commit counters disagree",
+    "The server counted {server} commits and the driver {client}; allowed are {least} to {most}.",
+    "Look for other clients of this server, and for lost transactions.",
+    invalidates=True,
+)
+
+COMMITS_UNKNOWN = Flag(
+    "commit counters not verified",
+    "The server's commit counter could not be read, so it was not compared.",
+    "The order numbers still prove the acknowledged orders.",
+)
+
+CONDITIONS = Flag(
+    "consistency broken",
+    "Broken consistency conditions: {numbers}.",
+    "Do not trust this storage or this server: the data contradict themselves.",
+    invalidates=True,
+)
+
+CONDITIONS_UNKNOWN = Flag(
+    "consistency not verified",
+    "No consistency condition was verified after the window.",
+    "Run `stithy hammer check` while the database is there.",
+)
+
+RESTORE = Flag(
+    "restore not identical",
+    "The restored files were not identical to the master copy.",
+    "Check the volume for errors. The window did not start from the common state.",
+    invalidates=True,
+)
+
+
+def order_numbers(window: Row) -> Reason | None:
+    """The order numbers did not grow by the acknowledged orders.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    before, after = window["order_numbers_before"], window["order_numbers_after"]
+    acknowledged = window["new_orders_acknowledged"]
+    if before is None or after is None or acknowledged is None:
+        return Reason(ORDER_NUMBERS_UNKNOWN)
+    expected = acknowledged + (window["new_orders_in_doubt_found"] or 0)
+    if after - before == expected:
+        return None
+    return Reason(ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
+
+
+def commits(window: Row, engine: Declaration) -> Reason | None:
+    """Server and driver do not count the same commits.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    client, server = window["client_commits"], window["server_commits"]
+    if client is None or server is None:
+        return Reason(COMMITS_UNKNOWN)
+    job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
+    least, most = commit_bounds(
+        engine.commits,
+        client,
+        max(0.0, job_s),
+        connections=_connections(window),
+        maintenance_runs=window["maintenance_runs"] or 0,
+    )
+    if least <= server <= most:
+        return None
+    texts = {"server": server, "client": client, "least": least, "most": most}
+    return Reason(COMMITS, {key: f"{value:,}" for key, value in texts.items()})
+
+
+def _connections(window: Row) -> int:
+    """All that were opened, also after a loss; where that is not known, one for each user."""
+    if window["connections_opened"] is None:
+        return int(window["users"])
+    return int(window["connections_opened"] + (window["connections_reopened"] or 0))
+
+
+def conditions(rows: Sequence[Row]) -> Reason | None:
+    """A consistency condition is broken, or none was verified.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    if not rows:
+        return Reason(CONDITIONS_UNKNOWN)
+    broken = sorted({int(row["number"]) for row in rows if not row["holds"]})
+    if not broken:
+        return None
+    return Reason(CONDITIONS, {"numbers": ", ".join(map(str, broken))})
+
+
+def restore(row: Row | None) -> Reason | None:
+    """The window did not start from the master copy.
+
+    Source: docs/explanation/method.md, "The same state".
+    """
+    return Reason(RESTORE) if row is not None and not row["identical"] else None
+
+
+CHECKS: tuple[Check[WindowRecord], ...] = (
+    Check(("window",), lambda of: order_numbers(of.window)),
+    Check(("window",), lambda of: commits(of.window, of.engine)),
+    Check(("conditions",), lambda of: conditions(of.conditions)),
+    Check(("restores",), lambda of: restore(of.restore)),
+)

@@ -1,0 +1,43 @@
+"""All that was recorded of one window, as its checks ask for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.analysis.steady.steadiness import Steadiness
+from stithy.analysis.validity.baseline import Baseline
+from stithy.analysis.validity.surroundings import Watched
+from stithy.analysis.validity.work import Identity
+from stithy.engines import UNKNOWN, Declaration
+from stithy.results.tables import TABLES
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WindowRecord:
+    """What there is of a window; each part is empty or None where there is nothing.
+
+    `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are its rows of the
+    tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
+    `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
+    the baseline check before the window's block; `measured_again`: whether the block was measured
+    once more; `damaged` are its files that cannot be read; `engine` is what the server's engine
+    declares; `tables` are those that the run has.
+    """
+
+    window: Row
+    conditions: Sequence[Row] = ()
+    restore: Row | None = None
+    watched: Watched = Watched()
+    ledger: Sequence[Row] = ()
+    ledger_findings: Sequence[Row] = ()
+    drives: Sequence[Row] = ()
+    laws: Sequence[Identity] = ()
+    steady: Steadiness | None = None
+    baseline: Baseline | None = None
+    around: Row | None = None
+    measured_again: bool = False
+    damaged: Sequence[str] = ()
+    engine: Declaration = UNKNOWN
+    tables: frozenset[str] = frozenset(each.name for each in TABLES)

@@ -1,0 +1,92 @@
+"""What can be wrong with a window, or must be known of it: flags, reasons, and their checks.
+
+A check is an entry of `CHECKS`, in a module of `analysis/validity/checks/` or among what an engine
+declares. It names the tables that it needs, and is not asked where a run has none of them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One thing that can be said of a window: in two words, in a sentence, and an advice.
+
+    `invalidates`: a window with it supports no claim. `is_own`: it is the window itself that is
+    wrong; one may support no claim for another one's failure.
+    """
+
+    value: str
+    sentence: str
+    advice: str
+    invalidates: bool = False
+    is_own: bool = True
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the window itself failed."""
+        return self.invalidates and self.is_own
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One flag with the numbers that raised it, already as text for its sentence."""
+
+    flag: Flag
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def invalidates(self) -> bool:
+        """Whether this reason alone makes the window invalid."""
+        return self.flag.invalidates
+
+    @property
+    def sentence(self) -> str:
+        """What was seen, in one sentence."""
+        return self.flag.sentence.format(**self.data)
+
+    @property
+    def advice(self) -> str:
+        """What a person can do about it, in one sentence."""
+        return self.flag.advice
+
+
+class Recorded(Protocol):
+    """What a check of an engine may look at: rows of `window` and of `surroundings`."""
+
+    @property
+    def window(self) -> Row:
+        """The row of the window."""
+        ...
+
+    @property
+    def around(self) -> Row | None:
+        """What was around it; None where nobody looked."""
+        ...
+
+
+Record = TypeVar("Record", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Check(Generic[Record]):
+    """One question about a window.
+
+    `needs`: the tables without which it is not asked. `find`: what is wrong; None where nothing
+    is. `always`: it is asked of windows without numbers, too.
+    """
+
+    needs: tuple[str, ...]
+    find: Callable[[Record], Reason | None]
+    always: bool = False
+
+
+def clause(text: str) -> str:
+    """A text of elsewhere as the end of a sentence: one line, no full stop of its own.
+
+    Own: what is said here ends with the one full stop of its sentence.
+    """
+    return " ".join(str(text).split()).rstrip(".")
