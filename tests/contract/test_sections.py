@@ -1,5 +1,6 @@
 """A section of one file is in the report, whatever the format; nobody else knows of it."""
 
+import json
 from pathlib import Path
 
 from support.html_page import read_page
@@ -17,9 +18,14 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
     """Its heading, words and table, its place in the contents, and the files of its table."""
     assert (fakes / "section/turns.py").is_file()
     build_run(tmp_path, SHAPE)
-    html, pdf = write_report(tmp_path, ("html", "pdf"))
+    html, pdf, md, document = write_report(tmp_path, ("html", "pdf", "md", "json"))
     page = read_page(html.read_text("utf-8"))
     assert "#turns" in [a.get("href") for tag, a in page.elements if tag == "a"]
-    for text in (html.read_text("utf-8"), " ".join(text_of(pdf.read_bytes()).split())):
+    printed = " ".join(text_of(pdf.read_bytes()).split())
+    for text in (html.read_text("utf-8"), printed, md.read_text("utf-8")):
         assert [each for each in SAID if each not in text.replace("\N{NO-BREAK SPACE}", " ")] == []
+    section = json.loads(document.read_text("utf-8"))["sections"]["turns"]
+    assert section["heading"] == SAID[0]
+    assert section["facts"] == {"took turns": True}
+    assert section["tables"]["turns"][0] == {"turn": 1, "candidate": "memory"}
     assert (tmp_path / "report/tables/turns.csv").read_text().startswith("turn,candidate\n1,")

@@ -162,11 +162,11 @@ class Files:
         return self.rows(f"SELECT * FROM read_parquet('{self.root}/report/figures/heat.parquet')")
 
     @cached_property
-    def told_rows(self) -> list[list[Any]]:
-        """The rows of all tables of the report."""
+    def told_tables(self) -> list[list[list[Any]]]:
+        """The rows of each table of the report."""
         tables = sorted((self.root / "report/tables").glob("*.parquet"))
         found = (self.rows(f"SELECT * FROM read_parquet('{each}')") for each in tables)
-        return [list(row.values()) for rows in found for row in rows]
+        return [[list(row.values()) for row in rows] for rows in found]
 
     def texts_of(self, name: str) -> list[str]:
         """The texts of a field of the manifest, by its name with spaces."""

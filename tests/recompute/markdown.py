@@ -1,63 +1,89 @@
-"""The report in Markdown: every row of a table by that of the report's own, every line by rules."""
+"""The report in Markdown: every table by the report's own, every line by rules."""
 
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from recompute.files import Files, Row
-from recompute.printed import is_shown_as, shown
+from recompute.printed import is_shown_as
 from recompute.tables import both_questions
 
 Say = Callable[[str, str, Row], None]
-Compare = Callable[[list[str], bool], None]
+Compare = Callable[[list[list[str]], bool], None]
+Draw = Callable[[str, str, str], None]
+
+FIGURE = re.compile(r"\*\*Figure \d+: (.*)\*\*\n\n!\[(.*)\]\(report/figures/(.*)\.svg\)\n\n(.*)\n")
+FENCED = re.compile(r"^```\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+CELL = re.compile(r" ?(?<!\\)\| ?")
 
 
-def walk(files: Files, text: str, say: Say, compare: Compare) -> None:
-    """Hand on each line and heading, and each row of a table with whether the report's tables,
-    which are recomputed themselves, have it.
+def pieces(text: str) -> list[str]:
+    """Its paragraphs, tables and figures: what is understood by itself."""
+    found: list[str] = []
+    for number, part in enumerate(FIGURE.split(FENCED.sub("", f"{text}\n"))):
+        if number % 5 == 0:
+            found += part.split("\n\n")
+    return [*found, *(match[0] for match in FIGURE.finditer(text))]
+
+
+def walk(files: Files, text: str, say: Say, compare: Compare, draw: Draw) -> None:
+    """Hand on each line and heading, each figure by its name, title and caption, and the rows of
+    each table with whether they are those of one of the report's, which are recomputed themselves.
     """
-    study = (files.root / "study.yaml").read_text().rstrip()
-    before, _, after = text.partition("<details>")
-    quoted, _, rest = after.partition("</details>")
-    if quoted and study not in quoted:
-        say("study", "999 of the study file are others than it has", {})
+    for quoted in FENCED.findall(text):
+        if quoted not in _written(files):
+            say("quoted", "999 of a file are others than it has", {})
+    for title, description, name, caption in FIGURE.findall(f"{text}\n"):
+        if not description.startswith(title):
+            say(name, "999 of a description are others than the title has", {})
+        draw(name, _plain(title), _plain(caption))
+    rest = FIGURE.sub("", FENCED.sub("", f"{text}\n"))
     first, other = both_questions(files)
-    is_head = True
-    for line in (before + rest).splitlines():
-        plain = re.sub(r"\\(?!\|)(.)", r"\1", line)
-        cells = re.split(r" ?(?<!\\)\| ?", plain)[1:-1] if line.startswith("|") else []
-        if not cells:
-            say("line", plain, other if line.startswith("- ") else first)
-        elif is_head:
-            for heading in cells:
+    for is_table, lines in groupby(rest.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            heads, _, *rows = ([*map(_plain, CELL.split(line)[1:-1])] for line in lines)
+            for heading in heads:
                 say("heading", heading, {})
-        elif set(line) - set("|-: "):
-            compare(cells, any(_is_row(cells, row) for row in files.told_rows))
-        is_head = not cells
+            compare(rows, any(_is_of(rows, each) for each in files.told_tables))
+        else:
+            for line in lines:
+                say("line", _plain(line), other if line.startswith("- ") else first)
 
 
-NUMBER = re.compile(r"[<+−]? ?\d.*")
+def _plain(line: str) -> str:
+    return html.unescape(re.sub(r"\\(?!\|)(.)", r"\1", line)).replace("\N{WORD JOINER}", "")
 
 
-def _is_row(cells: list[str], row: list[Any]) -> bool:
-    """Whether this row has all texts of the cells, and what begins with a number in its order.
+def _written(files: Files) -> set[str]:
+    """What a report quotes: the study, the profiles of drives, and the commands."""
+    drives = (drive for each in files.manifest["candidates"] for drive in each["drives"])
+    texts = [(files.root / "study.yaml").read_text(), *(each["profile"] for each in drives)]
+    return {*(each.rstrip() for each in texts), "stithy plan study.yaml\nstithy run study.yaml"}
 
-    Words that it has not are those for what is missing, or for yes and no.
-    """
-    values = iter(row)
-    texts = {each.replace("`", "") for each in row if isinstance(each, str)}
-    plain = [each.replace("`", "") for each in cells if not NUMBER.match(each)]
-    words = [each for each in plain if each not in texts and any(map(str.isalpha, each))]
-    return (
-        len(words) <= sum(each is None or isinstance(each, bool) for each in row)
-        and (not words or len(words) < len(plain))
-        and not any(shown(" | ".join(words)))
-        and all(any(_is_cell(x, each) for each in values) for x in cells if NUMBER.match(x))
-    )
+
+def _is_of(rows: list[list[str]], table: list[list[Any]]) -> bool:
+    """Whether these are the rows of a table, in its order: each column is one of the table's."""
+    if len(rows) != len(table):
+        return False
+    known = [*zip(*table, strict=True)]
+    for shown_column in zip(*rows, strict=True):
+        found = [at for at, each in enumerate(known) if _is_column(shown_column, each)]
+        if not found:
+            return False
+        del known[found[0]]
+    return True
+
+
+def _is_column(cells: Sequence[str], values: Sequence[Any]) -> bool:
+    return all(_is_cell(cell, value) for cell, value in zip(cells, values, strict=True))
 
 
 def _is_cell(cell: str, value: Any) -> bool:
-    """Whether a cell shows this number, or is a text with more than a number."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    """Whether a cell shows this: a number rounded, a text as it is, nothing at all by a dash."""
+    if isinstance(value, bool):
+        return cell == ("yes" if value else "no")
+    if isinstance(value, int | float):
         return is_shown_as(cell, value)
-    return bool(value == cell and next(shown(cell)).end < len(cell))
+    return cell == ("–" if value is None else " ".join(str(value).split()))

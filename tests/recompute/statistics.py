@@ -120,6 +120,8 @@ def bootstrap(logs: Sequence[float], seed: int) -> Bounds:
 
     The same draws must be made for the same numbers; their arithmetic is our own.
     """
+    if not logs:
+        return math.nan, math.nan
     drawn = random.Random(f"bootstrap {seed}").choices(logs, k=len(logs) * 4000)
     means = sorted(fmean(each) for each in zip(*[iter(drawn)] * len(logs), strict=True))
     return math.exp(means[100]), math.exp(means[3899])

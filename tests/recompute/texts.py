@@ -9,7 +9,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, flaws, stalls, studies
+from recompute import asked, bounds, flaws, method, stalls, studies
 from recompute.files import Files, Row
 from recompute.levels import by_block, in_report, level, metric_of, needed
 from recompute.printed import NUMBER, shown
@@ -195,7 +195,7 @@ LEDGER = (
 )
 
 RULES: Rules = [
-    *studies.RULES, *flaws.RULES,
+    *method.RULES, *studies.RULES, *flaws.RULES,
     (r"[Aa]t # users?\b", levels),
     (r"(?:no window|it has no window) at #", levels),
     (r"^# users?:", levels),

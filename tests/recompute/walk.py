@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recompute import between, facts, markdown, stored, texts
-from recompute.figures import source_of, title, title_pool
+from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
 from recompute.tables import TABLES, Expected, Rows, Source, both_questions
@@ -128,23 +128,14 @@ def _source(name: str, folder: str = "tables") -> Source | None:
 
 
 def of_json(files: Files, report: Row) -> Outcome:
-    """Those of the answer as JSON, or of some of its keys."""
+    """Those of the report as JSON, or of some of its keys."""
     outcome = Outcome()
-    first, other = both_questions(files)
-    rows = {"headline": first, "detail": first, "findings": other}
     for key, found in report.items():
         place = f"report.json:{key}"
-        if key == "runs":
-            for number, each in enumerate(found, start=1):
-                name = f"runs-{number}"
-                Table(files, name, _source(name)).check(outcome, place, each["rows"])
-                for fact in (*each["ignored"], *each["reported"]):
-                    said = f"{fact['name']}: {fact['base']} and {fact['other']}"
-                    outcome.say(files, place, said, {}, facts.of_runs(files, said))
-        elif key == "answer":
-            for name, said in found.items():
-                for text in [said] if isinstance(said, str) else said:
-                    outcome.say(files, f"{place}.{name}", text, rows.get(name, {}))
+        if key == "sections":
+            for name, section in found.items():
+                for part, value in section.items():
+                    _of_section(outcome, files, (name, part), value)
         elif key in ("seed", "started_at_s"):
             outcome.compare(place, found, files.manifest[key])
         elif key in ("stithy_version", "comparability_key"):
@@ -153,14 +144,48 @@ def of_json(files: Files, report: Row) -> Outcome:
                 outcome.disagreements.append(f"{place}: {found}")
         elif isinstance(found, str):
             outcome.say(files, place, found, {})
-        elif isinstance(found, list) and found and isinstance(found[0], dict):
-            name = {"candidates_at_level": "candidates"}.get(key, key)
-            Table(files, name, _source(name)).check(outcome, place, found)
     return outcome
 
 
+def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any) -> None:
+    place = f"report.json:{'.'.join(of)}"
+    if of == ("answer", "facts"):
+        _of_answer(outcome, files, place, found)
+    elif of == ("runs", "facts"):
+        _of_runs(outcome, files, place, found["pairs"])
+    elif of[1] == "figures":
+        for name, said in found.items():
+            _of_title(outcome, files, f"{place}.{name}", name, said)
+    elif of[1] == "tables":
+        for name, rows in found.items():
+            Table(files, name, _source(name)).check(outcome, f"{place}.{name}", rows)
+
+
+def _of_answer(outcome: Outcome, files: Files, place: str, found: Row) -> None:
+    first, other = both_questions(files)
+    rows = {"headline": first, "detail": first, "findings": other}
+    for name, said in found.items():
+        for text in [said] if isinstance(said, str) else said:
+            outcome.say(files, f"{place}.{name}", text, rows.get(name, {}))
+
+
+def _of_runs(outcome: Outcome, files: Files, place: str, found: Sequence[Row]) -> None:
+    for number, each in enumerate(found, start=1):
+        name = f"runs-{number}"
+        Table(files, name, _source(name)).check(outcome, place, each["rows"])
+        for fact in (*each["ignored"], *each["reported"]):
+            said = f"{fact['name']}: {fact['base']} and {fact['other']}"
+            outcome.say(files, place, said, {}, facts.of_runs(files, said))
+
+
+def _of_title(outcome: Outcome, files: Files, place: str, name: str, said: str) -> None:
+    """Those of a comparison with other runs have rules, all others what their rows come to."""
+    row = {"figure": name, "title": said}
+    outcome.say(files, place, said, {}, () if name.startswith("runs-") else title_pool(files, row))
+
+
 def of_markdown(files: Files, text: str) -> Outcome:
-    """Those of the report in Markdown, or of some of its paragraphs and tables."""
+    """Those of the report in Markdown, or of some of its pieces."""
     outcome = Outcome()
 
     def say(place: str, line: str, row: Row) -> None:
@@ -168,12 +193,17 @@ def of_markdown(files: Files, text: str) -> Outcome:
         pool = facts.of_runs(files, line) if differs else ()
         outcome.say(files, f"report.md:{place}", line, row, pool)
 
-    def compare(cells: list[str], is_known: bool) -> None:
-        outcome.checked["report.md"] += sum(1 for cell in cells for _ in shown(cell))
+    def compare(rows: list[list[str]], is_known: bool) -> None:
+        outcome.checked["report.md"] += sum(1 for row in rows for c in row for _ in shown(c))
         if not is_known:
-            outcome.disagreements.append(f"report.md: no table has the row {cells}")
+            outcome.disagreements.append(f"report.md: no table has these rows: {rows}")
 
-    markdown.walk(files, text, say, compare)
+    def draw(name: str, title: str, caption: str) -> None:
+        _of_title(outcome, files, f"report.md:{name}", name, title)
+        pool = words_pool(files, {"figure": name, "title": title})
+        outcome.say(files, f"report.md:{name}", caption, {}, pool)
+
+    markdown.walk(files, text, say, compare, draw)
     return outcome
 
 

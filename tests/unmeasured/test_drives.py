@@ -137,7 +137,8 @@ def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place
         ends = {name: each["profile_name"].rpartition("-25-")[2] for name, each in found.items()}
         assert ends == {name: "worse" if name == against else "better" for name in "ab"}
     assert stithy.run("report", out, "--format", "json").returncode in ENDED_WELL
-    shown = json.loads((out / "report.json").read_text())["sensitivity"]
+    answer = json.loads((out / "report.json").read_text())["sections"]["answer"]
+    shown = answer["facts"]["sensitivity"]
     assert [(each["against"], bool(each["numbers"])) for each in shown] == [
         ("a", True),
         ("b", True),

@@ -1,12 +1,12 @@
-"""What a report says, block by block. The page and print show the same blocks, each in its way.
+"""What a report says, block by block. Every format sets the same blocks, each in its way.
 
 A section (`sections/`) yields blocks and knows no format. Texts are plain: whatever a name holds
 stays the letters it is.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from stithy.report.figure import Absent, Drawn, Figure, FigureGroup
 from stithy.report.tables import PageTable
@@ -98,7 +98,8 @@ class Section:
     """A part of the report with its own anchor; sections stand in the order of `order`.
 
     Those below `APPENDIX` are the report itself. `contents` is what the contents call it, where
-    that is not the heading. Without a heading it is the head of the report.
+    that is not the heading. Without a heading it is the head of the report. Programs get the
+    tables among its blocks, and besides them `facts` and the tables of `data`.
     """
 
     key: str
@@ -106,6 +107,8 @@ class Section:
     heading: str
     blocks: tuple[Block, ...]
     contents: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    data: tuple[PageTable, ...] = ()
 
 
 APPENDIX = 100

@@ -262,9 +262,8 @@ def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) ->
     assert "against b, a would be better" in overturned
     page = build(_context(faked))
     assert overturned in page.answer.flawed
-    shown = {
-        each["against"]: each for each in json.loads(json_format.make(page, {}))["sensitivity"]
-    }
+    answer = json.loads(json_format.make(page, {}))["sections"]["answer"]
+    shown = {each["against"]: each for each in answer["facts"]["sensitivity"]}
     assert {name: each["holds"] for name, each in shown.items()} == {"a": True, "b": False}
     assert (shown["b"]["call"], shown["b"]["missing_because"]) == ("worse", None)
     assert shown["b"]["low"] <= shown["b"]["ratio"] <= shown["b"]["high"]

@@ -195,14 +195,14 @@ def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Capt
     made = files_of(tmp_path / "after")
     for name in ("html", "md"):
         assert "1 differs by more than chance explains" in made[f"report.{name}"].decode()
-    [other] = json.loads(made["report.json"])["runs"]
+    [other] = json.loads(made["report.json"])["sections"]["runs"]["facts"]["pairs"]
     assert (other["base"], other["other"], len(other["rows"])) == ("before", "after", 12)
     ratios = [row["change"]["ratio"] for row in compared["rows"]]
     assert [row["ratio"] for row in other["rows"]] == pytest.approx(ratios)
     assert {"report/figures/runs-1.svg", "report/tables/runs-1.csv"} <= made.keys()
     assert run(["report", after, "--format", "html,json"]) == 0
     left = files_of(tmp_path / "after")
-    assert json.loads(left["report.json"]).get("runs", []) == []
+    assert "runs" not in json.loads(left["report.json"])["sections"]
     assert b"against before" not in left["report.html"]
     assert not [name for name in left if "runs-" in name]
 

@@ -1,40 +1,38 @@
-"""The report's answer for programs: what is on its first screen, with all digits."""
+"""The report for programs: of each section its facts, tables and figures, with all digits."""
 
 import json
 from typing import Any
 
+from stithy.report.blocks import Grid, Picture, Section
 from stithy.report.page import Page
-from stithy.report.parts import sensitivity
-from stithy.report.parts.other_runs import as_values
 from stithy.report.words.loads import provenance
 
 NAME = "json"
 
-VERSION = 1
-"""Of this file. 1: the first."""
+VERSION = 2
+"""Of this file. 2: by sections."""
 
 
 def make(page: Page, drawings: dict[str, str]) -> bytes:
-    """The answer, the levels, verdicts, thresholds and reasons; what is missing is null."""
+    """The run, and its sections by their keys; what is missing is null."""
     del drawings  # figures are files of their own
-    tables = ("summary", "verdicts", "orders", "work", "thresholds", "search", "reasons", "missing")
     document = {
         "version": VERSION,
         **_run(page),
-        "answer": {
-            "headline": page.answer.headline,
-            "detail": page.answer.detail,
-            "flaws": page.answer.flawed,
-            "findings": page.answer.others,
-            "support": page.answer.support,
-        },
-        # `candidates` are their names.
-        "candidates_at_level": page.tables["candidates"].frame.to_dicts(),
-        **{name: page.tables[name].frame.to_dicts() for name in tables},
-        **({"sensitivity": shown} if (shown := sensitivity.as_values(page.context)) else {}),
-        **({"runs": as_values(page.pairs)} if page.pairs else {}),
+        "sections": {section.key: _section(section) for section in page.sections},
     }
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _section(section: Section) -> dict[str, Any]:
+    grids = [each.table for each in section.blocks if isinstance(each, Grid) and not each.screen]
+    figures = [each.figure for each in section.blocks if isinstance(each, Picture)]
+    return {
+        "heading": section.contents or section.heading,
+        "facts": dict(section.facts),
+        "tables": {each.name: each.frame.to_dicts() for each in (*grids, *section.data)},
+        "figures": {each.name: each.title for each in figures},
+    }
 
 
 def _run(page: Page) -> dict[str, Any]:

@@ -1,93 +1,111 @@
-"""A short report in Markdown, for a pull request or a ticket: the first screen of the page."""
+"""The report in Markdown, for a pull request or a ticket, set from the blocks of its sections.
 
-from collections.abc import Iterator
-from dataclasses import replace
+The report itself is open, each section of its appendix is folded. Figures are files beside it.
+"""
 
-import polars as pl
+from collections.abc import Iterable, Iterator
 
+from stithy.report.blocks import (
+    APPENDIX,
+    Block,
+    Bullets,
+    Grid,
+    Heading,
+    Paragraph,
+    Picture,
+    Run,
+    Section,
+    Verbatim,
+    in_files,
+    paragraph,
+)
 from stithy.report.page import Page
-from stithy.report.parts import candidates, certainty, other_runs, proof, transactions
-from stithy.report.parts.page_tables import WORDS
-from stithy.report.tables import PageTable
-from stithy.report.words.escape import bullets, code, escaped, table
-from stithy.report.words.loads import provenance
+from stithy.report.words.escape import bullets, code, escaped, quoted, seen, table
 
 NAME = "md"
 
+Lines = Iterator[str]
+"""Pieces of the document, with an empty line between them."""
+
+ROWS_MAX = 50
+"""A longer table that is folded is a file only: comments on a pull request must not be long."""
+
+STRONG = {"label", "answer"}
+"""Styles of paragraphs that must not be missed."""
+
 
 def make(page: Page, drawings: dict[str, str]) -> bytes:
-    """Question, answer, candidates by levels, what was invalid, thresholds, how to repeat."""
-    del drawings  # a summary has none
-    return ("\n\n".join(_parts(page)) + "\n").encode()
+    """All that print has, too."""
+    del drawings  # they are files of their own
+    parts = [part for section in page.sections for part in _section(section, page)]
+    return ("\n\n".join([*parts, escaped(page.closing)]) + "\n").encode()
 
 
-def _parts(page: Page) -> Iterator[str]:
-    context, manifest = page.context, page.context.manifest
-    yield f"# {escaped(manifest.question if manifest else 'Report of a run')}"
-    if context.label:
-        yield f"**{escaped(context.label)}**"
-    yield f"**{escaped(page.answer.headline)}**"
-    if page.answer.detail:
-        yield escaped(page.answer.detail)
-    if page.answer.flawed:
-        yield "What weakens the answer (the section Validity is in the full report, `report.html`):"
-        yield bullets(page.answer.flawed)
-    if page.answer.others:
-        # Two lists with nothing between them would be one, and findings weaken nothing.
-        yield "What else was found:"
-        yield bullets(page.answer.others)
-    if page.answer.support:
-        yield escaped(" ".join(page.answer.support))
-    yield from _captioned(page.tables["thresholds"])
-    yield from _captioned(page.tables["candidates"])
-    yield from _captioned(page.tables["devices"])
-    if (shown := candidates.note(context, page.tables["candidates"])) is not None:
-        yield escaped(shown)
-    yield WORDS
-    for name in ("summary", "limited-levels", "search"):
-        yield from _captioned(page.tables[name])
-    if (order := certainty.order_sentence(context)) is not None:
-        yield escaped(order)
-    yield from _work(page.tables["work"])
-    yield escaped(f"{context.footer}.")
-    for text in other_runs.words(page.pairs) if page.pairs else ():
-        yield escaped(text)
-    for each in other_runs.tables(page.pairs):
-        yield from _captioned(each)
-    yield from _captioned(_invalid(page.tables["reasons-gathered"]))
-    yield from _repeat(page)
-    yield escaped(" ".join((provenance(manifest), *proof.specified_sentences(context))))
-
-
-def _captioned(each: PageTable) -> Iterator[str]:
-    if not each.frame.is_empty():
-        yield f"{escaped(each.caption)}:"
-        yield table(each)
-
-
-def _work(each: PageTable) -> Iterator[str]:
-    """Only where a part of it is known: the page says what is missing, and why."""
-    if any(each.frame[column].count() for column in transactions.QUOTIENTS):
-        yield from _captioned(each)
-        yield escaped(transactions.work_note(each))
-
-
-def _invalid(reasons: PageTable) -> PageTable:
-    """The reasons that invalidate, without the notes."""
-    shows = tuple(show for show in reasons.columns if show.column != "weight")
-    frame = reasons.frame.filter(pl.col("weight") == "invalid")
-    return replace(reasons, caption="What makes windows invalid", columns=shows, frame=frame)
-
-
-def _repeat(page: Page) -> Iterator[str]:
-    manifest = page.context.manifest
-    if manifest is None:
+def _section(section: Section, page: Page) -> Lines:
+    blocks = (part for block in section.blocks for part in _block(block, page))
+    if section.order > APPENDIX:
+        yield from _folded(section.heading, blocks)
         return
-    yield (
-        f"To repeat the run, use this study with Stithy {escaped(manifest.stithy_version)} (seed "
-        f"{manifest.seed}, comparability key {escaped(manifest.comparability_key)}): "
-        f"`stithy run study.yaml{page.context.options}`"
-    )
-    if page.context.run.study:
-        study = code(page.context.run.study)
-        yield f"<details><summary>The study file</summary>\n\n{study}\n\n</details>"
+    if section.heading:
+        yield f"## {escaped(section.heading)}"
+    yield from blocks
+
+
+def _folded(summary: str, parts: Iterable[str]) -> Lines:
+    yield f"<details><summary>{quoted(summary)}</summary>"
+    yield from parts
+    yield "</details>"
+
+
+def _block(block: Block, page: Page) -> Lines:
+    match block:
+        case Heading():
+            yield from () if block.screen else [f"{'#' * (block.level + 1)} {escaped(block.text)}"]
+        case Paragraph():
+            yield _paragraph(block)
+        case Bullets():
+            if block.label:
+                yield f"{escaped(block.label)}:"
+            yield bullets(block.items)
+        case Grid():
+            yield from () if block.screen else _grid(block, page.caption(block.table))
+        case Picture():
+            yield from _picture(block, page)
+        case Verbatim():
+            lines = [code(block.text)]
+            yield from _folded(block.summary, lines) if block.summary else lines
+
+
+def _paragraph(block: Paragraph) -> str:
+    text = "".join(map(_run, block.runs))
+    return f"**{text}**" if block.style in STRONG else text
+
+
+def _run(run: Run) -> str:
+    if run.style == "code":
+        return f"`{seen(run.text)}`"
+    before, after = (" " if run.text[at].isspace() else "" for at in (0, -1))
+    around = "**" if run.style else ""
+    return f"{before}{around}{escaped(run.text)}{around}{after}"
+
+
+def _grid(block: Grid, caption: str) -> Lines:
+    rows = block.table.frame.height
+    if block.fold and rows > ROWS_MAX:
+        yield f"{escaped(caption)}:"
+        yield _paragraph(in_files(block.table))
+    elif block.fold:
+        yield from _folded(block.fold, [table(block.table)])
+    else:
+        yield f"{escaped(caption)}:"
+        yield table(block.table)
+
+
+def _picture(block: Picture, page: Page) -> Lines:
+    figure = block.figure
+    number = page.figures.index(figure) + 1
+    yield f"**Figure {number}: {escaped(figure.title)}**"
+    yield f"![{escaped(figure.description)}](report/figures/{figure.name}.svg)"
+    yield escaped(figure.caption)
+    if block.alone:
+        yield from map(_paragraph, paragraph(figure.footer))

@@ -1,12 +1,13 @@
 """The head of the report: the question, the answer, what weakens and what supports it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.parts import answer, candidates
+from stithy.report.parts import answer, candidates, sensitivity
 from stithy.report.parts.compared import moment
 from stithy.report.tables import PageTable
 
@@ -20,7 +21,19 @@ def tables(context: Context) -> Iterator[PageTable]:
 
 def sections(page: Page) -> Iterator[Section]:
     """Always the first."""
-    yield Section("answer", 0, "", tuple(_blocks(page)), "The answer")
+    data = tuple(page.tables[name] for name in ("thresholds", "candidates", "devices", "findings"))
+    yield Section("answer", 0, "", tuple(_blocks(page)), "The answer", _facts(page), data)
+
+
+def _facts(page: Page) -> dict[str, Any]:
+    return {
+        "headline": page.answer.headline,
+        "detail": page.answer.detail,
+        "flaws": page.answer.flawed,
+        "findings": page.answer.others,
+        "support": page.answer.support,
+        "sensitivity": sensitivity.as_values(page.context),
+    }
 
 
 def _blocks(page: Page) -> Iterator[Block]:
@@ -33,7 +46,7 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(page.answer.headline, style="answer")
     yield from paragraph(page.answer.detail, style="detail")
     yield from bullets(page.answer.flawed, "flaws", "What weakens the answer")
-    yield from bullets(page.answer.others, "findings")
+    yield from bullets(page.answer.others, "findings", "What else was found")
     yield from paragraph(*page.answer.support, style="support")
     yield from _comparisons(page)
     yield from opened(page.tables["thresholds"], "thresholds")

@@ -34,7 +34,9 @@ def sections(page: Page) -> Iterator[Section]:
     """Where a window has numbers to be judged."""
     if not page.tables["limited"].frame.is_empty():
         blocks = tuple(_blocks(page))
-        yield Section("bottlenecks", APPENDIX + 100, "What limited each window", blocks)
+        data = (page.tables["limited-levels"],)
+        heading = "What limited each window"
+        yield Section("bottlenecks", APPENDIX + 100, heading, blocks, data=data)
 
 
 def _blocks(page: Page) -> Iterator[Block]:

@@ -25,7 +25,9 @@ def tables(context: Context) -> Iterator[PageTable]:
 
 def sections(page: Page) -> Iterator[Section]:
     """Always there."""
-    yield Section("certainty", 40, "How sure this is", tuple(_blocks(page)))
+    data = page.tables["verdicts"], page.tables["reasons"]
+    blocks = tuple(_blocks(page))
+    yield Section("certainty", 40, "How sure this is", blocks, data=data)
 
 
 def _blocks(page: Page) -> Iterator[Block]:

@@ -13,7 +13,8 @@ def sections(page: Page) -> Iterator[Section]:
     """Where other runs were named."""
     if (group := page.group("runs")) is not None:
         blocks = (*_words(page), *figures(group))
-        yield Section("runs", 30, group.heading, blocks)
+        facts = {"pairs": other_runs.as_values(page.pairs)}
+        yield Section("runs", 30, group.heading, blocks, facts=facts)
 
 
 def _words(page: Page) -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """Texts of elsewhere made safe for a page: unseen letters, spaces that hold, Markdown."""
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -64,10 +65,21 @@ _JOINER = "\N{WORD JOINER}"
 
 def escaped(text: str) -> str:
     """The text on one line, as it reads in Markdown wherever it stands in a line."""
-    line = " ".join(seen(text.replace(_JOINER, "")).split())
-    line = _ACTING.sub(lambda match: f"\\{match[0]}", line)
-    line = _REFERENCE.sub(_JOINER, _LINK.sub(_JOINER, line))
-    return _LINE_START.sub(_JOINER, line)
+    line = _ACTING.sub(lambda match: f"\\{match[0]}", _line(text))
+    return _LINE_START.sub(_JOINER, _unlinked(line))
+
+
+def quoted(text: str) -> str:
+    """The text on one line, as it reads within an element of HTML in Markdown."""
+    return html.escape(_unlinked(_line(text)))
+
+
+def _line(text: str) -> str:
+    return " ".join(seen(text.replace(_JOINER, "")).split())
+
+
+def _unlinked(line: str) -> str:
+    return _REFERENCE.sub(_JOINER, _LINK.sub(_JOINER, line))
 
 
 def bullets(texts: Iterable[str]) -> str:

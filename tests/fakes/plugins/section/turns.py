@@ -24,7 +24,8 @@ def tables(context: Context) -> Iterator[PageTable]:
 def sections(page: Page) -> Iterator[Section]:
     """Where there are windows."""
     if not page.tables["turns"].frame.is_empty():
-        yield Section("turns", APPENDIX + 400, "Whose turn it was", tuple(_blocks(page)))
+        blocks, facts = tuple(_blocks(page)), {"took turns": True}
+        yield Section("turns", APPENDIX + 400, "Whose turn it was", blocks, facts=facts)
 
 
 def _blocks(page: Page) -> Iterator[Block]:
