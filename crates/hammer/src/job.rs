@@ -4,11 +4,11 @@
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VERSION};
 
-use crate::baseline::{baseline, READ_BYTES};
-use crate::calibrate::calibrate;
 use crate::client::{postgresql, Target};
 use crate::error::HammerError;
-use crate::workload::{self, Context};
+use crate::jobs::{self, READ_BYTES};
+use crate::workload::order_entry::OrderEntry;
+use crate::workload::{Context, Workload};
 
 /// Name and version, as the first message tells them.
 pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));
@@ -57,14 +57,30 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 
 /// Does a job; the sink gets every message but a failure, which is the error.
 ///
-/// A URL's scheme names the engine; there is one so far.
+/// A URL's scheme names the engine, of which there is one so far.
+///
+/// Errors: those of the job, `unknown-workload` (usage).
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-    execute_on::<postgresql::Target>(job, context).await
+    const WORKLOADS: &[&str] = &[OrderEntry::NAME];
+    match size(job).map(|size| size.name.as_str()) {
+        None | Some(OrderEntry::NAME) => {
+            execute_as::<postgresql::Target, OrderEntry>(job, context).await
+        }
+        Some(name) => Err(HammerError::usage(
+            "unknown-workload",
+            format!("there is no workload {name:?}"),
+            "workload.name",
+            format!("name one of: {}", WORKLOADS.join(", ")),
+        )),
+    }
 }
 
-async fn execute_on<T: Target>(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+/// Does a job of a workload on an engine, both of which the compiler knows.
+pub async fn execute_as<T: Target, W: Workload>(
+    job: &Job,
+    context: Context<'_>,
+) -> Result<(), HammerError> {
     if let Some(size) = size(job) {
-        workload::find::<T>(&size.name)?;
         within("workload.warehouses", size.warehouses, WAREHOUSES_MAX)?;
     }
     refuse_wrong_numbers(job)?;
@@ -74,35 +90,9 @@ async fn execute_on<T: Target>(job: &Job, context: Context<'_>) -> Result<(), Ha
         sink: &mut *sink,
         stop,
     };
-    let summary = summary::<T>(job, inner).await?;
+    let summary = jobs::summary::<T, W>(job, inner).await?;
     sink(summary);
     Ok(())
-}
-
-async fn summary<'a, T: Target>(
-    job: &'a Job,
-    context: Context<'a>,
-) -> Result<Message, HammerError> {
-    let workload = |size: &WorkloadSize| workload::find::<T>(&size.name);
-    Ok(match job {
-        Job::Prepare(job) => {
-            Message::PrepareSummary(workload(&job.workload)?.prepare(job, context).await?)
-        }
-        Job::Check(job) => {
-            Message::CheckSummary(workload(&job.workload)?.check(job, context).await?)
-        }
-        Job::WarmUp(job) => {
-            Message::WarmUpSummary(workload(&job.workload)?.warm_up(job, context).await?)
-        }
-        Job::Run(job) => {
-            Message::RunSummary(Box::new(workload(&job.workload)?.run(job, context).await?))
-        }
-        Job::VerifyLedger(job) => {
-            Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
-        }
-        Job::Calibrate(job) => Message::CalibrateSummary(calibrate::<T>(job, context).await?),
-        Job::Baseline(job) => Message::BaselineSummary(baseline(job)?),
-    })
 }
 
 /// What the job works on; None where it needs no tables.

@@ -1,13 +1,13 @@
 //! The load driver: workloads, virtual users, clients.
 
 mod alarm;
-pub mod baseline;
-pub mod calibrate;
 pub mod client;
+pub mod condition;
 pub mod connections;
 mod deferred;
 pub mod error;
 pub mod job;
+mod jobs;
 mod losses;
 mod open_loop;
 pub mod pace;
@@ -16,7 +16,7 @@ mod queue;
 pub mod record;
 pub mod run;
 mod run_controller;
-mod saturation_search;
+mod seating;
 mod serve;
 pub mod stop;
 pub mod transaction_script;

@@ -128,6 +128,15 @@ impl Waits {
             .map(|weight| f64::from(*weight))
             .sum::<f64>()
     }
+
+    /// The same types, with no keying and as long a think time for each.
+    pub fn only_thinking(self, mean_s: f64) -> Waits {
+        Waits {
+            keying_s: vec![0.0; self.weights.len()],
+            think_mean_s: vec![mean_s; self.weights.len()],
+            weights: self.weights,
+        }
+    }
 }
 
 /// Closed loop: a user thinks about each answer and keys in each transaction.

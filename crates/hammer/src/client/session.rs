@@ -11,7 +11,19 @@ use super::failure::SessionError;
 /// A statement prepared in a session: its place in the order in which that session's statements were
 /// prepared. So sessions that prepare the same know them by the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Statement(pub(super) u16);
+pub struct Statement(u16);
+
+impl Statement {
+    /// The statement of a place, counted from 0.
+    pub fn numbered(number: u16) -> Self {
+        Statement(number)
+    }
+
+    /// Its place, counted from 0.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+}
 
 /// One connection with its prepared statements.
 pub trait Session: Sized + Send + 'static {

@@ -1,23 +1,22 @@
-//! The workloads; one folder each, found by name in a list.
-
-use std::future::Future;
-use std::pin::Pin;
-
-use stithy_wire::{
-    CheckJob, CheckSummary, LedgerSummary, Message, PrepareJob, PrepareSummary, RunJob, RunSummary,
-    VerifyLedgerJob, WarmUpJob, WarmUpSummary,
-};
-
-use crate::client::Target;
-use crate::error::HammerError;
-use crate::stop::Stop;
+//! What a workload gives. Users, pools, pace, timing and summaries lie outside: a workload is one folder
+//! here, and one line in `crates/hammer/src/job.rs`.
 
 pub mod order_entry;
 
-/// Every workload of the hammer.
-fn all<T: Target>() -> [&'static dyn Workload<T>; 1] {
-    [&order_entry::OrderEntry]
-}
+use std::future::Future;
+
+use stithy_wire::{
+    LedgerSummary, LedgerWritten, Message, PrepareJob, PrepareSummary, Profile, RunJob, Touched,
+    VerifyLedgerJob, WarmUpJob, WorkloadSize,
+};
+
+use crate::client::{Control, Session, SessionError, Sizes, Target};
+use crate::condition::ConditionQuery;
+use crate::connections::Statements;
+use crate::error::HammerError;
+use crate::pace::Waits;
+use crate::stop::Stop;
+use crate::transaction_script::TransactionScript;
 
 /// What a job is given besides its own text.
 pub struct Context<'a> {
@@ -27,52 +26,151 @@ pub struct Context<'a> {
     pub stop: Stop,
 }
 
-/// What a job ends with.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, HammerError>> + 'a>>;
-
-/// A kind of work that databases are measured with.
-pub trait Workload<T: Target>: Sync {
+/// A kind of work that databases are measured with, whatever the engine.
+pub trait Workload: 'static {
     /// Its name in jobs.
-    fn name(&self) -> &'static str;
+    const NAME: &'static str;
+    /// Its transaction types, in its order.
+    const TYPES: &'static [&'static str];
+
+    /// What it says to the server of one engine.
+    type Sql: Sync + 'static;
+    /// What is known of a loaded database.
+    type Facts;
+    /// What a run asks of it in particular.
+    type Options;
+    /// A run.
+    type Run: Run;
+    /// A read-only pass.
+    type Reads: Reads;
+
+    /// What it says to an engine.
+    ///
+    /// Errors: `engine-unknown` (usage).
+    fn sql(engine: &str) -> Result<&'static Self::Sql, HammerError>;
+
+    /// What a database was loaded with.
+    ///
+    /// Errors (precondition): what is there is not what the job expects.
+    fn facts(
+        place: &str,
+        control: &impl Control,
+        sql: &'static Self::Sql,
+        expected: &WorkloadSize,
+    ) -> impl Future<Output = Result<Self::Facts, HammerError>>;
 
     /// Loads an empty database.
-    fn prepare<'a>(
-        &'a self,
-        job: &'a PrepareJob,
-        context: Context<'a>,
-    ) -> Answer<'a, PrepareSummary>;
+    fn prepare<T: Target>(
+        job: &PrepareJob,
+        context: Context<'_>,
+    ) -> impl Future<Output = Result<PrepareSummary, HammerError>>;
 
-    /// Reads the same rows before every window.
-    fn warm_up<'a>(&'a self, job: &'a WarmUpJob, context: Context<'a>)
-        -> Answer<'a, WarmUpSummary>;
+    /// Reads its part of a job, before anything is connected. Errors: usage.
+    fn options(job: &RunJob) -> Result<Self::Options, HammerError>;
 
-    /// Drives the database with virtual users for one window.
-    fn run<'a>(&'a self, job: &'a RunJob, context: Context<'a>) -> Answer<'a, RunSummary>;
+    /// A run that has not begun; its ledger is open, where it has one.
+    fn run(
+        job: &RunJob,
+        options: Self::Options,
+        sql: &'static Self::Sql,
+        facts: &Self::Facts,
+    ) -> Result<Self::Run, HammerError>;
 
-    /// Verifies the consistency conditions.
-    fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary>;
+    /// The read-only pass that fills caches before a run.
+    fn reads(
+        job: &WarmUpJob,
+        sql: &'static Self::Sql,
+        facts: &Self::Facts,
+    ) -> Result<Self::Reads, HammerError>;
+
+    /// The consistency conditions, in their order.
+    fn conditions(sql: &Self::Sql) -> Vec<ConditionQuery>;
 
     /// Compares a run's ledger with the database.
-    fn verify_ledger<'a>(
-        &'a self,
-        job: &'a VerifyLedgerJob,
-        context: Context<'a>,
-    ) -> Answer<'a, LedgerSummary>;
+    fn verify_ledger<T: Target>(
+        job: &VerifyLedgerJob,
+        context: Context<'_>,
+    ) -> impl Future<Output = Result<LedgerSummary, HammerError>>;
 }
 
-/// The workload of a name.
-///
-/// Errors: `unknown-workload` (usage).
-pub fn find<T: Target>(name: &str) -> Result<&'static dyn Workload<T>, HammerError> {
-    let all = all::<T>();
-    let found = all.iter().find(|workload| workload.name() == name);
-    found.copied().ok_or_else(|| {
-        let known: Vec<&str> = all.iter().map(|workload| workload.name()).collect();
-        HammerError::usage(
-            "unknown-workload",
-            format!("there is no workload {name:?}"),
-            "workload.name",
-            format!("name one of: {}", known.join(", ")),
-        )
-    })
+/// A transaction type that may be left to be done behind the users' backs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deferrable {
+    /// The type.
+    pub kind: usize,
+    /// Users with connections of their own, for whom one more connection does it.
+    pub users_per_worker: u32,
+}
+
+/// What the users of a run counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// Counted transactions that were acknowledged as committed.
+    pub acknowledged: u64,
+    /// Counted transactions whose answer never came.
+    pub in_doubt: u64,
+}
+
+/// What a workload says of a run in its summary.
+pub struct Told {
+    /// Mix and keys.
+    pub profile: Profile,
+    /// How much of the data is in reach.
+    pub touched: Touched,
+    /// The constants of skewed keys.
+    pub nurand: [u32; 3],
+}
+
+/// One run of a workload: what its users do, and how what they did is proven.
+pub trait Run {
+    /// What each session prepares.
+    type Statements: Statements;
+    /// What a user does.
+    type Script: TransactionScript;
+
+    /// What each session prepares.
+    fn statements(&self) -> Self::Statements;
+
+    /// What a user does, numbered from 0.
+    fn script(
+        &self,
+        user: u32,
+        prepared: &<Self::Statements as Statements>::Prepared,
+    ) -> Self::Script;
+
+    /// How often each type comes, and how long users key and think where the job leaves that to the
+    /// workload.
+    fn waits(&self) -> Waits;
+
+    /// What is left to be done behind the users' backs; None where users wait for everything.
+    fn deferrable(&self) -> Option<Deferrable>;
+
+    /// How many counted transactions the database holds by its own account: the growth over a run is
+    /// compared with what users counted.
+    fn count(&self, control: &impl Control) -> impl Future<Output = Result<u64, HammerError>>;
+
+    /// What users counted.
+    fn account(&self) -> Account;
+
+    /// Of the transactions in doubt, those that the database holds.
+    fn found(&self, control: &impl Control) -> impl Future<Output = Result<u64, HammerError>>;
+
+    /// What there is to say of the run.
+    fn told(&self, sizes: Sizes) -> Told;
+
+    /// Closes the ledger; gives what was written, where there is one.
+    fn finish(self) -> Option<LedgerWritten>;
+}
+
+/// A read-only pass: scripts whose attempts read what the transactions of a run touch.
+pub trait Reads {
+    /// What one of its sessions does.
+    type Script: TransactionScript;
+
+    /// What the session of a number does, counted from 0.
+    fn script<C: Session>(
+        &self,
+        number: u32,
+        session: &mut C,
+    ) -> impl Future<Output = Result<Self::Script, SessionError>>;
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::support::{self, jobs};
 use stithy_hammer::client::postgresql;
 use stithy_hammer::client::{Control, Target};
-use stithy_hammer::workload::order_entry::sql;
+use stithy_hammer::workload::order_entry::{sql, OrderEntry};
+use stithy_hammer::workload::Workload;
 use stithy_wire::Message;
 
 /// A damage, and exactly those conditions that it breaks.
@@ -77,7 +78,7 @@ const DAMAGES: &[(&str, &[u32])] = &[
 async fn broken_now(control: &impl Control) -> BTreeSet<u32> {
     let mut broken = BTreeSet::new();
     let sql = sql::of("postgresql").expect("there is SQL for it");
-    for condition in &sql.conditions {
+    for condition in OrderEntry::conditions(sql) {
         let query = condition.counting_sql();
         let rows = control.query("counting", &query, &[]).await;
         let row = &rows.expect("the query is valid")[0];

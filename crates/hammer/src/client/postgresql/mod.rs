@@ -22,6 +22,7 @@ mod value;
 pub use answer::{Answer, Row};
 pub use control::Control;
 pub use params::Params;
+pub use rows::BinaryRows;
 pub use session::Session;
 
 use std::time::Duration;

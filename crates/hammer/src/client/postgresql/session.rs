@@ -63,7 +63,7 @@ impl client::Session for Session {
     async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
         let mut prepared = Vec::with_capacity(texts.len());
         for sql in texts {
-            let statement = Statement(self.statements);
+            let statement = Statement::numbered(self.statements);
             self.statements += 1;
             self.message(b'P', |out| {
                 put_name(out, statement);
@@ -131,7 +131,7 @@ impl client::Session for Session {
 
 /// A statement's name on the server: its number in two letters, and the end of the text.
 fn put_name(out: &mut Vec<u8>, statement: Statement) {
-    let [high, low] = statement.0.to_be_bytes();
+    let [high, low] = statement.number().to_be_bytes();
     out.put_slice(&[b'A' + high, b'A' + (low >> 4), b'A' + (low & 15), 0]);
 }
 

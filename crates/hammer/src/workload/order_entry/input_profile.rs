@@ -79,15 +79,6 @@ pub fn keyed() -> Waits {
     }
 }
 
-/// Only thinking, as long for every type.
-pub fn thinking(mean_s: f64) -> Waits {
-    Waits {
-        keying_s: vec![0.0; MIX.len()],
-        think_mean_s: vec![mean_s; MIX.len()],
-        weights: MIX.to_vec(),
-    }
-}
-
 /// What the draws of all users of a run have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct InputProfile {

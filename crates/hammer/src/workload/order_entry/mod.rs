@@ -2,7 +2,6 @@
 //! TPC-C specification (clause numbers in this folder are those of its revision 5.11). It is no TPC
 //! benchmark, and its results cannot be compared with TPC results.
 
-mod check;
 pub mod conditions;
 pub mod execution_mode;
 pub mod input;
@@ -16,6 +15,7 @@ pub mod plain;
 mod prepare;
 pub mod procedures;
 pub mod random;
+mod reads;
 pub mod rows;
 mod run;
 mod sample;
@@ -26,54 +26,83 @@ pub mod tables;
 mod tally;
 mod terminal;
 pub mod text;
-mod virtual_users;
-mod warm_up;
 
 use stithy_wire::{
-    CheckJob, CheckSummary, LedgerSummary, PrepareJob, PrepareSummary, RunJob, RunSummary,
-    VerifyLedgerJob, WarmUpJob, WarmUpSummary,
+    LedgerSummary, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadSize,
 };
 
-use super::{Answer, Context, Workload};
-use crate::client::Target;
+use super::{Context, Workload};
+use crate::client::{Control, Target};
+use crate::condition::ConditionQuery;
+use crate::error::HammerError;
+use input_profile::TouchedWarehouses;
+use loaded::Loaded;
+use reads::OrderEntryReads;
+use run::OrderEntryRun;
+use sql::Sql;
 
 /// The workload.
 pub struct OrderEntry;
 
-impl<T: Target> Workload<T> for OrderEntry {
-    fn name(&self) -> &'static str {
-        "order-entry"
+impl Workload for OrderEntry {
+    const NAME: &'static str = "order-entry";
+    const TYPES: &'static [&'static str] = input::NAMES;
+
+    type Sql = Sql;
+    type Facts = Loaded;
+    type Options = TouchedWarehouses;
+    type Run = OrderEntryRun;
+    type Reads = OrderEntryReads;
+
+    fn sql(engine: &str) -> Result<&'static Sql, HammerError> {
+        sql::of(engine)
     }
 
-    fn prepare<'a>(
-        &'a self,
-        job: &'a PrepareJob,
-        context: Context<'a>,
-    ) -> Answer<'a, PrepareSummary> {
-        Box::pin(prepare::prepare::<T>(job, context))
+    async fn facts(
+        place: &str,
+        control: &impl Control,
+        sql: &'static Sql,
+        expected: &WorkloadSize,
+    ) -> Result<Loaded, HammerError> {
+        Loaded::read(place, control, sql, expected).await
     }
 
-    fn warm_up<'a>(
-        &'a self,
-        job: &'a WarmUpJob,
-        context: Context<'a>,
-    ) -> Answer<'a, WarmUpSummary> {
-        Box::pin(warm_up::warm_up::<T>(job, context))
+    async fn prepare<T: Target>(
+        job: &PrepareJob,
+        context: Context<'_>,
+    ) -> Result<PrepareSummary, HammerError> {
+        prepare::prepare::<T>(job, context).await
     }
 
-    fn run<'a>(&'a self, job: &'a RunJob, context: Context<'a>) -> Answer<'a, RunSummary> {
-        Box::pin(run::run::<T>(job, context))
+    fn options(job: &RunJob) -> Result<TouchedWarehouses, HammerError> {
+        TouchedWarehouses::of(job)
     }
 
-    fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary> {
-        Box::pin(check::check::<T>(job, context))
+    fn run(
+        job: &RunJob,
+        touched: TouchedWarehouses,
+        sql: &'static Sql,
+        loaded: &Loaded,
+    ) -> Result<OrderEntryRun, HammerError> {
+        OrderEntryRun::new(job, touched, sql, loaded)
     }
 
-    fn verify_ledger<'a>(
-        &'a self,
-        job: &'a VerifyLedgerJob,
-        context: Context<'a>,
-    ) -> Answer<'a, LedgerSummary> {
-        Box::pin(ledger::verify::verify::<T>(job, context))
+    fn reads(
+        job: &WarmUpJob,
+        sql: &'static Sql,
+        loaded: &Loaded,
+    ) -> Result<OrderEntryReads, HammerError> {
+        OrderEntryReads::new(job, sql, loaded)
+    }
+
+    fn conditions(sql: &Sql) -> Vec<ConditionQuery> {
+        conditions::conditions(sql)
+    }
+
+    async fn verify_ledger<T: Target>(
+        job: &VerifyLedgerJob,
+        context: Context<'_>,
+    ) -> Result<LedgerSummary, HammerError> {
+        ledger::verify::verify::<T>(job, context).await
     }
 }

@@ -33,8 +33,7 @@ pub enum Domain {
     WarmUp = 12,
     /// The pools of text that occurs more than once.
     Duplicate = 13,
-    /// When a virtual user acts.
-    Pace = 14,
+    // 14 is crate::seating::PACE_STREAM.
     /// In which order the cards of a run's decks lie.
     Deck = 15,
 }

@@ -2,7 +2,6 @@
 
 mod postgresql;
 
-use super::conditions::ConditionQuery;
 use super::plain::Step;
 use crate::error::HammerError;
 
@@ -28,8 +27,8 @@ pub struct Sql {
     /// Statements that read what the transactions of a run touch, old row versions apart: district,
     /// customer by number and by name, lines, last order, oldest waiting order, stock level.
     pub reads: [&'static str; 7],
-    /// The consistency conditions, in their order.
-    pub conditions: [ConditionQuery; 12],
+    /// Gives the rows that break each consistency condition.
+    pub conditions: [&'static str; 12],
     /// Date, district, warehouse, number and amount of orders dated within two bounds, by date.
     pub orders_by_date: &'static str,
     /// The same of payments.

@@ -2,7 +2,6 @@
 //! server's own.
 
 use super::Sql;
-use crate::workload::order_entry::conditions::ConditionQuery;
 use crate::workload::order_entry::plain::Step;
 
 /// All of it.
@@ -43,18 +42,18 @@ pub(super) const SQL: Sql = Sql {
     steps: STEPS,
     reads: READS,
     conditions: [
-        ConditionQuery::new(1, include_str!("conditions/01.sql")),
-        ConditionQuery::new(2, include_str!("conditions/02.sql")),
-        ConditionQuery::new(3, include_str!("conditions/03.sql")),
-        ConditionQuery::new(4, include_str!("conditions/04.sql")),
-        ConditionQuery::new(5, include_str!("conditions/05.sql")),
-        ConditionQuery::new(6, include_str!("conditions/06.sql")),
-        ConditionQuery::new(7, include_str!("conditions/07.sql")),
-        ConditionQuery::new(8, include_str!("conditions/08.sql")),
-        ConditionQuery::new(9, include_str!("conditions/09.sql")),
-        ConditionQuery::new(10, include_str!("conditions/10.sql")),
-        ConditionQuery::new(11, include_str!("conditions/11.sql")),
-        ConditionQuery::new(12, include_str!("conditions/12.sql")),
+        include_str!("conditions/01.sql"),
+        include_str!("conditions/02.sql"),
+        include_str!("conditions/03.sql"),
+        include_str!("conditions/04.sql"),
+        include_str!("conditions/05.sql"),
+        include_str!("conditions/06.sql"),
+        include_str!("conditions/07.sql"),
+        include_str!("conditions/08.sql"),
+        include_str!("conditions/09.sql"),
+        include_str!("conditions/10.sql"),
+        include_str!("conditions/11.sql"),
+        include_str!("conditions/12.sql"),
     ],
     orders_by_date: include_str!("ledger/orders.sql"),
     payments_by_date: include_str!("ledger/payments.sql"),

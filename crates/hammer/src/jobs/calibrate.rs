@@ -8,13 +8,13 @@ use std::time::Duration;
 use stithy_measure::{percentiles, Moment, Outcome, Rng};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
+use super::saturation_search::{SaturationSearch, HALVINGS};
 use crate::client::{Control, Session, SessionError, SessionSettings, Statement, Target};
 use crate::connections::{Opening, Statements};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
 use crate::pool::Pool;
 use crate::run::drive;
-use crate::saturation_search::{SaturationSearch, HALVINGS};
 use crate::transaction_script::TransactionScript;
 use crate::virtual_users::{Pools, Timing, VirtualUsers};
 use crate::window::{Plan, Window};

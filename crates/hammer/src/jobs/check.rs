@@ -4,32 +4,31 @@ use std::time::Instant;
 
 use stithy_wire::{CheckJob, CheckSummary, Condition, Message};
 
-use super::conditions::{chosen, ConditionQuery};
-use super::loaded::Loaded;
-use super::sql;
+use super::Found;
 use crate::client::{Control, Target, Value};
+use crate::condition::ConditionQuery;
 use crate::error::HammerError;
 use crate::stop::Stop;
-use crate::workload::Context;
+use crate::workload::{Context, Workload};
 
-/// Verifies the conditions that the job chooses.
+/// Verifies the conditions that the job chooses. All see the same state of the database, and none
+/// changes it.
 ///
-/// Errors: those of [`Loaded::read`], of connecting and of the server; `interrupted`.
-pub async fn check<T: Target>(
+/// Errors: those of [`Found::at`] and of the server; `interrupted`.
+pub(super) async fn check<T: Target, W: Workload>(
     job: &CheckJob,
     context: Context<'_>,
 ) -> Result<CheckSummary, HammerError> {
-    let sql = sql::of(T::ENGINE)?;
-    let target = T::parse(&job.url)?;
-    let control = target.connect().await?;
-    Loaded::read(target.place(), &control, sql, &job.workload).await?;
-    control.begin_snapshot().await?;
+    let found = Found::<T, W>::at(&job.url, &job.workload).await?;
+    found.control.begin_snapshot().await?;
     let mut summary = CheckSummary {
         checked: 0,
         broken: Vec::new(),
     };
-    for query in chosen(&sql.conditions, job.quick, job.after_load) {
-        let condition = verify(target.place(), &control, query, &mut context.stop.clone()).await?;
+    let conditions = W::conditions(found.sql).into_iter();
+    for query in conditions.filter(|each| each.chosen(job.quick, job.after_load)) {
+        let mut stop = context.stop.clone();
+        let condition = verify(found.target.place(), &found.control, &query, &mut stop).await?;
         summary.checked += 1;
         if !condition.holds {
             summary.broken.push(condition.number);

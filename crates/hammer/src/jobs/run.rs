@@ -1,0 +1,150 @@
+//! The job `run`: one window of a workload, with the proof that its transactions were counted rightly.
+
+use std::time::Duration;
+
+use stithy_measure::{percentiles, priority, Clock, Moment};
+use stithy_wire::{DriverCost, OrderNumbers, RunJob, RunSummary, TransactionTotal};
+
+use super::Found;
+use crate::client::{Control, Sizes, Target};
+use crate::error::HammerError;
+use crate::run::drive;
+use crate::seating::{seat, Places};
+use crate::virtual_users::VirtualUsers;
+use crate::window::{Plan, Window};
+use crate::workload::{Context, Run, Workload};
+
+/// After the run, a server that does not answer within this time is taken for gone.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Everything that stands ready before the first user acts.
+struct Ready<T: Target, R: Run> {
+    target: T,
+    run: R,
+    users: VirtualUsers<R::Script, T::Session>,
+    sizes: Sizes,
+    count_before: u64,
+}
+
+/// Drives the database for one window.
+///
+/// Errors: those of the workload's options and of [`Found::at`], of connecting and
+/// [`Control::require_connections`], and `interrupted`; once users act, whatever happens ends in a
+/// summary.
+pub(super) async fn run<T: Target, W: Workload>(
+    job: &RunJob,
+    context: Context<'_>,
+) -> Result<RunSummary, HammerError> {
+    let mut stop = context.stop.clone();
+    let ready = tokio::select! {
+        ready = make_ready::<T, W>(job) => ready?,
+        () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
+    };
+    let window = drive(ready.users, plan::<W>(job), context).await?;
+    let proof = compared(&ready.target, &ready.run, ready.count_before).await;
+    Ok(summary::<W>(job, ready.run, ready.sizes, &window, proof))
+}
+
+async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::Run>, HammerError> {
+    let options = W::options(job)?;
+    let found = Found::<T, W>::at(&job.url, &job.workload).await?;
+    let run = W::run(job, options, found.sql, &found.facts)?;
+    let places = Places::of(job, run.deferrable());
+    let (target, control) = (found.target, found.control);
+    control.require_connections(places.connections()).await?;
+    let users = seat(job, &target, places, &run).await?;
+    let count_before = run.count(&control).await?;
+    let sizes = control.sizes().await;
+    Ok(Ready {
+        target,
+        run,
+        users,
+        sizes,
+        count_before,
+    })
+}
+
+fn plan<W: Workload>(job: &RunJob) -> Plan {
+    Plan {
+        names: W::TYPES,
+        ramp_up: Duration::from_secs_f64(job.ramp_up_s),
+        duration: Duration::from_secs_f64(job.duration_s),
+        error_limit: job.error_limit,
+        reconnect_limit: Duration::from_secs_f64(job.reconnect_limit_s),
+        hlog_stem: job.hlog_stem.clone(),
+    }
+}
+
+/// Counts again and looks for what is in doubt. What cannot be read is None.
+async fn compared(target: &impl Target, run: &impl Run, before: u64) -> OrderNumbers {
+    let read = async {
+        let control = target.connect().await.ok()?;
+        let found = run.found(&control).await.ok();
+        let after = run.count(&control).await.ok();
+        Some((after, found))
+    };
+    let read = tokio::time::timeout(ANSWER_LIMIT, read).await;
+    let (after, in_doubt_found) = read.ok().flatten().unwrap_or((None, None));
+    let account = run.account();
+    OrderNumbers {
+        before: Some(before),
+        after,
+        acknowledged: account.acknowledged,
+        in_doubt: account.in_doubt,
+        in_doubt_found,
+    }
+}
+
+fn summary<W: Workload>(
+    job: &RunJob,
+    run: W::Run,
+    sizes: Sizes,
+    window: &Window,
+    order_numbers: OrderNumbers,
+) -> RunSummary {
+    let (whole, measured) = (&window.whole, &window.phases.measured);
+    let unix_s = |moment| window.clock.unix_s(moment);
+    let told = run.told(sizes);
+    RunSummary {
+        started_at_s: unix_s(Moment::START),
+        measure_from_s: unix_s(measured.start),
+        measure_to_s: unix_s(measured.end),
+        ended_at_s: unix_s(window.ended),
+        complete: window.complete,
+        users: job.users,
+        profile: told.profile,
+        touched: told.touched,
+        suppressed_arrivals: window.suppressed_arrivals,
+        backlog: window.backlog,
+        transactions: totals(W::TYPES, window),
+        commits: whole.committed,
+        rollbacks: whole.rolled_back + whole.errors + whole.retries,
+        lateness: percentiles(&window.measured.late()),
+        order_numbers,
+        errors: window.errors.clone(),
+        driver: DriverCost {
+            cpu_s: window.cpu.cpu.as_secs_f64(),
+            run_queue_delay_s: window.cpu.run_queue_delay.map(|delay| delay.as_secs_f64()),
+            nice: priority::nice(),
+        },
+        connections: window.connections.clone(),
+        nurand: told.nurand,
+        ledger: run.finish(),
+    }
+}
+
+fn totals(names: &[&str], window: &Window) -> Vec<TransactionTotal> {
+    let types = names.iter().zip(&window.measured.types);
+    types
+        .map(|(name, record)| TransactionTotal {
+            name: (*name).to_string(),
+            committed: record.counts.committed,
+            rolled_back: record.counts.rolled_back,
+            errors: record.counts.errors,
+            retries: record.counts.retries,
+            response: percentiles(&record.response),
+            service: percentiles(&record.service),
+            pool_wait: record.pool_wait.as_ref().map(percentiles),
+        })
+        .collect()
+}

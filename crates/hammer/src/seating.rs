@@ -1,0 +1,124 @@
+//! Seats the users of a run: how many connections, who shares them, when who acts.
+
+use std::sync::Arc;
+
+use stithy_measure::{Moment, Rng};
+use stithy_wire::{Arrivals, Pace, RunJob};
+
+use crate::client::{Session, SessionSettings, Target};
+use crate::connections::Opening;
+use crate::error::HammerError;
+use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
+use crate::pool::{Opener, Pool};
+use crate::virtual_users::{Deferral, Pools, Timing, VirtualUsers};
+use crate::workload::{Deferrable, Run};
+
+/// What the random numbers of users' pace are drawn for. A workload's own streams have other numbers.
+pub const PACE_STREAM: u64 = 14;
+
+/// How many connections a run needs, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    /// Of the users.
+    users: u32,
+    /// Whether they share them.
+    shared: bool,
+    /// Of those who do what is deferred; 0 where they use those of the users.
+    workers: u32,
+    /// The type that is deferred.
+    deferred: Option<usize>,
+}
+
+impl Places {
+    /// What a job needs. In an open loop nothing is deferred, as nobody waits.
+    pub(crate) fn of(job: &RunJob, deferrable: Option<Deferrable>) -> Self {
+        let closed = !matches!(job.pace, Pace::Rate { .. });
+        let deferrable = deferrable.filter(|_| closed);
+        let own = deferrable.filter(|_| job.connections.is_none());
+        Places {
+            users: job.connections.unwrap_or(job.users),
+            shared: job.connections.is_some(),
+            workers: own.map_or(0, |own| job.users.div_ceil(own.users_per_worker)),
+            deferred: deferrable.map(|deferrable| deferrable.kind),
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn connections(&self) -> u32 {
+        self.users + self.workers
+    }
+}
+
+/// Opens the connections and seats everybody.
+///
+/// Errors: `connect-failed` (infrastructure).
+pub(crate) async fn seat<T: Target, R: Run>(
+    job: &RunJob,
+    target: &T,
+    places: Places,
+    run: &R,
+) -> Result<VirtualUsers<R::Script, T::Session>, HammerError> {
+    let opening = Opening {
+        target: target.clone(),
+        settings: SessionSettings::Load(job.isolation),
+        prepare: run.statements(),
+    };
+    let (mut sessions, prepared) = opening.all(places.connections()).await?;
+    let opener = opening.opener();
+    let workers = sessions.split_off(places.users as usize);
+    let own = Arc::new(Pool::new(workers, opener.clone()));
+    let pools = pools(places, sessions, &opener);
+    let deferral = places.deferred.map(|kind| deferral(kind, &pools, own));
+    Ok(VirtualUsers {
+        scripts: (0..job.users)
+            .map(|user| run.script(user, &prepared))
+            .collect(),
+        timing: timing(job, run),
+        pools,
+        deferral,
+    })
+}
+
+fn pools<C: Session>(places: Places, sessions: Vec<C>, opener: &Opener<C>) -> Pools<C> {
+    if places.shared {
+        return Pools::Shared(Arc::new(Pool::new(sessions, opener.clone())));
+    }
+    let own = sessions.into_iter();
+    let own = own.map(|session| Arc::new(Pool::new([session], opener.clone())));
+    Pools::Own(own.collect())
+}
+
+/// What is deferred is done over the users' pool where they share one, else over connections of their
+/// `own`.
+fn deferral<C: Session>(kind: usize, pools: &Pools<C>, own: Arc<Pool<C>>) -> Deferral<C> {
+    let pool = match pools {
+        Pools::Shared(pool) => pool.clone(),
+        Pools::Own(_) => own,
+    };
+    Deferral { kind, pool }
+}
+
+fn timing(job: &RunJob, run: &impl Run) -> Timing {
+    let rng = |user: u32| Rng::of(job.seed, PACE_STREAM, user.into(), 0);
+    let waiting = |waits: Waits| {
+        let wait_mean_s = waits.mean_s();
+        let waits = Arc::new(waits);
+        let pace = |user| Box::new(Waiting::new(waits.clone(), rng(user))) as Box<dyn pace::Pace>;
+        let paces = (0..job.users).map(pace).collect();
+        Timing::Closed { paces, wait_mean_s }
+    };
+    match job.pace {
+        Pace::None => Timing::Closed {
+            paces: (0..job.users)
+                .map(|_| Box::new(BackToBack) as Box<dyn pace::Pace>)
+                .collect(),
+            wait_mean_s: 0.0,
+        },
+        Pace::Keyed => waiting(run.waits()),
+        Pace::Think { mean_s } => waiting(run.waits().only_thinking(mean_s)),
+        Pace::Rate { per_s, arrivals } => Timing::Open(match arrivals {
+            Arrivals::Constant => Box::new(Steady::new(Moment::START, 1.0 / per_s)),
+            Arrivals::Poisson => Box::new(Poisson::new(1.0 / per_s, rng(0))),
+        }),
+    }
+}

@@ -1,0 +1,259 @@
+//! A workload that counts: one transaction, which adds one to a counter.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use stithy_hammer::client::{Control, Params, Session, SessionError, Sizes, Statement, Target};
+use stithy_hammer::condition::ConditionQuery;
+use stithy_hammer::connections::Statements;
+use stithy_hammer::error::HammerError;
+use stithy_hammer::pace::Waits;
+use stithy_hammer::transaction_script::TransactionScript;
+use stithy_hammer::workload::{Account, Context, Deferrable, Reads, Run, Told, Workload};
+use stithy_measure::{Outcome, Rng};
+use stithy_wire::{
+    DataSample, LedgerSummary, LedgerWritten, PrepareJob, PrepareSummary, Profile, RunJob, Touched,
+    VerifyLedgerJob, WarmUpJob, WorkloadSize,
+};
+
+/// The workload.
+pub struct Counter;
+
+impl Workload for Counter {
+    const NAME: &'static str = "counter";
+    const TYPES: &'static [&'static str] = &["increment"];
+
+    type Sql = [&'static str; 3];
+    type Facts = u32;
+    type Options = ();
+    type Run = CounterRun;
+    type Reads = CounterReads;
+
+    fn sql(_: &str) -> Result<&'static Self::Sql, HammerError> {
+        Ok(&["increment", "read", "sum"])
+    }
+
+    async fn facts(
+        _: &str,
+        _: &impl Control,
+        _: &'static Self::Sql,
+        expected: &WorkloadSize,
+    ) -> Result<u32, HammerError> {
+        Ok(expected.warehouses)
+    }
+
+    async fn prepare<T: Target>(
+        job: &PrepareJob,
+        _: Context<'_>,
+    ) -> Result<PrepareSummary, HammerError> {
+        let control = T::parse(&job.url)?.connect().await?;
+        let create = format!("create {}", job.workload.warehouses);
+        control.execute("creating", &create).await?;
+        Ok(PrepareSummary {
+            duration_s: 0.0,
+            copy_s: 0.0,
+            index_s: 0.0,
+            tables: Vec::new(),
+            c_last_load: 0,
+            sample: DataSample {
+                rows_bytes: 0,
+                rows_compressed_bytes: 0,
+                text_bytes: 0,
+                text_compressed_bytes: 0,
+                text_repeated_bytes: 0,
+            },
+        })
+    }
+
+    fn options(_: &RunJob) -> Result<(), HammerError> {
+        Ok(())
+    }
+
+    fn run(
+        job: &RunJob,
+        (): (),
+        sql: &'static Self::Sql,
+        counters: &u32,
+    ) -> Result<CounterRun, HammerError> {
+        Ok(CounterRun {
+            sql,
+            seed: job.seed,
+            counters: *counters,
+            books: Arc::default(),
+        })
+    }
+
+    fn reads(
+        job: &WarmUpJob,
+        sql: &'static Self::Sql,
+        counters: &u32,
+    ) -> Result<CounterReads, HammerError> {
+        let (seed, counters) = (job.seed, *counters);
+        Ok(CounterReads(CounterRun {
+            sql,
+            seed,
+            counters,
+            books: Arc::default(),
+        }))
+    }
+
+    fn conditions(_: &Self::Sql) -> Vec<ConditionQuery> {
+        vec![ConditionQuery {
+            number: 1,
+            quick: true,
+            only_after_load: false,
+            sql: "-- No counter is below zero.\nbelow zero",
+        }]
+    }
+
+    async fn verify_ledger<T: Target>(
+        _: &VerifyLedgerJob,
+        _: Context<'_>,
+    ) -> Result<LedgerSummary, HammerError> {
+        Err(HammerError::usage(
+            "no-ledger",
+            "it keeps none",
+            "ledger",
+            "ask for none",
+        ))
+    }
+}
+
+#[derive(Default)]
+struct Books {
+    acknowledged: AtomicU64,
+    in_doubt: AtomicU64,
+}
+
+/// A run.
+pub struct CounterRun {
+    sql: &'static [&'static str; 3],
+    seed: u64,
+    counters: u32,
+    books: Arc<Books>,
+}
+
+impl CounterRun {
+    fn user(&self, number: u32, statement: Statement) -> User {
+        User {
+            rng: Rng::of(self.seed, 1_u64, number.into(), 0),
+            counters: self.counters,
+            counter: 0,
+            statement,
+            books: self.books.clone(),
+        }
+    }
+}
+
+impl Run for CounterRun {
+    type Statements = Text;
+    type Script = User;
+
+    fn statements(&self) -> Text {
+        Text(self.sql[0])
+    }
+
+    fn script(&self, user: u32, statement: &Statement) -> User {
+        self.user(user, *statement)
+    }
+
+    fn waits(&self) -> Waits {
+        Waits {
+            weights: vec![1],
+            keying_s: vec![0.0],
+            think_mean_s: vec![0.0],
+        }
+    }
+
+    fn deferrable(&self) -> Option<Deferrable> {
+        None
+    }
+
+    async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
+        let rows = control.query("counting", self.sql[2], &[]).await?;
+        Ok(rows[0][0].integer().unsigned_abs())
+    }
+
+    fn account(&self) -> Account {
+        Account {
+            acknowledged: self.books.acknowledged.load(Ordering::Relaxed),
+            in_doubt: self.books.in_doubt.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The engine in memory always counts before it loses a connection.
+    async fn found(&self, _: &impl Control) -> Result<u64, HammerError> {
+        Ok(self.account().in_doubt)
+    }
+
+    fn told(&self, _: Sizes) -> Told {
+        Told {
+            profile: Profile::Specification,
+            touched: Touched {
+                warehouses: self.counters,
+                warehouses_total: self.counters,
+                database_bytes: None,
+                shared_buffers_bytes: None,
+            },
+            nurand: [0; 3],
+        }
+    }
+
+    fn finish(self) -> Option<LedgerWritten> {
+        None
+    }
+}
+
+/// One statement.
+#[derive(Clone)]
+pub struct Text(&'static str);
+
+impl Statements for Text {
+    type Prepared = Statement;
+
+    async fn prepare<C: Session>(&self, session: &mut C) -> Result<Statement, SessionError> {
+        Ok(session.prepare(&[self.0]).await?[0])
+    }
+}
+
+/// A user.
+#[derive(Clone)]
+pub struct User {
+    rng: Rng,
+    counters: u32,
+    counter: u32,
+    statement: Statement,
+    books: Arc<Books>,
+}
+
+impl TransactionScript for User {
+    fn draw(&mut self) -> usize {
+        self.counter = self.rng.uniform(0, self.counters - 1);
+        0
+    }
+
+    async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
+        let counter = self.counter as i32;
+        session.queue(self.statement, |params| params.int4(counter));
+        let result = session.exchange().await.map(|_| Outcome::Committed);
+        let counted = match &result {
+            Ok(_) => &self.books.acknowledged,
+            Err(error) if error.is_lost() => &self.books.in_doubt,
+            Err(_) => return result,
+        };
+        counted.fetch_add(1, Ordering::Relaxed);
+        result
+    }
+}
+
+/// A read-only pass.
+pub struct CounterReads(CounterRun);
+
+impl Reads for CounterReads {
+    type Script = User;
+
+    async fn script<C: Session>(&self, number: u32, session: &mut C) -> Result<User, SessionError> {
+        let statement = session.prepare(&[self.0.sql[1]]).await?[0];
+        Ok(self.0.user(number, statement))
+    }
+}

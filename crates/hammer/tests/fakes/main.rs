@@ -1,0 +1,161 @@
+//! A workload and an engine that are nothing but a file each, here: what the hammer asks of both, and
+//! that nothing else of it knows one by name. No server is needed.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod counter;
+mod memory;
+
+use counter::Counter;
+use memory::MemoryTarget;
+use stithy_hammer::error::HammerError;
+use stithy_hammer::job::execute_as;
+use stithy_hammer::stop::stop_pair;
+use stithy_hammer::workload::Context;
+use stithy_wire::{
+    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, Profile, RunJob, RunSummary,
+    WarmUpJob, WorkloadSize, WIRE_VERSION,
+};
+
+const COUNTERS: u32 = 5;
+
+fn size() -> WorkloadSize {
+    WorkloadSize {
+        name: "counter".into(),
+        warehouses: COUNTERS,
+    }
+}
+
+fn run(url: &str, pace: Pace) -> RunJob {
+    RunJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: size(),
+        seed: 1,
+        users: 4,
+        connections: None,
+        pace,
+        profile: Profile::Specification,
+        users_per_warehouse: None,
+        warehouses_touched: None,
+        deferred_delivery: false,
+        ramp_up_s: 0.1,
+        duration_s: 0.5,
+        procedures: false,
+        isolation: Isolation::Serializable,
+        error_limit: 0,
+        reconnect_limit_s: 5.0,
+        hlog_stem: None,
+        ledger: None,
+    }
+}
+
+fn prepare(url: &str) -> Job {
+    Job::Prepare(PrepareJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: size(),
+        seed: 1,
+        loaders: 1,
+        data: DataShape::default(),
+    })
+}
+
+async fn last(job: Job) -> Result<Message, HammerError> {
+    let (_stopper, stop) = stop_pair();
+    let mut last = None;
+    let mut sink = |message| last = Some(message);
+    let context = Context {
+        sink: &mut sink,
+        stop,
+    };
+    execute_as::<MemoryTarget, Counter>(&job, context).await?;
+    Ok(last.expect("a job ends in a summary"))
+}
+
+async fn window(job: RunJob) -> RunSummary {
+    match last(Job::Run(job)).await.unwrap() {
+        Message::RunSummary(summary) => *summary,
+        other => panic!("no run summary: {other:?}"),
+    }
+}
+
+/// Every job of a workload goes through the same code, whatever workload and engine: loading, warming
+/// up, a window, checking.
+#[tokio::test]
+async fn every_job_works_for_another_workload_on_another_engine() {
+    let url = "memory://jobs";
+    last(prepare(url)).await.unwrap();
+    let warm_up = Job::WarmUp(WarmUpJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: size(),
+        seed: 1,
+        transactions: 10,
+        warehouses_touched: None,
+    });
+    let Message::WarmUpSummary(warmed) = last(warm_up).await.unwrap() else {
+        panic!("no warm-up summary");
+    };
+    assert_eq!(10, warmed.transactions);
+    let summary = window(run(url, Pace::None)).await;
+    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+    let [increment] = &summary.transactions[..] else {
+        panic!("one type: {summary:?}");
+    };
+    assert_eq!("increment", increment.name);
+    let proof = &summary.order_numbers;
+    assert!(increment.committed > 0 && proof.acknowledged >= increment.committed);
+    assert_eq!(
+        proof.after,
+        proof.before.map(|before| before + proof.acknowledged)
+    );
+    let check = Job::Check(CheckJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: size(),
+        quick: true,
+        after_load: false,
+    });
+    let Message::CheckSummary(checked) = last(check).await.unwrap() else {
+        panic!("no check summary");
+    };
+    assert_eq!((1, Vec::new()), (checked.checked, checked.broken));
+}
+
+/// Conflicts are tried again and lost connections opened again by what an engine calls its errors; what
+/// was in doubt is looked for.
+#[tokio::test]
+async fn the_class_of_an_error_decides_what_follows() {
+    let url = "memory://failing?conflict_every=7&lose_every=50";
+    last(prepare(url)).await.unwrap();
+    let summary = window(run(url, Pace::None)).await;
+    assert!(summary.transactions[0].retries > 0, "{summary:?}");
+    assert!(summary.connections.lost > 0 && summary.connections.reopened > 0);
+    assert!(summary
+        .errors
+        .iter()
+        .all(|error| error.text.contains("lost")));
+    let proof = &summary.order_numbers;
+    assert!(proof.in_doubt > 0, "{proof:?}");
+    let counted = proof.acknowledged + proof.in_doubt_found.unwrap();
+    assert_eq!(proof.after, proof.before.map(|before| before + counted));
+}
+
+/// Open loops and the workload's own waits need nothing of a workload but its types.
+#[tokio::test]
+async fn users_are_paced_whatever_they_do() {
+    last(prepare("memory://paced")).await.unwrap();
+    let arrivals = stithy_wire::Arrivals::Constant;
+    let per_s = 200.0;
+    for pace in [Pace::Rate { per_s, arrivals }, Pace::Think { mean_s: 0.02 }] {
+        let summary = window(run("memory://paced", pace)).await;
+        assert!(summary.complete && summary.transactions[0].committed > 0);
+        // Where nobody waits for an answer, none holds a user up.
+        let open = matches!(pace, Pace::Rate { .. });
+        assert_eq!(open, summary.suppressed_arrivals.is_none());
+    }
+}

@@ -1,0 +1,311 @@
+//! An engine in memory: numbered counters, which every session of a name shares.
+//!
+//! `memory://name?conflict_every=7&lose_every=50`: each seventh statement is a conflict, and with each
+//! fiftieth the connection is lost after the counter has grown.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use stithy_hammer::client::{
+    Answer, Control, Copying, Params, Row, RowFormat, Session, SessionError, SessionErrorKind,
+    SessionSettings, Sizes, Statement, Target, Value,
+};
+use stithy_hammer::error::HammerError;
+
+#[derive(Default)]
+struct Store {
+    counters: Vec<u64>,
+    statements: u64,
+}
+
+static STORES: LazyLock<Mutex<HashMap<String, Arc<Mutex<Store>>>>> = LazyLock::new(Mutex::default);
+
+/// A store of a name.
+#[derive(Clone)]
+pub struct MemoryTarget {
+    name: String,
+    store: Arc<Mutex<Store>>,
+    conflict_every: u64,
+    lose_every: u64,
+}
+
+impl Target for MemoryTarget {
+    const ENGINE: &'static str = "memory";
+    type Session = MemorySession;
+    type Control = MemoryControl;
+
+    fn parse(url: &str) -> Result<Self, HammerError> {
+        let rest = url.strip_prefix("memory://").unwrap();
+        let (name, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let option = |key: &str| {
+            let mut pairs = options.split('&').filter_map(|pair| pair.split_once('='));
+            let value = pairs.find(|(name, _)| *name == key);
+            value.map_or(u64::MAX, |(_, value)| value.parse().unwrap())
+        };
+        let store = STORES
+            .lock()
+            .unwrap()
+            .entry(name.into())
+            .or_default()
+            .clone();
+        Ok(MemoryTarget {
+            name: name.into(),
+            store,
+            conflict_every: option("conflict_every"),
+            lose_every: option("lose_every"),
+        })
+    }
+
+    fn place(&self) -> &str {
+        &self.name
+    }
+
+    async fn open(&self, _: SessionSettings) -> Result<MemorySession, HammerError> {
+        Ok(MemorySession {
+            target: self.clone(),
+            texts: Vec::new(),
+            batch: Vec::new(),
+            answer: Numbers::default(),
+        })
+    }
+
+    async fn connect(&self) -> Result<MemoryControl, HammerError> {
+        Ok(MemoryControl(self.clone()))
+    }
+}
+
+/// A session.
+pub struct MemorySession {
+    target: MemoryTarget,
+    texts: Vec<String>,
+    batch: Vec<(String, Integers)>,
+    answer: Numbers,
+}
+
+impl MemorySession {
+    /// What a statement gives.
+    fn answered(&self, text: &str, counter: usize) -> Result<i64, SessionError> {
+        let mut store = self.target.store.lock().unwrap();
+        store.statements += 1;
+        let falls_on = |every| store.statements % every == 0;
+        let (conflict, lost) = (
+            falls_on(self.target.conflict_every),
+            falls_on(self.target.lose_every),
+        );
+        if conflict {
+            return Err(SessionError {
+                kind: SessionErrorKind::Retryable,
+                code: Some("CONFLICT".into()),
+                text: "somebody else was faster".into(),
+            });
+        }
+        if text == "increment" {
+            store.counters[counter] += 1;
+        }
+        match lost {
+            true => Err(SessionError::lost("it was cut")),
+            false => Ok(store.counters[counter] as i64),
+        }
+    }
+}
+
+impl Session for MemorySession {
+    type Params<'a> = Integers;
+    type Answer = Numbers;
+
+    async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
+        let first = self.texts.len();
+        self.texts
+            .extend(texts.iter().map(|text| (*text).to_string()));
+        let numbers = first..self.texts.len();
+        Ok(numbers.map(|at| Statement::numbered(at as u16)).collect())
+    }
+
+    fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Integers)) {
+        let mut params = Integers::default();
+        write(&mut params);
+        let text = self.texts[usize::from(statement.number())].clone();
+        self.batch.push((text, params));
+    }
+
+    async fn exchange(&mut self) -> Result<&Numbers, SessionError> {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let batch = std::mem::take(&mut self.batch);
+        let each = batch.iter();
+        let answered = each.map(|(text, params)| self.answered(text, params.0[0] as usize));
+        self.answer = Numbers(answered.collect::<Result<_, _>>()?);
+        Ok(&self.answer)
+    }
+
+    fn answer(&self) -> &Numbers {
+        &self.answer
+    }
+
+    fn in_transaction(&self) -> bool {
+        false
+    }
+
+    async fn roll_back(&mut self) -> Result<(), SessionError> {
+        Ok(())
+    }
+
+    async fn close(self) {}
+}
+
+/// Parameters; only integers are of use here.
+#[derive(Default)]
+pub struct Integers(Vec<i64>);
+
+impl Params for Integers {
+    fn null(&mut self) {
+        self.0.push(0);
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.0.push(value.into());
+    }
+
+    fn int2(&mut self, value: i16) {
+        self.0.push(value.into());
+    }
+
+    fn int4(&mut self, value: i32) {
+        self.0.push(value.into());
+    }
+
+    fn timestamp(&mut self, value_us: i64) {
+        self.0.push(value_us);
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        self.0.push(value.len() as i64);
+    }
+
+    fn cents(&mut self, value: u32) {
+        self.0.push(value.into());
+    }
+
+    fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
+        self.0.extend(values.map(i64::from));
+    }
+
+    fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
+        self.0.extend(values.map(i64::from));
+    }
+}
+
+/// One row of one number for each statement.
+#[derive(Default)]
+pub struct Numbers(Vec<i64>);
+
+/// That row.
+pub struct Number(i64);
+
+impl Answer for Numbers {
+    type Row<'a> = Number;
+
+    fn rows(&self, step: u16) -> impl Iterator<Item = Number> {
+        self.0
+            .get(usize::from(step))
+            .map(|value| Number(*value))
+            .into_iter()
+    }
+
+    fn affected(&self, _: u16) -> u64 {
+        1
+    }
+}
+
+impl<'a> Row<'a> for Number {
+    fn bytes(&self, _: usize) -> Option<&'a [u8]> {
+        None
+    }
+
+    fn integer(&self, _: usize) -> Option<i64> {
+        Some(self.0)
+    }
+
+    fn cents(&self, _: usize) -> Option<i64> {
+        Some(100 * self.0)
+    }
+}
+
+/// A connection for what is asked once: `create <counters>`, `sum`; all else gives a row of 0.
+pub struct MemoryControl(MemoryTarget);
+
+impl Control for MemoryControl {
+    const FORMAT: &'static dyn RowFormat = &stithy_hammer::client::postgresql::BinaryRows;
+    type Copying = Nowhere;
+
+    async fn execute(&self, _: &str, sql: &str) -> Result<(), HammerError> {
+        if let Some(counters) = sql.strip_prefix("create ") {
+            self.0.store.lock().unwrap().counters = vec![0; counters.parse().unwrap()];
+        }
+        Ok(())
+    }
+
+    async fn each_row(
+        &self,
+        _: &str,
+        sql: &str,
+        _: &[Value],
+        mut take: impl FnMut(Vec<Value>),
+    ) -> Result<(), HammerError> {
+        let sum: u64 = self.0.store.lock().unwrap().counters.iter().sum();
+        let value = if sql == "sum" { sum as i64 } else { 0 };
+        take(vec![Value::Integer(value), Value::Null]);
+        Ok(())
+    }
+
+    async fn copy(&self, _: &str, _: &str, _: bool) -> Result<Nowhere, HammerError> {
+        Ok(Nowhere)
+    }
+
+    async fn cancel(&self) {}
+
+    async fn present_tables(&self, _: &[&str]) -> Result<Vec<String>, HammerError> {
+        Ok(Vec::new())
+    }
+
+    async fn require_connections(&self, _: u32) -> Result<(), HammerError> {
+        Ok(())
+    }
+
+    async fn sizes(&self) -> Sizes {
+        Sizes::default()
+    }
+
+    async fn begin_loading(&self) -> Result<(), HammerError> {
+        Ok(())
+    }
+
+    async fn begin_snapshot(&self) -> Result<(), HammerError> {
+        Ok(())
+    }
+
+    fn create_for_loading(create: &str, _: &str) -> String {
+        create.into()
+    }
+
+    fn end_loading(_: &str) -> String {
+        String::new()
+    }
+
+    fn analyze(_: &str) -> String {
+        String::new()
+    }
+}
+
+/// Rows that go nowhere.
+pub struct Nowhere;
+
+impl Copying for Nowhere {
+    async fn send(&mut self, _: Vec<u8>) -> Result<(), HammerError> {
+        Ok(())
+    }
+
+    async fn finish(self) -> Result<(), HammerError> {
+        Ok(())
+    }
+}
