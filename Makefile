@@ -8,7 +8,7 @@ PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 # Tests of real drives, servers, pages and runs, which mostly wait: one at a time, those with most to measure last.
-REAL := tests/real tests/browser tests/e2e
+REAL := tests/conformance tests/real tests/browser tests/e2e
 # So many of the others at a time.
 AT_A_TIME ?= 2
 # What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;

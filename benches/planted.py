@@ -39,7 +39,7 @@ OWN = "tests/unit/benches/test_planted.py"
 """It looks for the texts that are replaced here."""
 
 QUICK = ("tests/property", "tests/unit", "tests/golden", "tests/contract")
-MEASURING = ("tests/e2e", "tests/real")
+MEASURING = ("tests/conformance", "tests/e2e", "tests/real")
 Lanes = tuple[tuple[str, ...], ...]
 LANES: Lanes = (QUICK, ("tests/unmeasured",), MEASURING)
 LONGEST_S = 3600

@@ -60,7 +60,9 @@ def test_a_provider_is_named_by_a_key_of_its_own_and_creates_what_has_every_meth
 
 @pytest.mark.parametrize("package", plugins("engine").values(), ids=plugins("engine"))
 def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(package: ModuleType) -> None:
-    """Names in small letters, each with its reason."""
+    """Names in small letters, each with its reason; and which URLs are its own, as whom it runs."""
+    assert package.URL_SCHEMES
+    assert isinstance(package.USERS, tuple)
     assert all(name == name.lower() and why for name, why in package.OWNED_SETTINGS.items())
     assert package.log_bytes({}) > 0
     assert package.durability_given_up({}) == {}
@@ -106,7 +108,7 @@ def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(module: M
 OF_WINDOWS = {
     **{name: (module, module.CHECKS) for name, module in plugins("validity").items()},
     **{name: (part("engine", name, "checks"), declaration(name).checks)
-       for name in plugins("engine")},
+       for name in plugins("engine") if declaration(name).checks},
 }  # fmt: skip
 
 

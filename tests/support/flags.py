@@ -1,12 +1,13 @@
 """Every flag of a window by the name of its constant, wherever the check stands that raises it."""
 
-from importlib import import_module
-
-from stithy.registry import plugins
+from stithy.engines import declaration
+from stithy.registry import part, plugins
 from stithy.validity import Flag
 
 _MODULES = [*plugins("validity").values()]
-_MODULES += [import_module(f"{each.__name__}.checks") for each in plugins("engine").values()]
+_MODULES += [
+    part("engine", name, "checks") for name in plugins("engine") if declaration(name).checks
+]
 
 
 def __getattr__(name: str) -> Flag:

@@ -1,6 +1,7 @@
 """A real PostgreSQL for a test: made, started and removed with everything it left."""
 
 import os
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,20 @@ from stithy.hosts.runner import LocalRunner, server_user
 from stithy.run.cleanup.register import make_scratch
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
+
+PASSWORD = "it's a 'secret'/?"
+
+
+@contextmanager
+def mounted(point: Path, size: str) -> Iterator[Path]:
+    """A file system in memory of this size, everybody's; unmounted at the end."""
+    point.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={size},mode=755"]
+    subprocess.run(["mount", *options, "tmpfs", str(point)], check=True)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", str(point)], check=True)
 
 
 @contextmanager
@@ -28,22 +43,28 @@ def server_place() -> Iterator[Path]:
         remove_tree(place)
 
 
+def request(
+    settings: Mapping[str, str] | None = None,
+    users: int = 8,
+    own: Mapping[str, Configuration] | None = None,
+) -> Request:
+    """For an engine with these settings, 256 MiB of memory, and a password that must be quoted.
+
+    `own`: by candidate what is its own.
+    """
+    return Request(
+        runner=LocalRunner(), configuration=Configuration(settings or {}, 256 * 2**20),
+        connections_max=users, user=server_user(), password=Secret(PASSWORD), own=own or {},
+    )  # fmt: skip
+
+
 def engine(
     settings: Mapping[str, str] | None = None,
     users: int = 8,
     own: Mapping[str, Configuration] | None = None,
 ) -> PostgreSQL:
-    """The engine with these settings, 256 MiB of memory, and a password that must be quoted.
-
-    `own`: by candidate what is its own.
-    """
-    return PostgreSQL(
-        Request(
-            runner=LocalRunner(), configuration=Configuration(settings or {}, 256 * 2**20),
-            connections_max=users, user=server_user(), password=Secret("it's a 'secret'/?"),
-            own=own or {},
-        )
-    )  # fmt: skip
+    """PostgreSQL, as `request` asks for it."""
+    return PostgreSQL(request(settings, users, own))
 
 
 def start(place: Path, *, loading: bool = False) -> Start:

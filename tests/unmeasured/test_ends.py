@@ -2,9 +2,8 @@
 
 import os
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from support.running import (
     window_row,
     write_study,
 )
+from support.servers import mounted
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -111,18 +111,6 @@ def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     assert stithy.run("clean").stdout == "Nothing to clean.\n"
 
 
-@contextmanager
-def _mounted(point: Path, size: str) -> Iterator[Path]:
-    """A file system in memory; unmounted at the end."""
-    point.mkdir()
-    options = ["-t", "tmpfs", "-o", f"size={size},mode=755"]
-    subprocess.run(["mount", *options, "tmpfs", str(point)], check=True)
-    try:
-        yield point
-    finally:
-        subprocess.run(["umount", str(point)], check=True)
-
-
 @pytest.mark.needs_root
 def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, place: Path) -> None:
     """A mount of somebody's in its database, links in it, and a run that goes on beside it."""
@@ -134,7 +122,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     (place / "theirs").mkdir()
     (place / "theirs/precious").touch()
     (place / "a/data/link").symlink_to(place / "theirs")
-    with _mounted(place / "a/data/mounted", "1m") as theirs:
+    with mounted(place / "a/data/mounted", "1m") as theirs:
         (theirs / "precious").touch()
         cleaned = stithy.run("clean")
         assert cleaned.returncode == Exit.INFRASTRUCTURE
@@ -164,7 +152,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
     stithy: Stithy, place: Path, on: str, size: str, shown: str
 ) -> None:
     """Of a candidate, or under results and master copy; it is no bug, and nothing is left."""
-    with _mounted(place / on, size) as volume:
+    with mounted(place / on, size) as volume:
         out = volume / "out" if on == "results" else place / "out"
         candidate = {"a": volume / "x" if on == "a" else place / "a"}
         study = write_study(place / "s.yaml", candidate, users=[4], duration="15 s")

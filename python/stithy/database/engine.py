@@ -35,7 +35,7 @@ class CommitCounters:
 class MaintenanceCounters:
     """What the server did besides the users' work, since its statistics were reset.
 
-    `wal_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
+    `log_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
     Unix time at which the last complete checkpoint began, in whole seconds.
     """
 
@@ -43,7 +43,7 @@ class MaintenanceCounters:
     checkpoints_requested: int
     last_checkpoint_at_s: float
     maintenance_runs: int
-    wal_position_bytes: int
+    log_position_bytes: int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.counters import (
     loaded_warehouses,
     read_commit_counters,
-    read_maintenance_counters,
     read_server_facts,
 )
 from stithy.database.engines.postgresql.server import Server
@@ -42,19 +41,6 @@ def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Ser
     assert after.settled
     assert after.commits - before.commits == 11
     assert after.rollbacks - before.rollbacks == 3
-
-
-def test_a_checkpoint_and_the_log_are_seen(server: Server) -> None:
-    """A requested checkpoint counts, the log moves on."""
-    before = read_maintenance_counters(server.url)
-    with connect(parse_url(server.url)) as client:
-        client.run("CREATE TABLE moved (x int)")
-        client.run("CHECKPOINT")
-    after = read_maintenance_counters(server.url)
-    assert after.checkpoints_requested > before.checkpoints_requested
-    assert after.wal_position_bytes > before.wal_position_bytes
-    assert after.last_checkpoint_at_s >= before.last_checkpoint_at_s
-    assert after.maintenance_runs == before.maintenance_runs == 0
 
 
 def test_the_facts_name_version_and_settings_but_no_places(server: Server) -> None:

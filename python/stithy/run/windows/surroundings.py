@@ -72,7 +72,7 @@ def row(volumes: Mapping[str, Volume], measured: "MeasuredWindow") -> Row:
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
     rule, maintenance = measured.checkpoint_rule, measured.maintenance
-    log = [each.wal_position_bytes for each in maintenance] if maintenance else []
+    log = [each.log_position_bytes for each in maintenance] if maintenance else []
     return {
         "window_id": measured.window.id,
         "span_s": others.span_s,

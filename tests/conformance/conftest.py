@@ -1,0 +1,110 @@
+"""A loaded database of each engine and workload: made once, copied and started for each test."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from conformance.samples import Sample, sample
+from stithy.database.engine import Engine, Instance
+from stithy.hosts.runner import LocalRunner
+from stithy.registry import part, plugins
+from stithy.secrets import Secret
+from stithy.wire.jobs import WorkloadSize
+from stithy.workload.hammer import Hammer
+from support import servers
+
+WORKLOADS = list(plugins("workload"))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A database whose server is stopped; `place` has its `data`."""
+
+    engine_name: str
+    workload: str
+    engine: Engine
+    place: Path
+
+    @cached_property
+    def sample(self) -> Sample:
+        """What the suites know of the engine."""
+        return sample(self.engine_name)
+
+    @property
+    def size(self) -> WorkloadSize:
+        """As it was loaded."""
+        return WorkloadSize(name=self.workload, warehouses=1)
+
+    def hammer(self, url: Secret) -> Hammer:
+        """The load driver on a server of it."""
+        return Hammer(LocalRunner(), url)
+
+    def start(self, place: Path, **more: Path) -> Instance:
+        """A server on the `data` in a place."""
+        return self.engine.start(replace(servers.start(place), **more))  # type: ignore[arg-type]  # paths
+
+    @contextmanager
+    def copied(self, parent: Path | None = None) -> Iterator[Path]:
+        """A place with a copy of the files, as a run restores them."""
+        with servers.server_place() as made:
+            place = parent or made
+            shutil.copytree(self.place / "data", place / "data", dirs_exist_ok=True)
+            for path in (place / "data", *(place / "data").rglob("*")):
+                shutil.chown(path, self.place.owner(), self.place.group())
+            yield place
+
+    @contextmanager
+    def running(self) -> Iterator[Instance]:
+        """A server on a copy of its own."""
+        with self.copied() as place:
+            instance = self.start(place)
+            memory = instance.shared_memory()
+            try:
+                yield instance
+            finally:
+                instance.stop(at_once=True)
+                part("engine", self.engine_name, "engine").forget(memory)
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param((name, workload), marks=getattr(pytest.mark, f"needs_{name}"))
+        for name in plugins("engine")
+        for workload in WORKLOADS
+    ],
+    ids=lambda of: "-".join(of),
+)
+def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
+    """One warehouse, loaded as a run loads it."""
+    name, workload = request.param
+    asked = servers.request(dict([sample(name).setting]))
+    engine: Engine = part("engine", name, "engine").create(asked)
+    with servers.server_place() as place:
+        engine.initialise(place / "data", place)
+        of = Loaded(name, workload, engine, place)
+        instance = engine.start(servers.start(place, loading=True))
+        try:
+            of.hammer(instance.url).prepare(of.size, seed=1, loaders=2)
+            instance.finish_loading(0)
+        finally:
+            instance.stop()
+        yield of
+
+
+@pytest.fixture(scope="module")
+def server(loaded: Loaded) -> Iterator[Instance]:
+    """A server that the tests of a file share."""
+    with loaded.running() as instance:
+        yield instance
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of what an engine says of itself need no server."""
+    if "engine_name" in metafunc.fixturenames:
+        metafunc.parametrize("engine_name", list(plugins("engine")))

@@ -1,0 +1,236 @@
+"""What every engine must do with a real server: live, die, recover, count, say what is wrong."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.conftest import Loaded
+from conformance.samples import sample
+from stithy.analysis.validity.work import commit_bounds
+from stithy.clock import SystemClock
+from stithy.collect.collector import Sample, Scope
+from stithy.collect.collectors import database
+from stithy.database.engine import Configuration, Instance
+from stithy.engines import declaration
+from stithy.errors import InfrastructureError, UserError
+from stithy.hosts.processes import pids_inside
+from stithy.hosts.resources import make_group, remove_group
+from stithy.hosts.runner import LocalRunner
+from stithy.registry import part
+from stithy.wire.messages import AnyMessage, Second
+from stithy.workload.program import RunRequest, Watch
+from support.servers import PASSWORD, mounted, request, server_place, start
+
+MIB = 2**20
+
+
+def load(duration_s: float = 2.0, ledger: Path | None = None, users: int = 2) -> RunRequest:
+    """Some users without pauses."""
+    return RunRequest(
+        seed=1, users=users, ramp_up_s=0.5, duration_s=duration_s, ledger=ledger, error_limit=20
+    )
+
+
+def every_second(act: Callable[[], bool]) -> Watch:
+    """Does something each second of the users' work, until it says that the run may end."""
+    stop = threading.Event()
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, Second) and message.second >= 1 and not stop.is_set() and act():
+            stop.set()
+
+    return Watch(on_message=on_message, stop=stop)
+
+
+def killed(instance: Instance) -> bool:
+    """Kill it, once."""
+    if instance.ended_by() is None:
+        os.kill(instance.pid, signal.SIGKILL)
+    return instance.ended_by() is not None
+
+
+def test_a_restored_copy_is_the_database_that_was_loaded(loaded: Loaded) -> None:
+    """A server that stops writes all down; started again, it has what it had, and its settings.
+
+    Its facts name neither places nor the password, and its URL for people names a file instead.
+    """
+    with loaded.copied() as place:
+        for _ in range(2):
+            instance = loaded.start(place)
+            facts, kept = instance.facts(), instance.kept_url()
+            checked = loaded.hammer(instance.url).check(loaded.size, quick=True, after_load=True)
+            instance.stop()
+            instance.stop()
+            assert instance.ended_by() == "ended with code 0"
+            assert checked.conditions
+            assert checked.broken == ()
+            name, value = loaded.sample.setting
+            assert facts.settings[name] == value
+            assert not {str(place), PASSWORD} & {*facts.settings.values()}
+            assert PASSWORD not in kept
+
+
+def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
+    loaded: Loaded, tmp_path: Path
+) -> None:
+    """Its other processes end too, its memory is forgotten, and its ledger holds."""
+    forget = part("engine", loaded.engine_name, "engine").forget
+    with loaded.copied() as place:
+        instance = loaded.start(place)
+        memory = instance.shared_memory()
+        watch = every_second(lambda: killed(instance))
+        ledger = tmp_path / "ledger"
+        driven = loaded.hammer(instance.url).run(loaded.size, load(600, ledger), watch=watch)
+        assert not driven.summary.complete
+        assert instance.ended_by() == "was ended by SIGKILL"
+        with pytest.raises(InfrastructureError):
+            instance.checkpoint()
+        instance.stop()
+        assert pids_inside(place / "data", loaded.engine.program) == []
+        forget(memory)
+        forget(memory)
+        assert not loaded.sample.left(memory)
+        recovered = loaded.start(place)
+        try:
+            found = loaded.hammer(recovered.url).verify_ledger(loaded.size, ledger).summary
+            checked = loaded.hammer(recovered.url).check(loaded.size, quick=True, after_load=False)
+        finally:
+            recovered.stop(at_once=True)
+        assert found.holds
+        assert found.orders.acknowledged > 0
+        assert checked.broken == ()
+
+
+@pytest.mark.needs_root
+def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
+    """By an error that the driver got or by a line of the server's log; then it is out of room."""
+    used = sum(path.stat().st_size for path in loaded.place.rglob("*") if path.is_file())
+    classify = declaration(loaded.engine_name).error_class
+    with (
+        server_place() as made,
+        mounted(made / "small", f"{used // MIB + 24}m") as small,
+        loaded.copied(small) as place,
+    ):
+        instance = loaded.start(place, sockets=made, log=made / "server.log")
+        ended = every_second(lambda: instance.ended_by() is not None)
+        try:
+            errors = loaded.hammer(instance.url).run(loaded.size, load(60), watch=ended)
+            classes = [classify(each.sqlstate, each.text) for each in errors.summary.errors]
+        finally:
+            instance.stop(at_once=True)
+        lines = (made / "server.log").read_text(errors="replace").splitlines()
+        assert "full" in [*classes, *(classify(None, line) for line in lines)]
+
+
+@pytest.mark.needs_cgroup
+def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
+    """All of its processes are in the group from the start, with the page cache of its files."""
+    made: list[Path] = []
+    name = f"stithy-test-{os.getpid()}"
+    group = make_group(name, 256 * MIB, runner=LocalRunner(), record=made.append).group
+    assert group is not None
+    try:
+        with loaded.copied() as place:
+            instance = loaded.start(place, memory_cgroup=group.path)
+            try:
+                loaded.hammer(instance.url).run(loaded.size, load())
+                assert group.lost(instance.pid) is None
+                assert group.killed() in (0, None)
+                assert 16 * MIB < (group.peak_bytes() or 0) <= 256 * MIB
+            finally:
+                instance.stop(at_once=True)
+    finally:
+        remove_group(group.path)
+
+
+def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
+    """Commits as the driver has them, within what the server may commit by itself; its log; a
+    checkpoint that was asked for.
+    """
+    with loaded.running() as instance:
+        clock = SystemClock()
+        before, commits = instance.maintenance(), instance.commits(clock)
+        summary = loaded.hammer(instance.url).run(loaded.size, load()).summary
+        later = instance.commits(clock)
+        instance.checkpoint()
+        after = instance.maintenance()
+        assert commits.settled and later.settled  # noqa: PT018 both of one reading
+        assert later.rollbacks - commits.rollbacks == summary.rollbacks
+        own = declaration(loaded.engine_name).commits
+        runs = after.maintenance_runs - before.maintenance_runs
+        job_s = summary.measure_to_s - summary.started_at_s
+        least, most = commit_bounds(
+            own, summary.commits, job_s, connections=2, maintenance_runs=runs
+        )
+        assert least <= later.commits - commits.commits <= most
+        assert after.log_position_bytes > before.log_position_bytes
+        assert after.checkpoints_requested > before.checkpoints_requested
+        assert after.last_checkpoint_at_s >= before.last_checkpoint_at_s
+        rule = instance.checkpoint_rule()
+        assert rule.after_s > 0 < rule.after_bytes
+
+
+def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) -> None:
+    """Of those that all engines have, and of its own; what the users do is among them."""
+    own = {each.name for each in declaration(loaded.engine_name).metrics}
+    common = {each.name for each in database.COMMON}
+    with loaded.running() as instance:
+        found = sampled(loaded, instance)
+    rare = {"waiting_sessions_by_event"}  # it has a subject only while someone waits
+    assert {each.metric for each in found} | rare == common | own | rare
+    assert all((each.value is None) == (each.missing_because is not None) for each in found)
+    values = {each.metric: each.value or 0.0 for each in found if each.subject == ""}
+    assert min(values["commits_per_s"], values["log_bytes_per_s"], values["active_sessions"]) > 0
+
+
+def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
+    """What the collector gives of two seconds of work."""
+    collector = database.create(Scope((), instance))
+    found: list[Sample] = []
+
+    def look() -> bool:
+        collector.sample()
+        until_s = time.monotonic() + 10.0
+        # Its counts are handed over about once a second, and who works may wait for nothing.
+        while not any(each.metric == "commits_per_s" and each.value for each in found):
+            assert time.monotonic() < until_s
+            time.sleep(0.5)
+            found[:] = collector.sample()
+        return True
+
+    try:
+        loaded.hammer(instance.url).run(loaded.size, load(600), watch=every_second(look))
+    finally:
+        collector.close()
+    return found
+
+
+def test_what_the_server_would_refuse_is_refused_before_anything_starts(engine_name: str) -> None:
+    """At the key that it stands under: the study's, or a candidate's own."""
+    known = sample(engine_name)
+    create = part("engine", engine_name, "engine").create
+    with pytest.raises(UserError, match=known.refused[0]) as caught:
+        create(request(dict([known.refused]))).check()
+    assert caught.value.where == "database.settings"
+    own = {"b": Configuration(dict([known.refused]), 256 * MIB)}
+    with pytest.raises(UserError, match=known.refused[0]) as caught:
+        create(request(dict([known.setting]), own=own)).check()
+    assert caught.value.where == "candidates.b.settings"
+
+
+def test_a_start_that_fails_quotes_the_server(engine_name: str) -> None:
+    """A directory without a database has no server."""
+    with server_place() as place, pytest.raises(InfrastructureError, match="while starting: "):
+        part("engine", engine_name, "engine").create(request()).start(start(place))
+
+
+def test_an_error_has_one_of_four_classes(engine_name: str) -> None:
+    """By its code; a line of the log by its words."""
+    known, classify = sample(engine_name).errors, declaration(engine_name).error_class
+    assert {of: classify(*of) for of in known} == dict(known)
+    assert {"retryable", "full", "lost", "other"} == {*known.values()}

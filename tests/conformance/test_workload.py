@@ -1,0 +1,97 @@
+"""What every workload must do on every engine, through everything that Python makes of its answers.
+
+That any split over loaders gives the same rows, that each condition can fail, and what a ledger
+finds, is proved in `crates/hammer/tests/`.
+"""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from conformance.conftest import Loaded
+from conformance.samples import DAMAGE
+from stithy.cli import app
+from stithy.collect.collector import Scope
+from stithy.collect.sampler import Sampler, series_rows
+from stithy.database.engine import Instance
+from stithy.metrics import ALL
+from stithy.registry import plugins
+from stithy.results.convert import read_latencies, second_rows, transaction_rows
+from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
+from stithy.results.write import frame_of
+from stithy.wire.messages import AnyMessage, Second
+from stithy.workload.program import RunRequest, Watch
+
+
+def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:
+    """A short run."""
+    return RunRequest(seed=1, users=2, ramp_up_s=1.0, duration_s=duration_s, hlog_stem=stem)
+
+
+def test_a_run_fills_every_table_and_its_parts_agree(
+    loaded: Loaded, server: Instance, tmp_path: Path
+) -> None:
+    """Messages, latency logs and series join; what the types add up to is what `all` says."""
+    sampler = Sampler(Scope((Path("/"),), server))
+    sampler.start()
+    driven = loaded.hammer(server.url).run(loaded.size, request(tmp_path / "hammer"))
+    readings = sampler.stop()
+    latencies = read_latencies(tmp_path / "hammer")
+    totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary, latencies))
+    seconds = frame_of(SECONDS, second_rows("w", driven.seconds, latencies))
+    series = frame_of(SERIES, series_rows("w", readings, driven.summary.started_at_s))
+    assert driven.summary.complete
+    *types, merged = totals["committed"].to_list()
+    assert merged == sum(types) > 0
+    known = {each.name for each in plugins("workload")[loaded.workload].WORKLOAD.transactions}
+    assert {*totals["transaction"].to_list()} == {*known, ALL}
+    measured = seconds.filter(phase="measure", transaction=ALL)
+    assert measured["committed"].sum() == merged
+    assert measured["response_p95_s"].null_count() == 0
+    assert series["second"].max() >= 2  # type: ignore[operator]  # a number, by the table
+
+
+def test_a_stop_ends_a_run_with_a_summary_of_what_was_done(
+    loaded: Loaded, server: Instance
+) -> None:
+    """It was cut short; what was acknowledged is there all the same."""
+    stop = threading.Event()
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, Second) and message.second >= 1:
+            stop.set()
+
+    watch = Watch(on_message=on_message, stop=stop)
+    driven = loaded.hammer(server.url).run(loaded.size, request(duration_s=600), watch=watch)
+    assert not driven.summary.complete
+    orders = driven.summary.order_numbers
+    assert orders.before is not None
+    assert orders.after == orders.before + orders.acknowledged
+
+
+def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
+    loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without being told the size; the tables that are there are named."""
+    assert server.loaded_warehouses() == 1
+    url = server.url.reveal()
+    assert app.run(["hammer", "prepare", url, "--warehouses", "1"]) == 3
+    assert "the database holds tables" in capsys.readouterr().err
+    words = ["--users", "2", "--ramp-up", "500ms", "--duration", "1s"]
+    assert app.run(["hammer", "run", url, *words]) == 0
+    assert "order numbers agree" in capsys.readouterr().out
+    assert app.run(["hammer", "check", url]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(DAMAGE[loaded.workload])
+
+
+def test_damage_is_found_and_ends_a_check_with_exit_code_5(
+    loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The condition that is broken is named, and no other."""
+    for number, (harm, mend) in DAMAGE[loaded.workload].items():
+        loaded.sample.run(server.url, harm)
+        assert app.run(["hammer", "check", server.url.reveal(), "--quick", "--json"]) == 5
+        loaded.sample.run(server.url, mend)
+        assert f'"broken": [\n    {number}\n  ]' in capsys.readouterr().out
