@@ -206,7 +206,7 @@ def window_seen(window: Window, limited: Limited) -> Seen:
     """One window: what it gave, whether it counts, what limited it by every rule."""
     return {
         "candidate": window.candidate,
-        "users": window.users,
+        "users": window.point.users,
         "nopm": window.row["nopm"],
         "valid": window.valid,
         "flags": [each.flag.value for each in window.reasons],

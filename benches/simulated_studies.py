@@ -17,6 +17,7 @@ from functools import cache, partial
 from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, next_step
 from stithy.analysis.verdict.statistics import BLOCKS_MOST, INTERIM_BLOCKS
 from stithy.plan.order import blocks
+from stithy.point import Point
 
 SEED = 20261121
 STUDIES = 20_000
@@ -177,7 +178,7 @@ def signs_of(seed: int, where: Where = Where.BALANCED) -> tuple[int, ...]:
     if where is Where.COINS:
         coin = random.Random(f"coins {seed}")
         return tuple(coin.choice((1, -1)) for _ in range(BLOCKS_MOST))
-    found = blocks("ab", [(8, BLOCKS_MOST)], seed)
+    found = blocks("ab", [(Point.of(users=8), BLOCKS_MOST)], seed)
     return tuple(1 if each.candidates[1] == "b" else -1 for each in found)
 
 

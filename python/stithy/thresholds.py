@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Literal
 
 from stithy.metrics import Quantity, Unit
+from stithy.point import PointText
 from stithy.units import SECONDS_BY_UNIT, parse_duration, parse_fine_percent, parse_rate, parse_size
 
 Kind = Literal["bare", "time", "rate", "size", "flow", "percent"]
@@ -102,14 +103,14 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class MeasuredValue:
-    """`factor` times what `candidate` did at a level.
+    """`factor` times what `candidate` did at a point.
 
     `of`: whose, where the metric has several: a transaction type, a device, an operation.
     """
 
     candidate: str
     metric: str
-    users: int
+    point: PointText
     of: str | None = None
     factor: float = 1.0
 
@@ -127,7 +128,7 @@ class MeasuredValue:
     def name(self) -> str:
         """The value without its factor: `nvme.payment.p95_at_4`."""
         owner = f"{self.candidate}.{self.of}" if self.of else self.candidate
-        return f"{owner}.{self.metric}_at_{self.users}"
+        return f"{owner}.{self.metric}_at_{self.point.level}"
 
     def __str__(self) -> str:
         """As it is written in a study."""

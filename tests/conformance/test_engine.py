@@ -217,7 +217,7 @@ def test_what_the_server_would_refuse_is_refused_before_anything_starts(engine_n
     with pytest.raises(UserError, match=known.refused[0]) as caught:
         create(request(dict([known.refused]))).check()
     assert caught.value.where == "database.settings"
-    own = {"b": Configuration(dict([known.refused]), 256 * MIB)}
+    own = [("candidates.b", Configuration(dict([known.refused]), 256 * MIB))]
     with pytest.raises(UserError, match=known.refused[0]) as caught:
         create(request(dict([known.setting]), own=own)).check()
     assert caught.value.where == "candidates.b.settings"

@@ -23,6 +23,7 @@ from recompute.tables import TABLES
 from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, of_tables
 from stithy.analysis.answers.findings import Finding
 from stithy.cli.app import run
+from stithy.point import Point
 from stithy.report.page import build
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
@@ -30,6 +31,7 @@ from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts, Search
 from stithy.results.write import write_table
 from stithy.study.thresholds import Names, parse_threshold
 from support.drawn import context_built
+from support.points import at
 from support.reported import write_report
 from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
@@ -58,7 +60,7 @@ FLAWED = Shape(
         {"one_rounds_per_s": 90_000.0, "read_p50_s": 0.0003},
     ),
 )  # fmt: skip
-NAMES = Names(("gp3", "io2"), (1000, 1500), tuple(TRANSACTIONS))
+NAMES = Names(("gp3", "io2"), (at(1000), at(1500)), tuple(TRANSACTIONS))
 THRESHOLDS = (
     "gp3.nopm_at_1500 >= 5000", "io2.new-order.p95_at_1000 <= 1.5 s",
     "1.2 * gp3.tpm_at_1000 <= io2.tpm_at_1500", "gp3.block.flush_latency_s_at_1500 < 5 ms",
@@ -67,8 +69,8 @@ THRESHOLDS = (
 POOLED = Shape(
     candidates=("gp3", "io2"), users=(1000, 1500), duration_s=15, repeat=4, logs=True,
     drives={"gp3": 0.0, "io2": 0.0}, think_s=1.5, pool=24,
-    primary=QuestionFacts(users=1500, metric="p95", margin_share=0.1, candidates=("gp3", "io2"),
-                          blocks_least=4, blocks_most=6),
+    primary=QuestionFacts(point=Point.of(users=1500), metric="p95", margin_share=0.1,
+                          candidates=("gp3", "io2"), blocks_least=4, blocks_most=6),
     search=SearchFacts(percentile="p95", transaction="all", limit_s=1.0, users_least=1000,
                        users_most=1500, listed=(1000, 1500)),
     thresholds=tuple(parse_threshold(each, NAMES) for each in THRESHOLDS),
@@ -201,8 +203,8 @@ def test_a_wrong_number_anywhere_in_the_markdown_is_found(files: Files, parts: l
 
 
 ASKED = QuestionFacts(
-    users=4, metric="nopm", margin_share=0.3, candidates=("disk", "other"), blocks_least=4,
-    blocks_most=4,
+    point=Point.of(users=4), metric="nopm", margin_share=0.3, candidates=("disk", "other"),
+    blocks_least=4, blocks_most=4,
 )  # fmt: skip
 ALIKE = Shape(
     candidates=("disk", "memory", "other"), users=(4,), duration_s=3, repeat=4, series=False,

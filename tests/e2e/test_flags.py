@@ -14,6 +14,7 @@ from stithy.validity import Flag
 from support import flags
 from support.meddled import meddled
 from support.places import a_place
+from support.points import at
 from support.running import entries
 
 pytestmark = [pytest.mark.needs_postgresql, pytest.mark.needs_cgroup]
@@ -70,7 +71,7 @@ def context() -> Iterator[Context]:
 
 
 def _window(context: Context, users: int) -> Window:
-    [found] = context.evidence.at("a", users)
+    [found] = context.evidence.at("a", at(users))
     return found
 
 
@@ -98,7 +99,7 @@ def test_counters_that_disagree_are_told_with_their_numbers(context: Context) ->
 def test_every_block_had_its_baseline_and_every_window_its_surroundings(context: Context) -> None:
     """On this machine, whatever it is like."""
     baselines = [baseline.row for baseline in context.evidence.baselines]
-    assert [row["users"] for row in baselines] == [*FLAGS]
+    assert [row["point"] for row in baselines] == [f"users={users}" for users in FLAGS]
     for row in baselines:
         assert min(row["one_rounds_per_s"], row["all_rounds_per_s"]) > 0
         assert (row["read_p50_s"] is None) == (row["missing_because"] is not None)

@@ -17,6 +17,7 @@ from stithy.validity import Flag
 from support import flags
 from support.meddled import meddled
 from support.places import a_place
+from support.points import at
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -45,7 +46,7 @@ def sabotaged() -> Iterator[Context]:
 
 def _window(context: Context, users: int) -> tuple[Window, list[Flag]]:
     """The window of this level, and why it is invalid."""
-    [window] = context.evidence.at("a", users)
+    [window] = context.evidence.at("a", at(users))
     return window, [reason.flag for reason in window.reasons if reason.invalidates]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn
@@ -78,7 +79,7 @@ LATE = {"lateness_p99_s": 1.0}
 DEAD = {"missing_because": "the server was ended by SIGKILL", "tpm": None, "measure_to_s": None}
 FOUR = Shape(
     users=(1, 4), repeat=4, duration_s=2, series=False,
-    primary=QuestionFacts(users=4, metric="nopm", margin_share=0.02, blocks_least=4,
+    primary=QuestionFacts(point=Point.of(users=4), metric="nopm", margin_share=0.02, blocks_least=4,
                           blocks_most=20, candidates=("disk", "memory")),
 )  # fmt: skip
 LOST: dict[str, tuple[dict[str, Any], set[tuple[int, int]]]] = {

@@ -12,6 +12,7 @@ import pytest
 
 from stithy.cli.app import run as stithy
 from stithy.errors import InvalidMeasurement
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.page import build, render
@@ -19,6 +20,7 @@ from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
 from support.damage import DAMAGES, damaged
 from support.drawn import context_built
+from support.points import at
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
@@ -41,15 +43,15 @@ def whole(run: RunDirectory) -> Context:
     return context_built(run.root)
 
 
-def _numbers(context: Context) -> dict[tuple[str, int, str], float]:
+def _numbers(context: Context) -> dict[tuple[str, Point, str], float]:
     """What a report tells of each candidate and level."""
     evidence = context.evidence
     return {
-        (name, users, value): found
+        (name, point, value): found
         for name in evidence.candidates
-        for users in evidence.levels
+        for point in evidence.points
         for value in ("nopm", "tpm", "response_p50_s", "response_p95_s", "response_p99_s")
-        if (found := evidence.level_value(name, users, value)) is not None
+        if (found := evidence.level_value(name, point, value)) is not None
     }
 
 
@@ -104,7 +106,7 @@ def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:
             path.write_text("".join(content[:count]))
         cut = context_built(tmp_path)
         assert cut.evidence.merged == {}
-        assert cut.evidence.level_value("disk", 4, "response_p50_s") is not None
+        assert cut.evidence.level_value("disk", at(4), "response_p50_s") is not None
         assert [each.path for each in cut.run.problems] == [path]
 
 

@@ -21,6 +21,7 @@ from stithy.report.context import Context
 from stithy.report.findings import sentences
 from stithy.report.parts import answer, machine
 from stithy.results.manifest import CalibrationFacts
+from support.points import at
 from support.sample_observation import disk, observed, sessions
 
 USERS = 4
@@ -50,7 +51,7 @@ def runs(draw: st.DrawFn) -> Context:
     limited = {each.id: _limited(each, seen[each.candidate]) for each in windows}
     facts = CalibrationFacts(connections=USERS, rate_per_s_max=calibrated)
     return cast(Context, SimpleNamespace(
-        evidence=Evidence(names, (USERS,), windows), limited=limited, level_unit="user",
+        evidence=Evidence(names, (at(USERS),), windows), limited=limited, level_unit="user",
         manifest=SimpleNamespace(calibration=facts), load=None,
     ))  # fmt: skip
 
@@ -59,7 +60,9 @@ def _row(
     name: str, block: int, rate: float, calibrated: float | None, late: bool
 ) -> dict[str, Any]:
     return {
-        "window_id": f"w-{name}-{block}", "candidate": name, "users": USERS, "block": block,
+        "window_id": f"w-{name}-{block}", "candidate": name, "point": str(at(USERS)),
+        "users": USERS,
+        "block": block,
         "attempt": 0, "position": 0, "tried": False, "missing_because": None, "tpm": 60 * rate,
         "nopm": 27 * rate, "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
         "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "backlog": 0, "errors": 0,

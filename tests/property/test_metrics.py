@@ -13,6 +13,7 @@ from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict
 from stithy.metrics import NOPM, Quantity, find, names
 from stithy.validity import Reason
 from support import flags
+from support.points import at
 
 USERS = 4
 SERIES = [
@@ -30,7 +31,7 @@ def _window(
     candidate: str, block: int, attempt: int = 0, *, nopm: float = 1.0, valid: bool = True
 ) -> Window:
     row = {
-        "window_id": f"{candidate}{block}", "candidate": candidate, "users": USERS,
+        "window_id": f"{candidate}{block}", "candidate": candidate, "point": str(at(USERS)),
         "block": block, "position": 0, "attempt": attempt, "missing_because": None, "tpm": nopm,
         "nopm": nopm,
     }  # fmt: skip
@@ -48,7 +49,7 @@ def test_pairs_are_never_formed_across_attempts(found: dict[tuple[str, int, int]
                 nopm=(2.0 if name == "b" else 1.0) * math.exp(7 * block + 3 * attempt))
         for (name, block, attempt), valid in found.items()
     )  # fmt: skip
-    effect = Evidence(("a", "b"), (USERS,), windows).effect("a", "b", USERS, NOPM)
+    effect = Evidence(("a", "b"), (at(USERS),), windows).effect("a", "b", at(USERS), NOPM)
     turns = {(block, attempt) for _, block, attempt in found}
     whole = [turn for turn in turns if found.get(("a", *turn)) and found.get(("b", *turn))]
     assert effect.pairs == len(whole)
@@ -63,8 +64,10 @@ def _verdict(quantity: Quantity, a: list[float], b: list[float], scale: float = 
         {f"{name}{block}": Value(scale * each) for name, of in values.items()
          for block, each in enumerate(of)}
     )  # fmt: skip
-    asked = PrimaryComparison(quantity, USERS, ("a", "b"))
-    evidence = Evidence(("a", "b"), (USERS,), windows, primary=asked, measures={quantity: measure})
+    asked = PrimaryComparison(quantity, at(USERS), ("a", "b"))
+    evidence = Evidence(
+        ("a", "b"), (at(USERS),), windows, primary=asked, measures={quantity: measure}
+    )
     return decision_status(evidence).progress.verdict
 
 

@@ -14,6 +14,7 @@ from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.study.thresholds import Names, NotAThreshold, parse_threshold
 from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold
+from support.points import at
 from support.studies import TEXT
 
 PLACE = re.compile(r"study\.yaml:[1-9]\d*:[1-9]\d*")
@@ -88,7 +89,7 @@ def test_a_good_study_with_some_of_it_replaced_is_answered(data: st.DataObject) 
     _outcome(TEXT.replace(line, f"{line.split(':')[0]}: {value}").encode())
 
 
-KNOWN = Names(("disk", "log-on-nvme", "13", "1e3", "5ms", "v1.2"), (1, 4, 13),
+KNOWN = Names(("disk", "log-on-nvme", "13", "1e3", "5ms", "v1.2"), (at(1), at(4), at(13)),
               ("new-order", "payment"))  # fmt: skip
 WORDS = [
     *KNOWN.candidates, *OWN, *RELATIONS, "block.reads_per_s", "pressure.some_share", "io", "MiB",
@@ -124,8 +125,8 @@ def thresholds(draw: st.DrawFn) -> Threshold:
               "series": ["sda", "eth0.100", "5ms"]}[known.source]  # fmt: skip
     owner = draw(st.sampled_from([None, *owners] if known.of_several else [*known.subjects]))
     factor = draw(st.one_of(st.just(1.0), st.floats(1e-6, 1e6, allow_nan=False)))
-    users = draw(st.sampled_from(KNOWN.users))
-    side = MeasuredValue(draw(st.sampled_from(KNOWN.candidates)), metric, users, owner, factor)
+    point = draw(st.sampled_from(KNOWN.points))
+    side = MeasuredValue(draw(st.sampled_from(KNOWN.candidates)), metric, point, owner, factor)
     value = draw(st.floats(0, 1e9))
     other = Constant(float(round(value)) if "B" in side.unit else value, side.unit)
     left, right = (other, side) if draw(st.booleans()) else (side, other)

@@ -141,12 +141,14 @@ def threshold(files: Files, row: Row) -> Expected | None:
 
 def _name(side: Row) -> str:
     of = f"{side['of']}." if side["of"] else ""
-    return f"{side['candidate']}.{of}{side['metric']}_at_{side['users']}"
+    return f"{side['candidate']}.{of}{side['metric']}_at_{side['point'].removeprefix('users=')}"
 
 
 def _side(files: Files, side: Row) -> float | None:
     if "value" in side:
         return float(side["value"])
     of = f" of {side['of']}" if side["of"] else ""
-    value = level(files, side["candidate"], side["users"], f"{side['metric']}{of}")
+    value = level(
+        files, side["candidate"], int(side["point"].removeprefix("users=")), f"{side['metric']}{of}"
+    )
     return None if value is None else side["factor"] * value

@@ -116,5 +116,6 @@ def labels(files: Files, number: int) -> tuple[str, ...]:
 def run_of(files: Files, number: int, row: Row) -> Row | None:
     """A row of the table that holds the run against the other one of this number."""
     rows = changes(files.others[number - 1], files, labels(files, number))
-    keys = ("metric", "candidate", "users")
-    return next((each for each in rows if all(each[k] == row[k] for k in keys)), None)
+    keys = ("metric", "candidate")
+    mine = (each for each in rows if f"{each['users']:,}" == row["level"])
+    return next((each for each in mine if all(each[k] == row[k] for k in keys)), None)

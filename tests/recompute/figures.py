@@ -10,7 +10,7 @@ from recompute import between, bounds, statistics
 from recompute.asked import limit_of
 from recompute.files import Files, Row
 from recompute.levels import level, logs_of, needed, printed
-from recompute.tables import Expected, Source, candidate, compared, query, question
+from recompute.tables import Expected, Source, candidate, compared, query, question, users_of
 
 PLACE = "users candidate block"
 PARTS = {
@@ -94,7 +94,7 @@ def _course(files: Files, row: Row) -> Expected:
 
 def _cost(files: Files, row: Row) -> Expected:
     verdicts = files.manifest["plan"]["question"] or {}
-    users = verdicts.get("users") or max(files.levels)
+    users = users_of(verdicts) or max(files.levels)
     found = candidate(files, {**row, "users": users})
     return {
         "cost": found["cost_amount"], "value": found["nopm"], "each": found["cost_per_nopm"],
@@ -168,8 +168,8 @@ def _baseline(files: Files, row: Row) -> Expected:
     name = column.get(row["gauge"], "read_p50_s")
     found = files.rows(
         f"SELECT {name} AS measured, {name} / (SELECT median({name}) FROM baseline) - 1 AS value, "
-        "(at_s - (SELECT min(at_s) FROM baseline)) / 60 AS minutes FROM baseline WHERE users = ? "
-        "AND block = ? ORDER BY attempt", (row["users"], row["block"]),
+        "(at_s - (SELECT min(at_s) FROM baseline)) / 60 AS minutes FROM baseline WHERE point = ? "
+        "AND block = ? ORDER BY attempt", (row["point"], row["block"]),
     )  # fmt: skip
     return {**row, **{key: [each[key] for each in found] for key in found[0]}}
 
@@ -178,7 +178,7 @@ def _limits(files: Files, row: Row) -> Expected:
     """How much of each bound a window reached."""
     found = bounds.of_windows(files)[row["window_id"]]
     shown = {name: found[name] for name in row if None not in (found.get(name), row[name])}
-    return {"block": row["block"], "level": row["level"], **shown}
+    return {"block": row["block"], **shown}
 
 
 SECONDS = """

@@ -12,7 +12,7 @@ from recompute.tables import identity
 ASKED = "(transactions + coalesce(backlog, 0)) / measured_s / driver_rate_per_s_max"
 BASELINE = (
     "SELECT w.window_id, abs(c.{0} / (SELECT median({0}) FROM baseline) - 1) AS v FROM baseline c "
-    "JOIN win w ON w.users = c.users AND w.block = c.block AND w.attempt = c.attempt"
+    "JOIN win w ON w.point = c.point AND w.block = c.block AND w.attempt = c.attempt"
 )
 
 

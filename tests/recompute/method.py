@@ -32,8 +32,8 @@ def _interim(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 
 def _measured(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    users = _question(files)["users"]
-    return [files.one(f"SELECT count(DISTINCT block) FROM win WHERE users = {users}")]
+    point = _question(files)["point"]
+    return [files.one("SELECT count(DISTINCT block) FROM win WHERE point = ?", point)]
 
 
 def _rows(files: Files, row: Row, match: Match) -> Sequence[Any]:

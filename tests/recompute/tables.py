@@ -216,7 +216,7 @@ def finding(files: Files, row: Row) -> Expected:
     elif row["kind"] == "comparison":
         found["value"] = _of_comparison(files, row["finding"] == 1, number)
     elif row["kind"] == "growth":
-        ends = {"users_from": min(files.levels), "users_to": max(files.levels)}
+        ends = {"lowest.users": min(files.levels), "highest.users": max(files.levels)}
         if number.startswith("factors."):
             name = number.removeprefix("factors.").removesuffix(".1")
             low, high = (level(files, name, users, "NOPM") for users in ends.values())
@@ -234,8 +234,13 @@ def finding(files: Files, row: Row) -> Expected:
             "p95_s": printed(files, name, users, "p95"),
         }
         windows = len(by_block(files, name, users, "NOPM"))
-        found["value"] = {**of, "users": users, "windows": windows}[number]
+        found["value"] = {**of, "point.users": users, "windows": windows}[number]
     return found
+
+
+def users_of(of: Row) -> int | None:
+    """The level of a question or of a side of a threshold."""
+    return int(of["point"].removeprefix("users=")) if "point" in of else None
 
 
 def question(files: Files) -> Row:
@@ -260,12 +265,12 @@ def _of_comparison(files: Files, first: bool, number: str) -> float | None:
         return logs[int(number.removeprefix("effect.logs."))]
     plan = files.manifest["plan"]["question"] or {}
     known = {
-        "users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],
+        "point.users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],
         "effect.high": seen["high"], "effect.pairs": len(logs), "verdict.blocks": len(logs),
         "verdict.margin_share": plan.get("margin_share") or 0.02,
         "effect.difference.mean": seen["less"], "effect.difference.low": seen["less_low"],
         "effect.difference.high": seen["less_high"],
-        "instead_of": plan.get("users") or max(files.levels),
+        "instead_of.users": users_of(plan) or max(files.levels),
         **{f"value_{x}": level(files, row[x], row["users"], row["metric"]) for x in "ab"},
     }  # fmt: skip
     return known.get(number)
@@ -290,7 +295,7 @@ def limited_most(files: Files, name: str, users: int) -> tuple[int, list[str], l
 def _of_limits(files: Files, number: str) -> Expected:
     """Windows are counted by what the report says of them; shares stand in `limits`."""
     users = question(files)["users"]
-    if number == "users":
+    if number == "point.users":
         return {"value": users}
     name, _, what = number.removeprefix("of.").rpartition(".1.")
     most, every, mine = limited_most(files, name, users) or (0, [], [])
@@ -466,7 +471,8 @@ TABLES: dict[str, Source] = {
     ),
     "baseline": query(
         "window_id",
-        "SELECT *, one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM baseline) - 1 AS "
+        "SELECT *, replace(point, 'users=', '')::BIGINT AS users, "
+        "one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM baseline) - 1 AS "
         "one_share, all_rounds_per_s / (SELECT median(all_rounds_per_s) FROM baseline) - 1 AS "
         "all_share, read_p50_s / (SELECT median(read_p50_s) FROM baseline) - 1 AS read_share "
         "FROM baseline",

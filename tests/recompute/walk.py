@@ -86,7 +86,7 @@ NOT_RECOMPUTED = {
        for name in ("answered", "moved_bytes", "errors", "device_mean_s", "added_mean_s",
                     "late_answers", "late_mean_s", "cpu_s", "cpu_wait_s")},
     **{f"windows/baseline:{name}": "which block it was is known to the run alone"
-       for name in ("users", "block", "attempt", "at_s")},
+       for name in ("block", "attempt", "at_s")},
 }  # fmt: skip
 """By file and column: what there is no rawer file of."""
 
@@ -215,7 +215,8 @@ def of_comparison(files: Files, document: Row, text: str) -> Outcome:
     for row, found in zip(rows, pair["rows"], strict=True):
         change = {**found["change"], "windows_base": found["change"]["base"],
                   "windows_other": found["change"]["other"], "base": found["value_base"],
-                  "other": found["value_other"], "users": found["users"]}  # fmt: skip
+                  "other": found["value_other"],
+                  "users": int(found["level"].replace(",", ""))}  # fmt: skip
         for name in row.keys() - {"metric", "candidate"}:
             if not (row[name] is change[name] is None):
                 outcome.compare(f"compare:{row['metric']}:{name}", change[name], row[name])
@@ -292,7 +293,7 @@ class Table:
                 outcome.disagreements.append(f"{place}:{number}: the files have no such row: {row}")
                 continue
             for name, value in row.items():
-                if isinstance(value, str) and name != "unit":
+                if isinstance(value, str) and name not in ("unit", "point", "level"):
                     self._say(outcome, f"{place}:{number}:{name}", name, value, row)
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue

@@ -311,9 +311,8 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     row = {**load.window_row(), **shape.changes.get(place.window_id, {})}
     _write(where.table("window"), tables.WINDOW, [row])
     if row["missing_because"] is not None:
-        for table in WINDOW_TABLES:
-            if table is not tables.WINDOW:
-                _write(where.table(table.name), table, [])
+        for table in {*WINDOW_TABLES} - {tables.WINDOW}:
+            _write(where.table(table.name), table, [])
         _write(where.table("series"), tables.SERIES, [])
         return
     times, seconds = load.transaction_rows(), load.second_rows()
@@ -374,7 +373,8 @@ class _Load:
         orders = round(whole * 0.4455)
         begin = self.started_at_s + shape.ramp_up_s
         return dict.fromkeys(each.name for each in tables.WINDOW.columns) | {
-            "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
+            "window_id": place.window_id, "candidate": place.candidate,
+            "point": f"users={place.users}", "users": place.users,
             "block": place.block, "tried": False, "attempt": place.attempt,
             "position": place.order % len(shape.candidates),
             "pace": "think" if shape.think_s else "none", "think_mean_s": shape.think_s or None,
@@ -587,7 +587,7 @@ def _baseline(shape: Shape, window: str, turn: tuple[int, int, int], order: int)
     users, block, attempt = turn
     wobble = random.Random(f"{shape.seed}/baseline/{window}").gauss(1.0, 0.005)
     return {
-        "window_id": window, "users": users, "block": block, "attempt": attempt,
+        "window_id": window, "point": f"users={users}", "block": block, "attempt": attempt,
         "at_s": START_S + order * 100.0 - 20,
         "one_rounds_per_s": 120_000.0 * wobble, "all_rounds_per_s": 230_000.0 * wobble,
         "threads": 2, "reads": 2400, "read_mean_s": 0.000105 / wobble,

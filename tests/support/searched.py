@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Trial
 from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.point import Point
 from stithy.search import ResponseTarget, Search
 from stithy.validity import Flag, Reason
 
@@ -47,7 +48,8 @@ def _window(
     tried: bool,
 ) -> Window:
     row = {
-        "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
+        "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate,
+        "point": str(Point.of(users=users)),
         "block": block, "position": 0, "tried": tried, "missing_because": None, "tpm": 200.0,
         "nopm": 90.0,
     }  # fmt: skip
@@ -65,7 +67,7 @@ def evidence(
     known = tuple(windows)
     return Evidence(
         candidates=tuple(dict.fromkeys(each.candidate for each in known)),
-        levels=tuple(sorted({each.users for each in known})),
+        points=tuple(sorted({each.point for each in known})),
         windows=known,
         primary=asked or PrimaryComparison(),
         search=search,

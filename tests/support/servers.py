@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,22 +46,22 @@ def server_place() -> Iterator[Path]:
 def request(
     settings: Mapping[str, str] | None = None,
     users: int = 8,
-    own: Mapping[str, Configuration] | None = None,
+    own: Sequence[tuple[str, Configuration]] = (),
 ) -> Request:
     """For an engine with these settings, 256 MiB of memory, and a password that must be quoted.
 
-    `own`: by candidate what is its own.
+    `own`: other configurations, by the section of the study that gives them.
     """
     return Request(
         runner=LocalRunner(), configuration=Configuration(settings or {}, 256 * 2**20),
-        connections_max=users, user=server_user(), password=Secret(PASSWORD), own=own or {},
+        connections_max=users, user=server_user(), password=Secret(PASSWORD), own=own,
     )  # fmt: skip
 
 
 def engine(
     settings: Mapping[str, str] | None = None,
     users: int = 8,
-    own: Mapping[str, Configuration] | None = None,
+    own: Sequence[tuple[str, Configuration]] = (),
 ) -> PostgreSQL:
     """PostgreSQL, as `request` asks for it."""
     return PostgreSQL(request(settings, users, own))

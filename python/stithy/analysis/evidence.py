@@ -19,6 +19,7 @@ from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import ALL, Quantity, enough, values_needed
+from stithy.point import USERS, Point, varied
 from stithy.search import Search
 from stithy.validity import Flag, Reason
 
@@ -45,15 +46,15 @@ class Window:
         """Id of the window, as in the plan."""
         return str(self.row["window_id"])
 
+    @cached_property
+    def point(self) -> Point:
+        """The setting of all factors."""
+        return Point.parse(self.row["point"])
+
     @property
     def candidate(self) -> str:
         """Name of the candidate."""
         return str(self.row["candidate"])
-
-    @property
-    def users(self) -> int:
-        """Virtual users."""
-        return int(self.row["users"])
 
     @property
     def block(self) -> int:
@@ -123,7 +124,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All windows of a run; `candidates` and `levels` in the order of the study.
+    """All windows of a run; `candidates` in the order of the study, `points` from least to most.
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
     `primary`: what is asked. `baselines`: those before the blocks, in the order of their time.
@@ -132,41 +133,62 @@ class Evidence:
     """
 
     candidates: tuple[str, ...]
-    levels: tuple[int, ...]
+    points: tuple[Point, ...]
     windows: tuple[Window, ...]
-    merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
+    merged: Mapping[tuple[str, Point], Merged] = field(default_factory=dict)
     primary: PrimaryComparison = PrimaryComparison()
     baselines: tuple[Baseline, ...] = ()
     search: Search | None = None
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
 
     @cached_property
-    def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
-        cells: dict[tuple[str, int], list[Window]] = {}
+    def axis(self) -> str:
+        """The factor along which levels lie: the users, unless they alone do not vary."""
+        several = varied(self.points)
+        return USERS if USERS in several or not several else several[0]
+
+    @cached_property
+    def levels(self) -> tuple[Point, ...]:
+        """The points along the axis, where the question is asked as to all other factors.
+
+        Without another factor these are all points.
+        """
+        return self.along(self.axis)
+
+    def along(self, axis: str) -> tuple[Point, ...]:
+        """The points that differ in one factor from where the question is asked."""
+        if not self.points:
+            return ()
+        at = _beside(self.primary.point or self.points[-1], axis)
+        return tuple(each for each in self.points if _beside(each, axis) == at)
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, Point], tuple[Window, ...]]:
+        cells: dict[tuple[str, Point], list[Window]] = {}
         for window in self.windows:
-            cells.setdefault((window.candidate, window.users), []).append(window)
+            cells.setdefault((window.candidate, window.point), []).append(window)
         return {key: tuple(sorted(each, key=_turn)) for key, each in cells.items()}
 
     @property
-    def listed(self) -> tuple[int, ...]:
-        """The levels that the study lists: those that a search alone has tried are not among them.
+    def listed(self) -> tuple[Point, ...]:
+        """The points that the study lists: those that a search alone has tried are not among them.
 
         Own: of a level without any window it is not known that it was tried.
         """
-        tried = {window.users for window in self.windows if window.tried}
-        planned = {window.users for window in self.windows if not window.tried}
-        return tuple(users for users in self.levels if users in planned or users not in tried)
+        tried = {window.point for window in self.windows if window.tried}
+        planned = {window.point for window in self.windows if not window.tried}
+        return tuple(point for point in self.points if point in planned or point not in tried)
 
-    def at(self, candidate: str, users: int) -> tuple[Window, ...]:
+    def at(self, candidate: str, point: Point) -> tuple[Window, ...]:
         """All windows of a candidate at a level, by block."""
-        return self._cells.get((candidate, users), ())
+        return self._cells.get((candidate, point), ())
 
-    def valid_at(self, candidate: str, users: int) -> tuple[Window, ...]:
+    def valid_at(self, candidate: str, point: Point) -> tuple[Window, ...]:
         """The valid windows of a candidate at a level, by block."""
-        return tuple(window for window in self.at(candidate, users) if window.valid)
+        return tuple(window for window in self.at(candidate, point) if window.valid)
 
     def level_value(
-        self, candidate: str, users: int, name: str, transaction: str = ALL
+        self, candidate: str, point: Point, name: str, transaction: str = ALL
     ) -> float | None:
         """What a candidate did at a level: mean of rates, percentile of the merged windows.
 
@@ -174,8 +196,8 @@ class Evidence:
         windows could not be merged it is the value of the median window.
         Source: docs/explanation/method.md, "Intervals".
         """
-        windows = self.valid_at(candidate, users)
-        merged = self.merged.get((candidate, users), {}).get(transaction, {})
+        windows = self.valid_at(candidate, point)
+        merged = self.merged.get((candidate, point), {}).get(transaction, {})
         if len(windows) > 1 and name in merged:
             return merged[name]
         values = [window.value(name, transaction) for window in windows]
@@ -185,24 +207,24 @@ class Evidence:
         return fmean(known) if name in ("nopm", "tpm") else float(median(known))
 
     def printable_level(
-        self, candidate: str, users: int, name: str, transaction: str = ALL
+        self, candidate: str, point: Point, name: str, transaction: str = ALL
     ) -> float | None:
         """The same as it may be printed: no percentile with too few values beyond it.
 
         Source: docs/explanation/verdicts.md, "The metric".
         """
-        there = sum(each.completed(transaction) for each in self.valid_at(candidate, users))
-        value = self.level_value(candidate, users, name, transaction)
+        there = sum(each.completed(transaction) for each in self.valid_at(candidate, point))
+        value = self.level_value(candidate, point, name, transaction)
         return value if enough(name, there) else None
 
-    def printable_level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
+    def printable_level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """The same of a quantity of windows or transactions, for tables and figures.
 
         Source: docs/explanation/verdicts.md, "The metric".
         """
-        return self.printable_level(candidate, users, quantity.known.column, quantity.of or ALL)
+        return self.printable_level(candidate, point, quantity.known.column, quantity.of or ALL)
 
-    def level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
+    def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
 
         Edge cases: as `level_value` has them.
@@ -210,11 +232,11 @@ class Evidence:
         """
         known = quantity.known
         if known.source in ("window", "transactions"):
-            return self.level_value(candidate, users, known.column, quantity.of or ALL)
+            return self.level_value(candidate, point, known.column, quantity.of or ALL)
         measure = self.measures.get(quantity, Measure({}))
-        if (candidate, users) in measure.levels:
-            return measure.levels[candidate, users]
-        found = [self.value_of(window, quantity) for window in self.valid_at(candidate, users)]
+        if (candidate, point) in measure.levels:
+            return measure.levels[candidate, point]
+        found = [self.value_of(window, quantity) for window in self.valid_at(candidate, point)]
         numbers = [each.number for each in found if each.number is not None]
         if not numbers:
             return None
@@ -241,7 +263,7 @@ class Evidence:
             return Value(None, too_few(quantity, needed, there))
         return Value(number)
 
-    def effect(self, a: str, b: str, users: int, quantity: Quantity) -> Effect:
+    def effect(self, a: str, b: str, point: Point, quantity: Quantity) -> Effect:
         """Effect of candidate B against A at a level, over blocks in which both have a value.
 
         Only valid windows have one. Edge cases: without such a block an effect with its reason; a
@@ -250,7 +272,7 @@ class Evidence:
         Source: docs/explanation/verdicts.md, "The interval".
         """
         of_a, of_b = ({_turn(window): (self.value_of(window, quantity), window)
-                       for window in self.valid_at(name, users)} for name in (a, b))  # fmt: skip
+                       for window in self.valid_at(name, point)} for name in (a, b))  # fmt: skip
         both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
         pairs = [
             (x.number, y.number, y_of.position - x_of.position)
@@ -260,20 +282,25 @@ class Evidence:
         if not pairs:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
-            return no_effect(why or self._why_unpaired(a, b, users))
+            return no_effect(why or self._why_unpaired(a, b, point))
         found = paired_ratio([x for x, _, _ in pairs], [y for _, y, _ in pairs])
         # Two windows in one place of a block: nobody recorded their order.
         known = all(places for _, _, places in pairs)
         return replace(found, b_later=tuple(places > 0 for _, _, places in pairs if known))
 
-    def _why_unpaired(self, a: str, b: str, users: int) -> str:
+    def _why_unpaired(self, a: str, b: str, point: Point) -> str:
         for candidate in (a, b):
-            windows = self.at(candidate, users)
+            windows = self.at(candidate, point)
             if not windows:
                 return f"{candidate} has no window"
             if not any(window.valid for window in windows):
                 return f"no window of {candidate} is valid"
         return "no block has a valid window of both"
+
+
+def _beside(point: Point, axis: str) -> Point:
+    """All factors of a point but one."""
+    return Point(tuple(each for each in point.factors if each[0] != axis))
 
 
 def _turn(window: Window) -> tuple[int, int]:

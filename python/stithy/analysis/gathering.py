@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
@@ -16,19 +17,20 @@ from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
+from stithy.point import Point
 from stithy.workload.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]
 Damaged = Mapping[str, Sequence[str]]
 
-_TURN = ("users", "block", "attempt", "position")
-"""By what windows are in order."""
+_TURN = ("block", "attempt", "position")
+"""By what windows of a point are in order."""
 
 
 def gather(
     frames: Frames,
     candidates: Sequence[str] = (),
-    levels: Sequence[int] = (),
+    points: Sequence[Point] = (),
     workload: Workload | None = None,
     samples: Sampled | None = None,
     damaged: Damaged = MappingProxyType({}),
@@ -37,7 +39,7 @@ def gather(
     """All windows with their transactions, conditions, restores and gaps, judged.
 
     `frames`: the tables of `results.tables` by name; any may be missing or empty.
-    `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
+    `candidates`, `points`: the planned ones, in order; those only found in windows come after.
     `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
     where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
     tables cannot be read, without which nobody knows whether it is valid. `engine`: what the
@@ -45,11 +47,16 @@ def gather(
     Own: a join on `window_id`.
     """
     tables = _Tables(frames, samples, engine)
-    rows = sorted(tables.windows, key=lambda row: tuple(row[name] for name in _TURN))
+    rows = sorted(tables.windows, key=_turn)
     windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
-    users = dict.fromkeys([*levels, *(window.users for window in windows)])
-    return Evidence(tuple(names), tuple(sorted(users)), windows, baselines=tables.baselines)
+    known = {*points, *(window.point for window in windows)}
+    return Evidence(tuple(names), tuple(sorted(known)), windows, baselines=tables.baselines)
+
+
+def _turn(row: Row) -> tuple[Any, ...]:
+    """Its place in the order of windows."""
+    return Point.parse(row["point"]), *(row[name] for name in _TURN)
 
 
 class _Tables:
@@ -70,7 +77,7 @@ class _Tables:
         self.steady = steadiness_of_windows(frames)
         self.baselines = judged(_rows(frames, "baseline"))
         self.before = {_block_of(baseline.row): baseline for baseline in self.baselines}
-        self.again = {(row["users"], row["block"]) for row in self.windows if row["attempt"]}
+        self.again = {(row["point"], row["block"]) for row in self.windows if row["attempt"]}
 
 
 def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damaged) -> Window:
@@ -91,7 +98,7 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         steady=steady,
         baseline=tables.before.get(_block_of(row)),
         around=around,
-        measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
+        measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
         engine=tables.engine,
         tables=tables.there,
@@ -99,9 +106,9 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
     return Window(row, by_type, judge(record), laws, steady, taken_share(around, watched))
 
 
-def _block_of(row: Row) -> tuple[int, ...]:
+def _block_of(row: Row) -> tuple[str, int, int]:
     """The block of a window or baseline check, and which measurement of it."""
-    return row["users"], row["block"], row["attempt"]
+    return row["point"], row["block"], row["attempt"]
 
 
 def _rows(frames: Frames, name: str) -> list[Row]:

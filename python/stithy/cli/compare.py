@@ -109,7 +109,7 @@ def _as_text(pair: "Pair") -> str:
         ),
         *machine(pair),
     ]
-    header = ("metric", "candidate", "users", *pair.names, "change", "95 % interval", "n")
+    header = ("metric", "candidate", "level", *pair.names, "change", "95 % interval", "n")
     rows = [cells(row) for row in pair.rows]
     return "\n".join([*lines, *([""] if lines else []), table(header, rows, ALIGN)])
 
@@ -131,8 +131,13 @@ def _as_json(pair: "Pair") -> dict[str, object]:
 
 
 def _row(row: "Row") -> dict[str, object]:
-    shown = {key: value for key, value in asdict(row).items() if key != "quantity"}
-    return {"metric": str(row.quantity), **shown, "distinguishable": row.change.distinguishable}
+    shown = {key: value for key, value in asdict(row).items() if key not in ("quantity", "point")}
+    return {
+        "metric": str(row.quantity),
+        "level": row.point.brief,
+        **shown,
+        "distinguishable": row.change.distinguishable,
+    }
 
 
 COMMAND = compare

@@ -8,8 +8,8 @@ interface calls a data directory is whatever files make up the database; they ca
 are while no server runs on them. What an `Instance` counts is in words that hold for every engine.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -153,7 +153,8 @@ class Request:
     """What a study asks of its engine; `connections_max` is the most
     that the users of any level have.
 
-    `own` is by candidate the configuration of its servers, where it is not `configuration`. `cpus`
+    `own`: each other configuration that a server may get, and which section of the study gives it.
+    `cpus`
     are the CPUs to which a server is bound except while it loads, None for any.
     """
 
@@ -163,7 +164,7 @@ class Request:
     user: ServerUser | None
     password: Secret
     cpus: tuple[int, ...] | None = None
-    own: Mapping[str, Configuration] = field(default_factory=dict)
+    own: Sequence[tuple[str, Configuration]] = ()
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stithy.plan.expand import around
-from stithy.plan.order import blocks
+from stithy.plan.order import block
 from stithy.plan.steps import Plan, Step, WindowPlan, window_id
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.model import Study
@@ -71,19 +72,19 @@ def blocks_over(steps: Iterable[Step], done: Collection[str]) -> Iterator[Block]
     """
     all_windows = (step.window for step in steps if step.kind == "window")
     windows = [window for window in all_windows if window and not window.tried]
-    repeated = {(window.users, window.block) for window in windows if window.attempt}
-    blocks: dict[tuple[int, int], list[WindowPlan]] = {}
+    repeated = {(window.point, window.block) for window in windows if window.attempt}
+    blocks: dict[tuple[Point, int], list[WindowPlan]] = {}
     for window in windows:
-        blocks.setdefault((window.users, window.block), []).append(window)
-    for key, block in blocks.items():
-        if key not in repeated and all(window.id in done for window in block):
-            yield tuple(block)
+        blocks.setdefault((window.point, window.block), []).append(window)
+    for key, each in blocks.items():
+        if key not in repeated and all(window.id in done for window in each):
+            yield tuple(each)
 
 
 def repeated(block: Block) -> Block:
     """The same windows in the same order from the same seed, as the block's second attempt."""
     return tuple(
-        replace(each, id=window_id(each.candidate, each.users, each.block, attempt=1), attempt=1)
+        replace(each, id=window_id(each.candidate, each.point, each.block, attempt=1), attempt=1)
         for each in block
     )
 
@@ -100,11 +101,10 @@ def tried(
     `steps` are all that the run has so far: windows of a level that was measured before are its
     next block. All draws are those of any other block of that level and number.
     """
-    known = [step.window.block for step in steps if step.window and step.window.users == users]
-    index = max(known, default=-1) + 1
-    names = list(study.candidates)
-    block = blocks(names, [(users, index + 1)], study.seed)[-1]
-    windows = plugins("scenario")["load"].windows_of(study, block, tried=True)
+    point = Point.of(users=users)
+    known = [step.window.block for step in steps if step.window and step.window.point == point]
+    drawn = block(list(study.candidates), point, max(known, default=-1) + 1, study.seed)
+    windows = plugins("scenario")["load"].windows_of(study, drawn, tried=True)
     wanted = (window for window in windows if window.candidate in candidates)
     return tuple(replace(window, position=place) for place, window in enumerate(wanted))
 

@@ -15,6 +15,7 @@ from stithy.metrics import ALL, Quantity, parse_quantity, values_needed
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
 from stithy.plan.steps import Question
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.study.model import Study
 from stithy.study.sections import drive_roles
@@ -48,16 +49,17 @@ class Requested:
 
     quantity: Quantity
     candidates: Sequence[str]
-    users: int
+    point: Point
     where: str
     of_each_window: bool = True
 
 
-def rate_key(study: Study, candidate: str, users: int) -> str:
+def rate_key(study: Study, candidate: str, point: Point) -> str:
     """Equal where the same candidate, database, workload and pace of users meet again."""
+    study = study.at(point)
     load = study.load
     pace = (load.pace, load.rate_per_s, load.profile, load.connections, load.touch_percent)
-    parts = (study.candidates[candidate].spec, study.database, study.workload, pace, users)
+    parts = (study.candidates[candidate].spec, study.database, study.workload, pace, point.users)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -102,12 +104,12 @@ def _asked(study: Study, question: Question | None) -> Iterator[Requested]:
     for threshold in study.thresholds:
         for side in (threshold.left, threshold.right):
             if isinstance(side, MeasuredValue):
-                yield Requested(side.quantity, (side.candidate,), side.users, "thresholds", False)
+                yield Requested(side.quantity, (side.candidate,), side.point, "thresholds", False)
 
 
 def _of_question(study: Study, question: Question) -> Requested:
     names = [name for name in question.candidates or study.candidates if name in study.candidates]
-    return Requested(parse_quantity(question.metric), names, question.users, "primary.metric")
+    return Requested(parse_quantity(question.metric), names, question.point, "primary.metric")
 
 
 def _unreported(study: Study, asked: Requested) -> UserError | None:
@@ -157,10 +159,14 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     if known.source != "transactions" or known.percent is None:
         return None
     share = _share(study, quantity.of)
-    earlier = [rates.get(rate_key(study, name, asked.users)) for name in asked.candidates]
+    earlier = [rates.get(rate_key(study, name, asked.point)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     is_known = len(measured) == len(earlier)
-    per_s = min(measured) if is_known else paced_per_s_max(study.load, asked.users)
+    per_s = (
+        min(measured)
+        if is_known
+        else paced_per_s_max(study.at(asked.point).load, asked.point.users)
+    )
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s
     if count >= needed * (STOP_SHARE if is_known else 1.0):
@@ -168,7 +174,7 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     source = "gave about" if is_known else "give at most"
     when = " in earlier runs here" if is_known else ""
     return UserError(
-        f"{quantity.noun} needs {needed:,} values in each window, and {asked.users:,} users "
+        f"{quantity.noun} needs {needed:,} values in each window, and {asked.point.users:,} users "
         f"{source} {count:,.0f} in {format_duration(duration_s)}{when}",
         where=asked.where,
         remedy=_remedy(quantity, duration_s, per_s * share),

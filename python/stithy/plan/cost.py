@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stithy.plan.steps import Cost, Plan, Step
+from stithy.point import Point
 from stithy.storage.provider import Role
 from stithy.study.database import log_bytes
 from stithy.study.load_keys import DURATION_S, RAMP_UP_S, Load
@@ -184,10 +185,10 @@ def total_s(steps: Iterable[Step]) -> tuple[float, float]:
 
 def again_s(steps: Iterable[Step]) -> float:
     """The likely time of the longest block, if it must be measured once more."""
-    blocks: dict[tuple[int, int], float] = {}
+    blocks: dict[tuple[Point, int], float] = {}
     for step in steps:
         if step.window is not None:
-            key = (step.window.users, step.window.block)
+            key = (step.window.point, step.window.block)
             blocks[key] = blocks.get(key, 0.0) + step.cost.time_s
     return max(blocks.values(), default=0.0)
 

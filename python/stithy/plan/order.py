@@ -1,8 +1,8 @@
-"""Which window comes when: blocks in the order of the levels, candidates in balanced orders.
+"""Which window comes when: blocks in the order of the points, candidates in balanced orders.
 
-A block is one window of every candidate at one level. Candidates are compared inside blocks, so
+A block is one window of every candidate at one point. Candidates are compared inside blocks, so
 that what drifts during a run (heat, fill, neighbours) meets all of them alike. The blocks of a
-level are taken from Williams squares: each candidate has each place equally often and follows each
+point are taken from Williams squares: each candidate has each place equally often and follows each
 other equally often, so that neither the place nor what a window leaves to the next one (a full
 cache, a busy drive) favours a candidate. Each odd block is the reverse of the one before it: after
 every even number of blocks each of two candidates came before the other equally often.
@@ -15,6 +15,7 @@ from functools import cache
 from typing import TypeVar
 
 from stithy.plan.steps import derive_seed
+from stithy.point import Point
 
 Rows = tuple[tuple[int, ...], ...]
 Item = TypeVar("Item", str, int)
@@ -22,41 +23,61 @@ Item = TypeVar("Item", str, int)
 
 @dataclass(frozen=True)
 class Block:
-    """One window of each candidate at a level: `candidates` in the order of their windows.
+    """One window of each candidate at a point: `candidates` in the order of their windows.
 
-    `index` counts from 0 within the level; `seed` is that of the virtual users of all its windows.
+    `index` counts from 0 within the point; `seed` is that of the virtual users of all its windows.
     """
 
-    users: int
+    point: Point
     index: int
     candidates: tuple[str, ...]
     seed: int
 
 
 def blocks(
-    candidates: Sequence[str], counts: Iterable[tuple[int, int]], seed: int
+    candidates: Sequence[str], counts: Iterable[tuple[Point, int]], seed: int
 ) -> tuple[Block, ...]:
-    """All blocks of a study in their order; `counts` are the levels, each with its blocks."""
+    """All blocks of a study in their order; `counts` are the points, each with its blocks."""
     return tuple(
-        Block(
-            users, index, ordered(candidates, seed, users, index), derive_seed(seed, users, index)
-        )
-        for users, count in counts
-        for index in range(count)
+        block(candidates, point, index, seed) for point, count in counts for index in range(count)
     )
 
 
-def ordered(candidates: Sequence[str], seed: int, users: int, index: int) -> tuple[str, ...]:
+def rounds(
+    candidates: Sequence[str], counts: Sequence[tuple[Point, int]], seed: int
+) -> tuple[Block, ...]:
+    """The same blocks, in rounds: each has one block of every point that has so many.
+
+    Points are then compared as candidates are, under the same drift; the seed draws their order.
+    """
+    most = max((count for _, count in counts), default=0)
+    known = {str(point): (point, count) for point, count in counts}
+    return tuple(
+        block(candidates, point, index, seed)
+        for index in range(most)
+        for point, count in map(known.__getitem__, _drawn(known, seed, "points", index))
+        if index < count
+    )
+
+
+def block(candidates: Sequence[str], point: Point, index: int, seed: int) -> Block:
+    """One block. Its users draw the same at each setting of the other factors."""
+    order = ordered(candidates, seed, point, index)
+    return Block(point, index, order, derive_seed(seed, point.users, index))
+
+
+def ordered(candidates: Sequence[str], seed: int, point: Point, index: int) -> tuple[str, ...]:
     """The candidates in the order of one block.
 
-    The blocks 0, 1, … of a level go through squares of pairs, a row and its reverse; two candidates
+    The blocks 0, 1, … of a point go through squares of pairs, a row and its reverse; two candidates
     have one pair. The seed draws the names of each square and the turn of its pairs, so that each
     order is as likely as any other for a block by itself.
     """
     pairs = [row for row in williams(len(candidates)) if row <= row[::-1]]
     square, place = divmod(index, 2 * len(pairs))
-    named = _drawn(candidates, seed, "order", users, square * 2 * len(pairs))
-    row = pairs[_drawn(range(len(pairs)), seed, "rows", users, square)[place // 2]]
+    at: tuple[str | int, ...] = (point.users, *(str(Point((each,))) for each in point.others))
+    named = _drawn(candidates, seed, "order", *at, square * 2 * len(pairs))
+    row = pairs[_drawn(range(len(pairs)), seed, "rows", *at, square)[place // 2]]
     return tuple(named[each] for each in (row[::-1] if place % 2 else row))
 
 

@@ -17,6 +17,7 @@ from stithy.storage.provider import ROLES
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
+from stithy.study.vary import placed
 
 DROPPED = ("find", "find_within")
 OPTION = "--sensitivity"
@@ -47,11 +48,13 @@ def narrowed(content: bytes, pair: tuple[str, str], asked: Question, rename: Ren
         for drive in _drives(candidate):
             drive.keys["drive"] = rename(name, drive.role, drive.keys["drive"])
     load = {key: value for key, value in data["load"].items() if key not in DROPPED}
-    data["load"] = {**load, "users": [asked.users]}
-    primary = data.get("primary") or {}
-    data["primary"] = {**primary, "users": asked.users, "metric": asked.metric,
+    data["load"] = {**load, "users": [asked.point.users]}
+    primary = {key: each for key, each in (data.get("primary") or {}).items() if key != "at"}
+    data["primary"] = {**primary, "users": asked.point.users, "metric": asked.metric,
                        "candidates": list(pair)}  # fmt: skip
-    data.pop("thresholds", None)
+    for name in ("thresholds", "vary"):
+        data.pop(name, None)
+    data = placed(data, dict(asked.point.others))
     return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
 
 

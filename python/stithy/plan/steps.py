@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stithy.metrics import NOPM, P95
+from stithy.point import Point
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import BLOCKS_LEAST, Study
 from stithy.units import Money
 
 
-def window_id(candidate: str, users: int, block: int, *, attempt: int = 0) -> str:
+def window_id(candidate: str, point: Point, block: int, *, attempt: int = 0) -> str:
     """The id of a window, also the name of its directory: `w-disk-u4-b0`.
 
     That of its block's second attempt is `w-disk-u4-b0-again`.
     """
-    return f"w-{candidate}-u{users}-b{block}{'-again' if attempt else ''}"
+    return f"w-{candidate}-{point.slug}-b{block}{'-again' if attempt else ''}"
 
 
 def step_id(kind: str, subject: str | None = None) -> str:
@@ -41,7 +42,7 @@ def derive_seed(seed: int, *purpose: str | int) -> int:
 
 @dataclass(frozen=True)
 class Question:
-    """Which of two candidates is better at a level, by a metric, beyond a margin.
+    """Which of two candidates is better at a point, by a metric, beyond a margin.
 
     `metric` is written as a study has it.
 
@@ -50,7 +51,7 @@ class Question:
     fixes their number. `derived`: the keys that the study does not declare.
     """
 
-    users: int
+    point: Point
     metric: str
     margin_share: float
     candidates: tuple[str, str] | None
@@ -58,9 +59,9 @@ class Question:
     blocks_most: int
     derived: tuple[str, ...]
 
-    def may_spare(self, users: int, block: int) -> bool:
+    def may_spare(self, point: Point, block: int) -> bool:
         """Whether this block, counted from 0, is left out once the question is decided."""
-        return users == self.users and block >= self.blocks_least
+        return point == self.point and block >= self.blocks_least
 
 
 def question(study: Study, names: tuple[str, ...]) -> Question | None:
@@ -71,9 +72,9 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     if len(names) < 2 or not study.load.users:
         return None
     primary, repeat = study.primary, study.load.repeat
-    asked = ("users", "metric", "margin_percent")
+    asked = ("users", *(["at"] if study.vary else []), "metric", "margin_percent")
     return Question(
-        users=primary.users or max(study.load.users),
+        point=study.asked_point,
         metric=primary.metric or _metric(study),
         margin_share=primary.margin_percent / 100,
         candidates=_pair(primary.candidates or names),
@@ -145,18 +146,18 @@ class Step:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """One window: a candidate at a level, in a block.
+    """One window: a candidate at a point, in a block.
 
-    `block` counts from 0 within a level; `position` is the place in the block's order.
+    `block` counts from 0 within a point; `position` is the place in the block's order.
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
-    `tried`: a search chose this level, and only the candidates of which it wants to know more have
+    `tried`: a search chose this point, and only the candidates of which it wants to know more have
     a window there.
     `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
     """
 
     id: str
     candidate: str
-    users: int
+    point: Point
     block: int
     position: int
     ramp_up_s: float

@@ -213,7 +213,7 @@ def _moved(each: Moved) -> str:
 def _most_taken(pair: Pair) -> Taken | None:
     """What others took in the candidate and level in which that differs most."""
     base, other = pair.base.evidence, pair.other.evidence
-    cells = dict.fromkeys((row.candidate, row.users) for row in pair.rows)
+    cells = dict.fromkeys((row.candidate, row.point) for row in pair.rows)
     found = [taken(base.valid_at(*of), other.valid_at(*of)) for of in cells]
     return max((each for each in found if each), key=lambda each: each.log, default=None)
 
@@ -222,7 +222,7 @@ def cells(row: Row) -> tuple[str, ...]:
     """Metric, candidate, level, both values, the change with its interval, and the windows."""
     base, other = (shown(row.quantity, value) for value in (row.value_base, row.value_other))
     return (
-        row.quantity.label, row.candidate, str(row.users), base, other,
+        row.quantity.label, row.candidate, row.point.brief, base, other,
         change(row.change), interval(row.change), f"{row.change.base}+{row.change.other}",
     )  # fmt: skip
 

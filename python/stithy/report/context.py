@@ -10,17 +10,19 @@ import polars as pl
 from stithy.analysis.answers.findings import answer_level
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
-from stithy.analysis.evidence import Evidence
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
 from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
 from stithy.metrics import Quantity, parse_quantity, weights
+from stithy.point import USERS, Point, magnitude, said, varied
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
 from stithy.report.latencies import drive_measure, merged_levels
+from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
 from stithy.results.manifest import (
@@ -175,9 +177,84 @@ class Context:
         return self.load is not None and self.load.rate_per_s is not None
 
     @property
+    def axis(self) -> str:
+        """The factor along which levels lie."""
+        return self.evidence.axis
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """What tells points apart: each factor of which there are several values, or the users."""
+        return varied(self.evidence.points) or (USERS,)
+
+    @property
+    def factor_shows(self) -> tuple[Show, ...]:
+        """A column of a table for each factor."""
+        return tuple(
+            Show(name, self.level_plural.capitalize(), "count")
+            if name == USERS
+            else Show(name, name)
+            for name in self.factors
+        )
+
+    @property
+    def factor_types(self) -> dict[str, Any]:
+        """The types of these columns."""
+        return {name: pl.Int64 if name == USERS else pl.String for name in self.factors}
+
+    def factor_values(self, point: Point) -> dict[str, Any]:
+        """What stands in these columns at a point."""
+        return {name: _shown(name, point) for name in self.factors}
+
+    @cached_property
+    def positions(self) -> dict[Point, float]:
+        """Where each level lies on a horizontal axis: by how much it is, words one by one."""
+        levels = self.evidence.levels
+        if self.axis == USERS:
+            return {point: point.users for point in levels}
+        known = [magnitude(point.values[self.axis]) for point in levels]
+        if all(each is not None and each > 0 for each in known):
+            return {point: each or 0.0 for point, each in zip(levels, known, strict=True)}
+        return {point: 2**index for index, point in enumerate(levels)}
+
+    def place(self, point: Point) -> dict[str, Any]:
+        """A level in a row of a figure: its position as `level`, and its value by its factor."""
+        return {"level": self.positions[point], self.axis: _shown(self.axis, point)}
+
+    def level_at(self, position: float) -> Point:
+        """The level at a position."""
+        return next(point for point, known in self.positions.items() if known == position)
+
+    def placed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of levels, with `level` and the value of the axis instead of `point`."""
+        known = [{"point": str(point), **self.place(point)} for point in self.positions]
+        types = {"point": pl.String, "level": self.level_type, self.axis: self.axis_type}
+        return frame.join(pl.DataFrame(known, schema=types), on="point", how="inner").drop("point")
+
+    @property
+    def level_type(self) -> Any:
+        """The type of a column of positions."""
+        return pl.Int64 if self.axis == USERS else pl.Float64
+
+    @property
+    def axis_type(self) -> Any:
+        """The type of a column of the axis' values."""
+        return pl.Int64 if self.axis == USERS else pl.String
+
+    @property
+    def axis_show(self) -> Show:
+        """The column of the axis in the data of a figure."""
+        is_users = self.axis == USERS
+        return Show(self.axis, self.level_plural, "count" if is_users else "text")
+
+    @cached_property
+    def drawn(self) -> tuple[Window, ...]:
+        """The windows at the levels, which figures draw; those of all points are in tables."""
+        return tuple(each for each in self.evidence.windows if each.point in self.positions)
+
+    @property
     def level_name(self) -> str:
-        """What the levels are: users, or in an open loop connections."""
-        return loads.level_name(self.load)
+        """What the levels are: users, in an open loop connections, or another factor's values."""
+        return loads.level_name(self.load) if self.axis == USERS else self.axis
 
     @property
     def level_unit(self) -> str:
@@ -186,12 +263,12 @@ class Context:
 
     @property
     def level_plural(self) -> str:
-        """Many of what a level counts: `users`, or in an open loop `connections`."""
-        return f"{self.level_unit}s"
+        """What levels count: `users`, in an open loop `connections`, or another factor."""
+        return f"{self.level_unit}s" if self.axis == USERS else self.axis
 
-    def level(self, number: int) -> str:
+    def level(self, point: Point) -> str:
         """A level as people say it: `1 user`, `32 connections`."""
-        return plural(number, self.level_unit)
+        return point.in_words(self.level_unit)
 
     @property
     def limit(self) -> ResponseTarget | None:
@@ -201,7 +278,7 @@ class Context:
         return _limit(facts) if facts else None
 
     @cached_property
-    def answer_level(self) -> int | None:
+    def answer_level(self) -> Point | None:
         """The level at which candidates are reported side by side: that of the question, mostly."""
         return answer_level(self.evidence)
 
@@ -212,9 +289,10 @@ class Context:
         names = {name for name, lost in stalled.items() if lost}
         samples = [run.samples.of(each, signs, names) for each, signs in SIGNS.items()]
         pooled = {
-            each.id: each.users
+            each.id: each.point.users
             for each in self.evidence.windows
-            if not self.is_open and (each.row["connections_opened"] or each.users) < each.users
+            if not self.is_open
+            and (each.row["connections_opened"] or each.point.users) < each.point.users
         }
         checkpoints = self.sampled.checkpoints
         return stalls(run.seconds, checkpoints, pl.concat(samples), pooled, self.engine)
@@ -303,11 +381,11 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     samples = samples or sampled(run.samples.parts(), run.window, {})
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
-    users = list(manifest.load.users) if manifest else []
+    points = manifest.plan.points if manifest else ()
     known = plugins("workload").get(manifest.workload.name) if manifest else None
     workload = known.WORKLOAD if known else None
     engine = declaration(manifest.database.engine if manifest else None)
-    return gather(_tables(run), names, users, workload, samples, run.damaged, engine)
+    return gather(_tables(run), names, points, workload, samples, run.damaged, engine)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:
@@ -346,7 +424,7 @@ def _asked(question: QuestionFacts | None) -> PrimaryComparison:
         return PrimaryComparison()
     return PrimaryComparison(
         metric=parse_quantity(question.metric),
-        users=question.users,
+        point=question.point,
         pair=question.candidates,
         margin_share=question.margin_share,
         blocks_most=question.blocks_most,
@@ -375,15 +453,20 @@ def _window(load: LoadFacts | None) -> str:
 
 
 def _repeats(evidence: Evidence) -> str:
-    blocks: dict[int, int] = {}
+    blocks: dict[Point, int] = {}
     for window in evidence.windows:
-        blocks[window.users] = max(blocks.get(window.users, 0), window.block + 1)
+        blocks[window.point] = max(blocks.get(window.point, 0), window.block + 1)
     least, most = min(blocks.values(), default=1), max(blocks.values(), default=1)
     if most == 1:
         return "one window per point, no interval"
     # A level with fewer must not borrow the certainty of that with most.
     shown = plural(most, "block")
     return shown if least == most else f"{least} to {shown} per level"
+
+
+def _shown(factor: str, point: Point) -> int | str:
+    """The value of a factor in a cell."""
+    return point.users if factor == USERS else said(point.values[factor])
 
 
 def _memory(row: Mapping[str, object]) -> str:

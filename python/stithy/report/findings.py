@@ -16,6 +16,7 @@ from stithy.analysis.search.bracket import WINDOWS_ENOUGH
 from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
 from stithy.analysis.verdict.decide import Call
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.point import Point
 from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
@@ -43,7 +44,7 @@ def _limits(finding: Limits, unit: str) -> str:
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append((name, cause))
     shown = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
-    return f"At {plural(finding.users, unit)}, {shown}."
+    return f"At {finding.point.in_words(unit)}, {shown}."
 
 
 def in_short(finding: Limits, unit: str) -> str:
@@ -52,7 +53,7 @@ def in_short(finding: Limits, unit: str) -> str:
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append(name)
     shown = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
-    return f"At {plural(finding.users, unit)}, {shown}"
+    return f"At {finding.point.in_words(unit)}, {shown}"
 
 
 def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
@@ -130,9 +131,9 @@ def _comparison(finding: Comparison, unit: str) -> str:
 
 
 def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
-    level = f"At {plural(finding.users, unit)}"
+    level = f"At {finding.point.in_words(unit)}"
     if finding.instead_of is not None:
-        level += f" (no block at {plural(finding.instead_of, unit)} has valid values of both)"
+        level += f" (no block at {finding.instead_of.in_words(unit)} has valid values of both)"
     limits = clause(finding.limits, of_floor=finding.is_floor)
     yield f"{level}, {_found(finding)}{limits}"
     yield from _values(finding)
@@ -243,7 +244,7 @@ def _alone(finding: Alone, unit: str) -> str:
     """What the candidate reached and what limited it; then how long its users waited."""
     windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
     shown = (
-        f"At {plural(finding.users, unit)}, {finding.candidate} completed "
+        f"At {finding.point.in_words(unit)}, {finding.candidate} completed "
         f"{count(finding.nopm)} new orders per minute in {windows}{clause(finding.limits)}."
     )
     if finding.p95_s is not None:
@@ -266,12 +267,18 @@ def _growth(finding: Growth, unit: str) -> str:
         shown = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
     text = (
-        f"From {finding.users_from:,} to {plural(finding.users_to, unit)}, the new orders per "
-        f"minute of {shown}"
+        f"From {_span(finding.lowest, finding.highest, unit)}, the new orders per minute of {shown}"
     )
     if missing:
         text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
     return text + "."
+
+
+def _span(lowest: Point, highest: Point, unit: str) -> str:
+    """From a level to another: what both have is said once."""
+    if lowest.others == highest.others:
+        return f"{lowest.users:,} to {highest.in_words(unit)}"
+    return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
 
 
 def _factor(factor: float) -> str:

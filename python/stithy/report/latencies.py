@@ -16,6 +16,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.distribution import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
 from stithy.metrics import ALL, Quantity, values_needed
+from stithy.point import Point
 from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
 from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
@@ -30,7 +31,7 @@ POOL_WAIT = "pool-wait"
 
 def merged_levels(
     directory: RunDirectory, evidence: Evidence
-) -> tuple[dict[tuple[str, int], Merged], list[Problem]]:
+) -> tuple[dict[tuple[str, Point], Merged], list[Problem]]:
     """Percentiles over the valid windows of each candidate and level that has two or more.
 
     A level of which any log is missing or damaged has no entry: part of the windows would be a
@@ -38,12 +39,12 @@ def merged_levels(
     """
     found, problems = {}, []
     for name in evidence.candidates:
-        for users in evidence.levels:
-            windows = evidence.valid_at(name, users)
+        for point in evidence.points:
+            windows = evidence.valid_at(name, point)
             if len(windows) < 2:
                 continue
             if merged := _merged(directory, windows):
-                found[name, users] = merged
+                found[name, point] = merged
             else:
                 problems += _lost(directory, windows)
     return found, problems
@@ -158,9 +159,9 @@ def drive_measure(
         window.id: _of_drives(directory, window, roles.get(window.id, []), quantity.known.column)
         for window in valid
     }
-    cells: dict[tuple[str, int], list[str]] = {}
+    cells: dict[tuple[str, Point], list[str]] = {}
     for window in valid:
-        cells.setdefault((window.candidate, window.users), []).append(window.id)
+        cells.setdefault((window.candidate, window.point), []).append(window.id)
     return of_drives(windows, cells, quantity)
 
 
@@ -180,7 +181,7 @@ class DriveTimes:
 
 
 def drive_times(
-    directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, cell: tuple[str, int]
+    directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, cell: tuple[str, Point]
 ) -> dict[str, DriveTimes]:
     """What the emulated drives of a candidate took at a level, by operation.
 
@@ -237,7 +238,7 @@ def _by_table(rows: pl.DataFrame) -> DriveTimes:
 
 
 def _merged_drives(
-    directory: RunDirectory, evidence: Evidence, shown: pl.DataFrame, cell: tuple[str, int]
+    directory: RunDirectory, evidence: Evidence, shown: pl.DataFrame, cell: tuple[str, Point]
 ) -> dict[tuple[str, str], DriveTimes]:
     """By role and operation, from the logs; a role with a damaged log has none."""
     windows = [each.row for each in evidence.valid_at(*cell)]

@@ -12,9 +12,10 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.metrics import PERCENTILES, find, parse_quantity
+from stithy.point import PointText
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -211,14 +212,14 @@ def _percentile(name: str) -> str:
 
 
 class QuestionFacts(_Facts):
-    """The primary question: which of two candidates is better at a level, by a metric.
+    """The primary question: which of two candidates is better at a point, by a metric.
 
     `metric` is named as in a study. `candidates` None are the slowest and the fastest. At least
     `blocks_least` and at most `blocks_most` blocks were to be measured; `derived` names what the
     study did not declare.
     """
 
-    users: int
+    point: PointText
     metric: Annotated[str, AfterValidator(_asked)]
     margin_share: float
     candidates: tuple[str, str] | None = None
@@ -249,7 +250,7 @@ class SearchFacts(LimitFacts):
 
 
 class PlanFacts(_Facts):
-    """The plan in short: ids of the windows in the order of the plan.
+    """The plan in short: ids of the windows in the order of the plan, and the study's points.
 
     `skipped` are those of them that were not needed, because the primary question was decided;
     `further` windows that were not planned, and that what was measured needed.
@@ -259,6 +260,7 @@ class PlanFacts(_Facts):
     """
 
     windows: tuple[str, ...]
+    points: tuple[PointText, ...] = ()
     skipped: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     question: QuestionFacts | None = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from stithy.errors import UserError
+from stithy.point import Point
 from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
@@ -141,7 +142,21 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
             return f"not a number, or infinite: {column.name}"
         if column.name == "users" and (values < 1).any():
             return "a level below 1: users"
+        if column.name == "point" and (wrong := _no_points(values)):
+            return f"no point of a study: {wrong[0]!r:.40}"
     return None
+
+
+def _no_points(values: "pl.Series") -> list[str]:
+    """The values that name no point with users."""
+    return [text for text in values.unique().to_list() if not _is_point(text)]
+
+
+def _is_point(text: str) -> bool:
+    try:
+        return bool(Point.parse(text).users > 0)
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _strange(frame: "pl.DataFrame", table: Table, window_id: str) -> str | None:

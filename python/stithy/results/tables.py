@@ -55,16 +55,17 @@ def _b(name: str, meaning: str, *, null: bool = False) -> Column:
 
 WINDOW = Table(
     "window",
-    "One row: one candidate at one level, as measured.",
+    "One row: one candidate at one point, as measured.",
     (
         _t("window_id", "id of the window, as in the plan"),
         _t("candidate", "name of the candidate"),
+        _t("point", "setting of all factors of the study, such as `users=13` or `users=13, database.memory=1 GiB`"),
         _i("users", "", "virtual users; in an open loop without `connections` the number of connections"),
         _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
         _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
         _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),
         _t("profile", "input profile: `specification` or `hammerdb`"),
-        _i("block", "", "block within the level, from 0"),
+        _i("block", "", "block within the point, from 0"),
         _b("tried", "the saturation search chose the level; the study did not list it"),
         _i("attempt", "", "0; or 1 if the block was measured a second time after an invalid window; then attempt 1 counts"),
         _i("position", "", "position in the order of the block, from 0"),
@@ -328,8 +329,8 @@ BASELINE = Table(
     "One row per baseline check: fixed work of the machine before a block. It compares no candidates.",
     (
         _t("window_id", "id of the block's first window, which followed it"),
-        _i("users", "", "level of the block"),
-        _i("block", "", "block within the level, from 0"),
+        _t("point", "point of the block: the setting of all factors, such as `users=13`"),
+        _i("block", "", "block within the point, from 0"),
         _i("attempt", "", "0; or 1 if the block was measured a second time"),
         _r("at_s", "s", "Unix time at which it began"),
         _r("one_rounds_per_s", "1/s", "iterations of one thread alone, median of slices of 10 ms", null=True),

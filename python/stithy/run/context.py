@@ -38,8 +38,8 @@ class Before:
 class Discovered:
     """What was found out, for the manifest; None or empty before.
 
-    `server_facts`: by candidate, of its first window. `calibration`: what the driver keeps up with.
-    `limits`: by candidate, whether its memory limit held, and the note.
+    `server_facts`: by candidate, with the settings in force in all its windows. `calibration`: what
+    the driver keeps up with. `limits`: by candidate, whether its memory limit held, and the note.
     """
 
     server_facts: dict[str, ServerFacts] = field(default_factory=dict)

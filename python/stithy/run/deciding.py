@@ -8,13 +8,14 @@ it had never been cut off.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stithy.metrics import ALL, parse_quantity
 from stithy.plan.additional import Additional, blocks_over, repeated, steps_of
 from stithy.plan.answerable import check_counted, rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
+from stithy.point import Point
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import TRANSACTIONS, WINDOW
@@ -125,14 +126,24 @@ def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tup
     """
     for scheduler in schedulers:
         while (wanted := scheduler(so_far)) is not None:
-            journal.write(ADDED, **asdict(wanted))
+            journal.write(ADDED, **_facts(wanted))
             so_far = replace(so_far, additional=(*so_far.additional, wanted))
     return so_far.additional
 
 
+def _facts(wanted: Additional) -> dict[str, Any]:
+    """Additional windows for the journal."""
+    windows = [{**vars(each), "point": str(each.point)} for each in wanted.windows]
+    return {**vars(wanted), "windows": windows}
+
+
 def additional_from(facts: Mapping[str, Any]) -> Additional:
-    """Additional windows as the journal has them. Raises KeyError or TypeError where it lacks."""
-    windows = tuple(WindowPlan(**each) for each in facts["windows"])
+    """Additional windows as the journal has them. Raises KeyError, TypeError or ValueError where it
+    lacks.
+    """
+    windows = tuple(
+        WindowPlan(**{**each, "point": Point.parse(each["point"])}) for each in facts["windows"]
+    )
     return Additional(facts["after"], windows, facts["because"])
 
 
@@ -294,10 +305,10 @@ class Rates:
         complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]
         if complete != [True] or ALL not in counts:
             return
-        key = rate_key(study, window.candidate, window.users)
+        key = rate_key(study, window.candidate, window.point)
         self.known[key] = counts[ALL] / window.duration_s
         asked = plan.question
-        if asked is None or window.users != asked.users or self._counted:
+        if asked is None or window.point != asked.point or self._counted:
             return
         self._counted = True
         quantity = parse_quantity(asked.metric)

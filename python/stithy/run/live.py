@@ -164,7 +164,7 @@ class LiveNumbers:
             window = second.window
             labels = {
                 **self._labels(), "window": window.id, **self._whose(window.candidate),
-                "users": str(window.users), "block": str(window.block), "phase": second.phase,
+                "point": str(window.point), "block": str(window.block), "phase": second.phase,
             }  # fmt: skip
             whole_s = window.ramp_up_s + window.duration_s
             yield _now("progress_share", min(1.0, (second.second + 1) / whole_s), labels)

@@ -110,6 +110,7 @@ class ManifestFile:
         skipped = tuple(self._context.state.progress.skipped)
         return PlanFacts(
             windows=windows,
+            points=self._context.file.study.points,
             skipped=skipped,
             further=tuple(
                 window.id
@@ -117,7 +118,7 @@ class ManifestFile:
                 for window in each.windows
             ),
             master_candidate=plan.master_candidate,
-            question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
+            question=None if plan.question is None else QuestionFacts(**vars(plan.question)),
             search=self._search(),
             limit=None if plan.limit is None else LimitFacts(**asdict(plan.limit)),
             null=plan.null,

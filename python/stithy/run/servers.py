@@ -9,6 +9,7 @@ from stithy.database.engine import Configuration, Engine, Installation, Instance
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.hosts.runner import Runner
 from stithy.plan.steps import Plan
+from stithy.point import Point
 from stithy.run.cleanup.register import Resource
 from stithy.run.session import Session
 from stithy.run.volumes import Volumes, own, parts_of
@@ -47,12 +48,17 @@ class Servers:
         candidate: str,
         log: Path,
         *,
+        point: Point | None = None,
         memory_cgroup: Path | None = None,
         loading: bool = False,
     ) -> Iterator[Instance]:
-        """A server on the candidate's database that runs inside only."""
+        """A server on the candidate's database that runs inside only, as it is at a point.
+
+        Without a point it is the study's own.
+        """
         log.parent.mkdir(parents=True, exist_ok=True)
-        books, start = self.session.books, self._start(candidate, log, memory_cgroup, loading)
+        books = self.session.books
+        start = self._start(candidate, log, memory_cgroup, loading=loading, point=point)
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
@@ -84,15 +90,15 @@ class Servers:
         return path
 
     @contextmanager
-    def limited(self, candidate: str) -> Iterator[MemoryLimit]:
-        """The memory limit of a server on this candidate, as far as it can be had."""
+    def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:
+        """The memory limit of a server on this candidate at a point, as far as it can be had."""
         self.limited_starts += 1
         books, made = self.session.books, list[Resource]()
 
         def record(path: Path) -> None:
             made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
 
-        wanted, widened = self.limit_of(candidate)
+        wanted, widened = self.limit_of(candidate, point)
         name = f"stithy-{self.session.run_id}-{self.limited_starts}"
         limit = make_group(name, wanted, runner=self.runner, record=record)
         try:
@@ -101,14 +107,14 @@ class Servers:
             for resource in made:
                 books.remove(resource)
 
-    def limit_of(self, candidate: str) -> tuple[int, str | None]:
+    def limit_of(self, candidate: str, point: Point) -> tuple[int, str | None]:
         """The limit in bytes, and how it was widened.
 
         Pages of a volume in memory are charged to whoever writes them, so the limit grows by what
         the server's files may come to: else the server would be killed for its own files. The
         master copy is not among them, the server never writes it.
         """
-        memory_bytes = self.study.database_of(candidate).memory_bytes
+        memory_bytes = self.study.at(point).database_of(candidate).memory_bytes
         volume = self.volumes.of(candidate)
         if not volume.memory_backed:
             return memory_bytes, None
@@ -119,7 +125,13 @@ class Servers:
         )
 
     def _start(
-        self, candidate: str, log: Path, memory_cgroup: Path | None = None, loading: bool = False
+        self,
+        candidate: str,
+        log: Path,
+        memory_cgroup: Path | None = None,
+        *,
+        loading: bool = False,
+        point: Point | None = None,
     ) -> Start:
         """The start of a server on the candidate's database, where its parts lie by now."""
         parts = parts_of(self.volumes.of(candidate))
@@ -128,11 +140,12 @@ class Servers:
         if self.volumes.master is None:
             # What becomes the master copy is nobody's own, and lies in one place.
             return start
-        return replace(start, temp=parts.temp, own=self._own(candidate))
+        return replace(start, temp=parts.temp, own=self._own(candidate, point))
 
-    def _own(self, candidate: str) -> Configuration | None:
-        """The candidate's configuration, None where it is the study's."""
-        own = configuration_of(self.study.database_of(candidate))
+    def _own(self, candidate: str, point: Point | None) -> Configuration | None:
+        """The candidate's configuration at a point, None where it is the study's."""
+        study = self.study if point is None else self.study.at(point)
+        own = configuration_of(study.database_of(candidate))
         return None if own == configuration_of(self.study.database) else own
 
     def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:

@@ -4,21 +4,24 @@ Everything else is derived from here: the messages about a wrong file (`locate`)
 for editors and the reference page (`keys`). Validation never looks at the machine.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PlainValidator,
+    PrivateAttr,
     StringConstraints,
     WithJsonSchema,
     model_validator,
 )
 
 from stithy.metrics import UnknownQuantity, check, parse_quantity
+from stithy.point import USERS, Point, Value
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import Load
@@ -33,6 +36,8 @@ from stithy.study.sections import (
     transactions_of,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
+from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
+from stithy.study.vary import OneValue, Vary, points, problems, resolved
 from stithy.thresholds import Threshold
 from stithy.units import FinePercent
 
@@ -79,6 +84,12 @@ class Primary(BaseModel):
         description="The level at which the candidates are compared, one of `load.users`.",
         examples=[4],
     )  # fmt: skip
+    at: Mapping[str, OneValue] = Field(
+        default={},
+        json_schema_extra={"default": "the study's own values; else the first of each"},
+        description="The values of `vary` at which the candidates are compared.",
+        examples=[{"database.memory": "512 MiB"}],
+    )
     metric: Annotated[str | None, AfterValidator(_metric_name), _TEXT] = Field(
         default=None,
         json_schema_extra={"default": "nopm; p95 if users pause or arrive at a rate"},
@@ -128,6 +139,7 @@ class Primary(BaseModel):
     def conflicts(
         self,
         users: Sequence[int],
+        vary: Vary,
         candidates: Sequence[str],
         transactions: Sequence[str],
         repeat: int | None,
@@ -136,6 +148,7 @@ class Primary(BaseModel):
         if not users:
             yield from self._without_levels()
             return
+        yield from self._elsewhere(vary)
         if self.users is not None and self.users not in users:
             levels = ", ".join(map(str, users))
             yield Violation(
@@ -150,6 +163,22 @@ class Primary(BaseModel):
             )
         yield from self._wrong_metric(transactions)
         yield from self._wrong_pair(candidates)
+
+    def _elsewhere(self, vary: Vary) -> Iterator[Violation]:
+        """Values at which nothing is measured."""
+        for key, value in self.at.items():
+            if key not in vary:
+                yield Violation(
+                    "a key that does not vary",
+                    "add it to `vary`, or leave it out",
+                    key,
+                    ("at", key),
+                )
+            elif value not in vary[key]:
+                listed = ", ".join(map(str, vary[key]))
+                yield Violation(
+                    "a value that is not measured", f"one of {listed}", value, ("at", key)
+                )
 
     def _without_levels(self) -> Iterator[Violation]:
         """A search alone asks who serves more users, whatever the question says."""
@@ -220,6 +249,17 @@ class Study(BaseModel):
         examples=[{"name": "order-entry", "warehouses": 10}],
     )
     load: Load = Field(description="How many virtual users, how busy, and for how long.")
+    vary: Vary = Field(
+        default={},
+        json_schema_extra={"default": "nothing"},
+        description=(
+            "What else varies: a key of this file, such as `database.memory` or "
+            "`database.settings.shared_buffers`, with its values. Every level is measured with "
+            "each of them; of several keys with each combination. All candidates have the same "
+            "values in a block. See docs/how-to/memory-or-storage.md."
+        ),
+        examples=[VARY_EXAMPLE],
+    )
     primary: Primary = Field(
         default=Primary(),
         json_schema_extra={"default": "derived"},
@@ -236,6 +276,8 @@ class Study(BaseModel):
         ),
         examples=[1],
     )
+    _data: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
     thresholds: Annotated[
         tuple[Threshold, ...],
         PlainValidator(read_thresholds),
@@ -256,14 +298,54 @@ class Study(BaseModel):
 
     @property
     def databases(self) -> tuple[Database, ...]:
-        """The database as it is loaded, and as each candidate carries it."""
-        return (self.database, *map(self.database_of, self.candidates))
+        """The database as it is loaded, and as each candidate carries it at any point."""
+        studies = [self.at(point) for point in points((1,), self.vary)]
+        return (
+            self.database,
+            *(study.database_of(name) for study in studies for name in self.candidates),
+        )
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """What is measured: every level with each combination of what varies."""
+        return points(self.load.users, self.vary)
+
+    @property
+    def asked_point(self) -> Point:
+        """Where the primary question is asked: as it says, else at the most users.
+
+        Of what varies it is the study's own value where that is listed, else the first.
+        """
+        users = self.primary.users or max(self.load.users)
+        others = {key: self.primary.at.get(key, self._usual(key)) for key in self.vary}
+        return Point(((USERS, users), *others.items()))
+
+    def _usual(self, key: str) -> Value:
+        """The value of what varies that is the study's own; the first without such a one."""
+        every = self.vary[key]
+        own = (each for each in every if resolved(self, {key: each}, self._data) == self)
+        return next(own, every[0])
+
+    def at(self, point: Point) -> "Study":
+        """The study as it is at a point: what varies has its value there."""
+        values = dict(point.others)
+        return resolved(self, values, self._data) if values else self
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
         """The settings that let a database lose what it acknowledged."""
         settings = {name: self.database_of(name).settings for name in self.candidates}
         return given_up(self.database.engine, settings)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _varied(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Each varied value must be one that could stand at its key."""
+        study = handler(data)
+        if isinstance(data, dict):
+            study._data = data
+            refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
+        return study
 
     @model_validator(mode="after")
     def _settings_may_be_given(self) -> Self:
@@ -309,6 +391,6 @@ class Study(BaseModel):
     def _question_fits_the_study(self) -> Self:
         load, names = self.load, list(self.candidates)
         types = transactions_of(self.workload)
-        found = self.primary.conflicts(load.users, names, types, load.repeat)
+        found = self.primary.conflicts(load.users, self.vary, names, types, load.repeat)
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

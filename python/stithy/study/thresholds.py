@@ -2,7 +2,7 @@
 
     threshold = side relation side           relation = ">=" | "<=" | ">" | "<"
     side      = value | number "*" value | value "*" number | constant
-    value     = candidate "." [whose "."] metric "_at_" level
+    value     = candidate "." [whose "."] metric "_at_" point
     constant  = number | number unit | number "/" duration-unit | size "/" "s"
 
 Metrics are those of `stithy.metrics`; `whose` is what follows `of` in the primary question. A name
@@ -19,8 +19,10 @@ from typing import Any, NamedTuple, NoReturn
 from pydantic import ValidationInfo
 
 from stithy.metrics import ALL, OWN, Quantity, check, find
+from stithy.point import USERS, Point, named, varied
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import transactions_of
+from stithy.study.vary import points
 from stithy.suggest import instead
 from stithy.thresholds import (
     EXAMPLES,
@@ -43,7 +45,6 @@ TEXT_LONGEST = 300
 _TOKEN = re.compile(r"[<>=!≤≥]+|\*|[^\s*<>=!≤≥]+")
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _CONSTANT = re.compile(r"[-+]?\d[\d.,_]*\s*(/?\s*[A-Za-zµ%]+(\s*/\s*[A-Za-z]+)?)?")
-_LEVEL = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Names:
     """What a study has that thresholds may name."""
 
     candidates: Sequence[str]
-    users: Sequence[int]
+    points: Sequence[Point]
     transactions: Sequence[str]
 
 
@@ -101,7 +102,11 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
 
 def _names(info: ValidationInfo) -> Names:
     types = transactions_of(info.data["workload"])
-    return Names(list(info.data["candidates"]), info.data["load"].users, types)
+    return Names(list(info.data["candidates"]), _points(info), types)
+
+
+def _points(info: ValidationInfo) -> tuple[Point, ...]:
+    return points(info.data["load"].users, info.data.get("vary", {}))
 
 
 def _read(text: object, names: Names) -> Threshold | tuple[Mistake, ...]:
@@ -244,7 +249,7 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
         _fail(
             f"not a value, `{token.text}`",
             f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if last in OWN else 'nopm'}_at_{next(iter(names.users), 1)}",
+            f"{last if last in OWN else 'nopm'}_at_{_first(names)}",
             *token[1:],
         )
     owner, metric = _metric(left, names)
@@ -257,7 +262,9 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
         raise NotAThreshold(*mistakes)
     candidate, of = found
     _check_whose(Quantity(metric, of), token, len(candidate), names)
-    return MeasuredValue(candidate, metric, int(level), of)
+    point = named(names.points, level)
+    assert point is not None  # otherwise it is among the mistakes
+    return MeasuredValue(candidate, metric, point, of)
 
 
 def _metric(text: str, names: Names) -> tuple[str, str]:
@@ -288,12 +295,22 @@ def _metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
 
 
 def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
-    if not _LEVEL.fullmatch(level) or int(level) not in names.users:
-        known = ", ".join(map(str, names.users))
+    if named(names.points, level) is None:
+        known = ", ".join(_word(point, names) for point in names.points)
         right = f"its levels are {known}" if known else "add it to `load.users`"
         start = token.end - max(1, len(level))
         what = f"a level that the study does not have, `{level}`"
         yield Mistake(what, right, start, token.end)
+
+
+def _first(names: Names) -> str:
+    return _word(names.points[0], names) if names.points else "1"
+
+
+def _word(point: Point, names: Names) -> str:
+    """The shortest word for a point: the value of the only factor with several, as written."""
+    several = varied(names.points) or (USERS,)
+    return "".join(str(point.values[several[0]]).split()) if len(several) == 1 else point.slug
 
 
 def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:

@@ -164,6 +164,6 @@ def test_what_candidates_have_of_their_own_is_tried_and_refused_at_their_keys() 
         "d": Configuration({"shared_buffers": "300MB"}, 256 * MIB),
     }
     with pytest.raises(Refused) as caught:
-        engine(shared, own=own).check()
+        engine(shared, own=[(f"candidates.{name}", each) for name, each in own.items()]).check()
     keys = ("b.settings", "b.settings.max_connections", "c.memory", "d.settings.shared_buffers")
     assert [each.where for each in caught.value.parts()] == [f"candidates.{key}" for key in keys]

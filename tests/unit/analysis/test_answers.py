@@ -24,9 +24,11 @@ from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
 from stithy.metrics import NOPM, P95, parse_quantity
+from stithy.point import Point
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.validity import Reason
 from support import flags
+from support.points import at
 from support.sample_observation import observed
 
 Row = dict[str, Any]
@@ -36,11 +38,14 @@ SLIGHT = (1.030, 1.034, 1.027, 1.029, 1.033, 1.027)
 """Ratios that six blocks alone just tell from 1."""
 
 
-def window(candidate: str, nopm: float | None, *reasons: Reason, **row: Any) -> Window:
+def window(
+    candidate: str, nopm: float | None, *reasons: Reason, users: int = 4, **row: Any
+) -> Window:
     """A window with this throughput and response times to match."""
-    place = {"users": 4, "block": 0, "attempt": 0, "position": 0, "tried": False, "pace": "none"}
+    place = {"block": 0, "attempt": 0, "position": 0, "tried": False, "pace": "none"}
     made = {**place, "candidate": candidate, "missing_because": None, "nopm": nopm, **row}
-    made["window_id"] = f"{candidate}-{made['users']}-{made['block']}-{made['attempt']}"
+    made["point"] = str(Point.of(users=users))
+    made["window_id"] = f"{candidate}-{users}-{made['block']}-{made['attempt']}"
     made["tpm"] = None if nopm is None else 2 * nopm
     times = {"response_p95_s": 1 / nopm if nopm else None, "committed": 4000, "rolled_back": 1000}
     return Window(made, {"all": times}, reasons)
@@ -53,7 +58,7 @@ def run(ratios: Mapping[int, tuple[float, ...]], **fields: Any) -> Evidence:
                position=int((name == "b") == (block % 2 == 0)))
         for users, each in ratios.items() for block, ratio in enumerate(each) for name in "ab"
     )  # fmt: skip
-    return replace(Evidence(("a", "b"), tuple(ratios), windows), **fields)
+    return replace(Evidence(("a", "b"), tuple(map(at, ratios)), windows), **fields)
 
 
 def changed(evidence: Evidence, *gone: str, **reasons: Reason) -> Evidence:
@@ -76,7 +81,7 @@ def test_an_effect_pairs_blocks_with_both(
     gone: tuple[str, ...], reasons: Row, pairs: int, because: str | None
 ) -> None:
     """A block that lost a window is left out; without any the reason is named."""
-    effect = changed(run({4: (2.0, 4.0, 8.0)}), *gone, **reasons).effect("a", "b", 4, NOPM)
+    effect = changed(run({4: (2.0, 4.0, 8.0)}), *gone, **reasons).effect("a", "b", at(4), NOPM)
     assert (effect.pairs, effect.missing_because) == (pairs, because)
     known = {3: 4.0, 1: 2.0}.get(pairs)
     assert effect.ratio == (None if known is None else pytest.approx(known))
@@ -86,17 +91,17 @@ def test_an_effect_pairs_blocks_with_both(
 def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_values() -> None:
     """Valid windows alone; without merged ones the median; too few values are not printed."""
     whole = run({4: (1.0, 1.0, 2.0)})
-    assert whole.level_value("b", 4, "nopm") == pytest.approx(4000 / 3)
-    assert whole.level_value("b", 4, "response_p95_s") == 1 / 1000
-    merged = {("b", 4): {"all": {"response_p95_s": 0.7, "response_p99_s": 0.9}}}
+    assert whole.level_value("b", at(4), "nopm") == pytest.approx(4000 / 3)
+    assert whole.level_value("b", at(4), "response_p95_s") == 1 / 1000
+    merged = {("b", at(4)): {"all": {"response_p95_s": 0.7, "response_p99_s": 0.9}}}
     known = replace(whole, merged=merged)
-    assert known.level_value("b", 4, "response_p95_s") == 0.7
-    assert known.printable_level("b", 4, "response_p99_s") == 0.9
+    assert known.level_value("b", at(4), "response_p95_s") == 0.7
+    assert known.printable_level("b", at(4), "response_p99_s") == 0.9
     two = changed(known, "b-4-0-0", "b-4-1-0")
-    assert two.level_value("b", 4, "response_p95_s") == 1 / 2000
-    assert two.printable_level("b", 4, "response_p99_s") is None
+    assert two.level_value("b", at(4), "response_p95_s") == 1 / 2000
+    assert two.printable_level("b", at(4), "response_p99_s") is None
     none = changed(whole, b_4_0_0=LATE, b_4_1_0=LATE, b_4_2_0=ERRORS)
-    assert none.level_value("b", 4, "nopm") is None
+    assert none.level_value("b", at(4), "nopm") is None
     dead = window("a", None, missing_because="it died")
     assert (dead.measured, dead.value("nopm")) == (False, None)
 
@@ -120,7 +125,7 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     evidence = run({1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
-    [alone] = descriptive(evidence, "a", "b", NOPM, without=(2, 4, 8, 16, 32))
+    [alone] = descriptive(evidence, "a", "b", NOPM, without=tuple(map(at, (2, 4, 8, 16, 32))))
     calls = [each.verdict.call for each in (alone, *descriptive(evidence, "a", "b", NOPM))]
     assert calls == [Call.BETTER, *[Call.UNDECIDED] * 6]
     six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
@@ -132,12 +137,12 @@ def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
     """Then the other levels of its metric, then response times, of which less is better."""
     evidence = run({4: SLIGHT, 8: SLIGHT})
     found = comparisons(evidence, question(evidence))
-    assert [(each.metric, each.users, each.primary) for each in found] == [
+    assert [(each.metric, each.point.users, each.primary) for each in found] == [
         (NOPM, 8, True), (NOPM, 4, False), (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
     assert found[0].verdict == decide(found[0].effect.logs)
     assert {each.verdict.call for each in found} == {Call.BETTER}
-    [back] = descriptive(evidence, "b", "a", P95, without=(8,))
+    [back] = descriptive(evidence, "b", "a", P95, without=(at(8),))
     assert back.verdict.call is Call.WORSE
     alone = replace(evidence, candidates=("a",))
     assert comparisons(alone, question(alone)) == comparisons(Evidence((), (), ()), None) == ()
@@ -149,10 +154,10 @@ def test_a_pair_chosen_among_many_must_differ_more_unless_it_was_named_before() 
     two = run({4: tuple(math.exp(each) for each in logs)})
     others = [window(name, 1000.0, block=block) for name in "cdef" for block in range(6)]
     many = replace(two, candidates=tuple("abcdef"), windows=(*two.windows, *others))
-    named = replace(many, primary=PrimaryComparison(users=4, pair=("a", "b")))
+    named = replace(many, primary=PrimaryComparison(point=Point.of(users=4), pair=("a", "b")))
     steps = [decision_status(each).progress.step for each in (two, many, named)]
     assert steps == [Next.DECIDED, Next.ANOTHER_BLOCK, Next.DECIDED]
-    chosen, alone = primary(many, "a", "b", 4), primary(two, "a", "b", 4)
+    chosen, alone = primary(many, "a", "b", at(4)), primary(two, "a", "b", at(4))
     assert chosen.chance_share == pytest.approx(15 * (alone.chance_share or 0))
     assert chosen.verdict == decide(chosen.effect.logs, among=15)
 
@@ -162,8 +167,8 @@ CLEAR = (1.50, 1.51, 1.49, 1.50, 1.52, 1.50)
 
 def test_the_question_stands_where_its_own_level_has_blocks_with_both() -> None:
     """Blocks elsewhere answer nothing, a lost window drops its block, less time is better."""
-    asked = PrimaryComparison(users=4, pair=("a", "b"))
-    stands = decision_status(run({1: CLEAR[:4]}, primary=asked, levels=(1, 4)))
+    asked = PrimaryComparison(point=Point.of(users=4), pair=("a", "b"))
+    stands = decision_status(run({1: CLEAR[:4]}, primary=asked, points=(at(1), at(4))))
     assert (stands.compared, stands.blocks) == (None, 0)
     assert stands.progress.step is Next.ANOTHER_BLOCK
     whole = run({4: CLEAR[:5]}, primary=asked)
@@ -189,34 +194,34 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     found = shown(evidence, limited)
     assert [type(each) for each in found] == [Comparison, Comparison, Limits, Growth]
     answer, times, limits, growth = found
-    assert (answer.a, answer.b, answer.users, answer.metric) == ("a", "b", 4, NOPM)
+    assert (answer.a, answer.b, answer.point, answer.metric) == ("a", "b", at(4), NOPM)
     assert (answer.value_a, answer.value_b) == (1000.0, 500.0)
     assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
     assert (times.a, times.b, times.metric, times.is_floor) == ("a", "b", P95, False)
     assert [name for name, _ in limits.of] == list(names)
     assert growth.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
-    asked = replace(evidence, primary=PrimaryComparison(P95, users=1))
+    asked = replace(evidence, primary=PrimaryComparison(P95, point=Point.of(users=1)))
     found = shown(asked, limited)
-    assert (found[0].a, found[0].b, found[0].users, found[0].metric) == ("c", "b", 1, P95)
+    assert (found[0].a, found[0].b, found[0].point.users, found[0].metric) == ("c", "b", 1, P95)
     found = shown(replace(asked, windows=evidence.windows[:-2]), limited)
     below = found[2]
-    assert (below.users, below.of[0][1].windows_all) == (1, 1)
+    assert (below.point.users, below.of[0][1].windows_all) == (1, 1)
 
 
 def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() -> None:
     """With its reason; nothing rests on an invalid window."""
     both = run({1: (2.0,), 4: (3.0,)})
     found = shown(changed(both, a_4_0_0=ERRORS), {})
-    assert (found[0].users, found[0].instead_of) == (1, 4)
+    assert (found[0].point, found[0].instead_of) == (at(1), at(4))
     found = shown(changed(both, "b-1-0-0", "b-4-0-0"), {})
     assert found[0].effect.missing_because == "b has no window"
     assert not any(isinstance(each, Comparison) for each in found[1:])
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
-    [alone, *_] = findings(Evidence(("a",), (4, 9), (one, late)), {})
-    assert alone == Alone("a", 4, 80.0, 1 / 80, 1, limits=Limits(4, ()))
-    [none] = findings(Evidence(("a",), (4,), (window("a", 8.0, LATE, ERRORS),)), {})
+    [alone, *_] = findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
+    assert alone == Alone("a", at(4), 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
+    [none] = findings(Evidence(("a",), (at(4),), (window("a", 8.0, LATE, ERRORS),)), {})
     assert none == Nothing("no window is valid (1 by “driver late”, 1 by “errors”)")
-    assert findings(Evidence(("a",), (4,), ()), {}) == (Nothing("the run has no window yet"),)
+    assert findings(Evidence(("a",), (at(4),), ()), {}) == (Nothing("the run has no window yet"),)
 
 
 def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> None:
@@ -224,14 +229,14 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     evidence = changed(run({4: (2.0,)}, candidates=("a", "b", "c")), a_4_0_0=ERRORS)
     sides = [("b", "nopm"), ("a", "nopm"), ("c", "nopm"), ("b", "cpu.user_share"), ("b", "p95")]
     asked = [
-        Threshold(MeasuredValue(name, metric, 4, factor=3.0), "<=", Constant(6000.0, "1/min"))
+        Threshold(MeasuredValue(name, metric, at(4), factor=3.0), "<=", Constant(6000.0, "1/min"))
         for name, metric in sides
     ]
     found = judge_thresholds(asked, evidence)
     assert [(each.left, each.because) for each in found] == [
-        (6000.0, None), (None, "no window of a at level 4 is valid"),
-        (None, "there is no window of c at level 4"),
-        (None, "b at level 4: cpu.user_share was not measured in a window"), (3 / 2000, None),
+        (6000.0, None), (None, "no window of a at 4 users is valid"),
+        (None, "there is no window of c at 4 users"),
+        (None, "b at 4 users: cpu.user_share was not measured in a window"), (3 / 2000, None),
     ]  # fmt: skip
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]

@@ -24,6 +24,7 @@ from stithy.results.tables import STOPPED, UNANSWERED
 from stithy.validity import Flag, Reason
 from stithy.workload.workload import Workload
 from support import flags
+from support.points import at
 from support.reported import frames
 from support.sample_ledger import finding_rows, ledger_rows
 from support.sample_run import Shape, build_run
@@ -45,7 +46,8 @@ DUE = {"checkpoints_inside": 0, "log_bytes": 2**29, "span_s": 26.4}
 def checks(*rates: float | None) -> list[Row]:
     """Baseline checks a minute apart, of so many rounds a second; their reads are as usual."""
     return [
-        {"window_id": f"w-{n}", "at_s": 60.0 * n, "users": 4, "block": n, "one_rounds_per_s": rate,
+        {"window_id": f"w-{n}", "at_s": 60.0 * n, "point": "users=4", "block": n,
+        "one_rounds_per_s": rate,
          "all_rounds_per_s": None, "read_p50_s": 1e-4}
         for n, rate in enumerate(rates)
     ]  # fmt: skip
@@ -284,7 +286,11 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
         "w-disk-u4-b3": {flags.DAMAGED},
     }  # fmt: skip
     assert [each.valid for each in found.windows].count(False) == 3
-    assert (found.candidates, found.levels, len(found.baselines)) == (("disk", "memory"), (4,), 5)
+    assert (found.candidates, found.points, len(found.baselines)) == (
+        ("disk", "memory"),
+        (at(4),),
+        5,
+    )
 
 
 def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None:

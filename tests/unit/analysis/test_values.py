@@ -11,9 +11,10 @@ from stithy.metrics import parse_quantity, weights
 from stithy.results.hlog import Histogram
 from stithy.results.tables import SERIES, STOPPED, schema
 from support.hlog import histogram
+from support.points import at
 
 WINDOWS = pl.DataFrame({
-    "window_id": ["w", "v"], "candidate": "a", "users": 4, "block": [0, 1],
+    "window_id": ["w", "v"], "candidate": "a", "point": "users=4", "block": [0, 1],
     "measure_from_s": 100.0, "measure_to_s": 104.0,
 })  # fmt: skip
 Series = Mapping[tuple[str, str, str], Sequence[float | None]]
@@ -100,10 +101,10 @@ def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have
     windows: dict[str, dict[str, Histogram]] = {
         "w": {"data": FAST, "log": SLOW}, "few": {"data": histogram(*[1000] * 9999)}, "none": {},
     }  # fmt: skip
-    cells = {("a", 4): ["w"], ("b", 4): ["w", "none"]}
+    cells = {("a", at(4)): ["w"], ("b", at(4)): ["w", "none"]}
     found = of_drives(windows, cells, asked)
     assert found.windows["w"].number == SLOW.percentile_s(99)
-    assert found.levels == {("a", 4): SLOW.percentile_s(99)}
+    assert found.levels == {("a", at(4)): SLOW.percentile_s(99)}
     assert found.windows["none"] == Value(None, "no read was answered by an emulated drive")
     assert "needs 10,000 values in each window, and one window has 9,999" in str(
         found.windows["few"].missing_because

@@ -21,6 +21,7 @@ from stithy.cli.talk import failures, options, prospects, render
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.plan.steps import Question
 from stithy.study.problems import StudyError, StudyProblem
+from support.points import at
 
 pytestmark = pytest.mark.usefixtures("own_state")
 Captured = pytest.CaptureFixture[str]
@@ -174,7 +175,7 @@ def test_an_option_is_given_with_its_unit() -> None:
 
 def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     """Noise is assumed or the median of earlier runs; advice where equals would end undecided."""
-    asked = Question(4, "nopm", 0.02, ("a", "b"), 4, 6, ())
+    asked = Question(at(4), "nopm", 0.02, ("a", "b"), 4, 6, ())
     assumed = prospects.outlook(asked, 2, (), 1)
     quiet = prospects.outlook(replace(asked, blocks_most=20), 2, (0.001, 0.005, 0.5), 1)
     assert assumed is not None

@@ -28,6 +28,7 @@ from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import Outcome, execute
 from stithy.workload.program import RunRequest
 from support.faked_run import FakedRun
+from support.points import at
 from support.running import entries, manifest
 from support.sample_drives import sample_drive
 from support.sample_run import Shape, build_run
@@ -154,12 +155,12 @@ def test_a_search_begins_with_what_the_listed_levels_told_and_repeats(tmp_path: 
     assert faked.run().end == "finished"
     assert _found(faked) == FOUND
     evidence = _context(faked).evidence
-    assert evidence.listed == (2, 4)
-    assert {each.users for each in evidence.windows if each.tried} == {3, 4, 5, 6, 8}
+    assert evidence.listed == (at(2), at(4))
+    assert {each.point.users for each in evidence.windows if each.tried} == {3, 4, 5, 6, 8}
     found = [window.rsplit("-u", 1)[1] for window in _measured(faked)]
     assert found[:4] == ["2-b0", "2-b0", "2-b0-again", "2-b0-again"]
     assert not any("again" in each for each in found[4:])
-    failed = [each.users for each in evidence.windows if each.failures]
+    failed = [each.point.users for each in evidence.windows if each.failures]
     assert (len(failed), failed[0]) == (2, 2)
 
 

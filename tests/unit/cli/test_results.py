@@ -188,7 +188,7 @@ def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Capt
     assert run(["compare", before, after, "--json"]) == 0
     [compared] = reported(capsys)["comparisons"]
     [row] = [each for each in compared["rows"] if each["distinguishable"]]
-    assert (row["candidate"], row["users"], row["metric"]) == ("disk", 4, "nopm")
+    assert (row["candidate"], row["level"], row["metric"]) == ("disk", "4", "nopm")
     assert row["value_other"] == 1501.0
     assert row["change"]["low"] < row["change"]["ratio"] < row["change"]["high"] < 0.6
     assert run(["report", after, "--compare", before, "--format", "html,md,json"]) == 0

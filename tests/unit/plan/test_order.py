@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stithy.plan.order import blocks, ordered, williams
 from stithy.plan.steps import derive_seed, window_id
+from support.points import at
 
 NAME = st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True)
 NAMES = st.lists(NAME, min_size=1, unique=True)
@@ -21,13 +22,13 @@ def test_every_block_has_one_window_of_every_candidate(
     names: list[str], levels: list[int], seed: int
 ) -> None:
     """Levels as given, each so often; listing candidates differently is no other experiment."""
-    found = blocks(names, [(level, 3) for level in levels], seed)
-    assert [(each.users, each.index) for each in found] == [
+    found = blocks(names, [(at(level), 3) for level in levels], seed)
+    assert [(each.point.users, each.index) for each in found] == [
         (level, index) for level in levels for index in range(3)
     ]
     assert all(sorted(each.candidates) == sorted(names) for each in found)
     assert len({each.seed for each in found}) == len(found), "blocks draw independently"
-    assert blocks(names[::-1], [(level, 3) for level in levels], seed) == found
+    assert blocks(names[::-1], [(at(level), 3) for level in levels], seed) == found
 
 
 @pytest.mark.parametrize("count", range(3, 10))
@@ -47,7 +48,7 @@ def test_in_a_square_each_follows_each_other_equally_often(count: int) -> None:
 def test_the_blocks_of_a_level_go_through_whole_squares(count: int, seed: int, square: int) -> None:
     """Whatever the seed, over each of them every candidate follows every other equally often."""
     size = len(williams(count))
-    orders = [ordered("abcdef"[:count], seed, 4, square * size + each) for each in range(size)]
+    orders = [ordered("abcdef"[:count], seed, at(4), square * size + each) for each in range(size)]
     follows = Counter(pair for order in orders for pair in pairwise(order))
     assert follows.keys() == set(permutations("abcdef"[:count], 2))
     assert set(follows.values()) == {size // count}
@@ -59,20 +60,24 @@ def test_after_every_even_number_of_blocks_no_candidate_came_before_another_ofte
     count: int, seed: int, users: int, pairs: int
 ) -> None:
     """The second block of each pair is the first one reversed; so it is wherever a study ends."""
-    orders = [ordered("abcdef"[:count], seed, users, index) for index in range(2 * pairs)]
+    orders = [ordered("abcdef"[:count], seed, at(users), index) for index in range(2 * pairs)]
     before = Counter(pair for order in orders for pair in combinations(order, 2))
     assert all(before[a, b] == before[b, a] == pairs for a, b in before)
 
 
 def test_all_orders_are_equally_likely_whatever_came_before() -> None:
     """Six orders of three candidates; of two, who is first says nothing of the next pair's."""
-    seen = Counter(ordered("abc", seed, 1, 0) for seed in range(6000))
+    seen = Counter(ordered("abc", seed, at(1), 0) for seed in range(6000))
     assert set(seen) == set(permutations("abc"))
     # Binomial: five standard deviations each way.
     assert all(abs(count - 1000) < 5 * 29 for count in seen.values())
-    first = [ordered("ab", 1, 4, index)[0] for index in range(0, 8000, 2)]
+    first = [ordered("ab", 1, at(4), index)[0] for index in range(0, 8000, 2)]
     assert abs(first.count("a") - 2000) < 5 * 32
     assert abs(sum(x != y for x, y in pairwise(first)) - 2000) < 5 * 32
+
+
+def _id(name: str, users: int, block: int) -> str:
+    return window_id(name, at(users), block)
 
 
 @given(WINDOW, WINDOW, SEED)
@@ -80,7 +85,7 @@ def test_ids_tell_windows_apart_and_seeds_never_change(
     one: tuple[str, int, int], other: tuple[str, int, int], seed: int
 ) -> None:
     """Whatever the candidates are called. Old studies give their old plans, in 63 bits."""
-    assert (one == other) == (window_id(*one) == window_id(*other))
-    assert window_id("disk", 4, 2, attempt=1) == "w-disk-u4-b2-again"
+    assert (one == other) == (_id(*one) == _id(*other))
+    assert window_id("disk", at(4), 2, attempt=1) == "w-disk-u4-b2-again"
     assert derive_seed(1, 4, 0) == 8962321159997215273
     assert 0 <= derive_seed(seed, *one) < 2**63

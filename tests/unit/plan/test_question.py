@@ -13,6 +13,7 @@ from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerab
 from stithy.plan.steps import Question, question
 from stithy.study import model
 from stithy.study.model import Study
+from support.points import at
 from support.studies import load, primary, study
 
 Change = tuple[str, str]
@@ -29,11 +30,11 @@ def _of(*changes: Change) -> Any:
 
 
 PAIR = ("disk", "memory")
-BASE = Question(4, "nopm", 0.02, PAIR, 4, 20, DERIVED)
+BASE = Question(at(4), "nopm", 0.02, PAIR, 4, 20, DERIVED)
 ALL = "{users: 1, metric: p99, margin: 5%, candidates: [memory, disk], blocks: 9}"
 QUESTIONS: dict[str, tuple[list[Change], Question]] = {
     "derived": ([], BASE),
-    "declared": ([primary(ALL)], Question(1, "p99", 0.05, ("memory", "disk"), 4, 9, ())),
+    "declared": ([primary(ALL)], Question(at(1), "p99", 0.05, ("memory", "disk"), 4, 9, ())),
     "users who pause": ([load("pace: {think: 2 s}")], replace(BASE, metric="p95")),
     "a rate": ([load("rate: 10/s")], replace(BASE, metric="p95")),
     "a pair not named": ([THIRD], replace(BASE, candidates=None)),
@@ -54,9 +55,9 @@ def test_the_question_is_what_is_declared_and_the_rest_follows_from_the_study(ca
 
 def test_blocks_after_the_least_at_its_level_may_be_spared() -> None:
     """Those of other levels never, nor any of a fixed number; one candidate asks nothing."""
-    assert [_of().may_spare(4, block) for block in (0, 3, 4, 19)] == [False, False, True, True]
-    assert not _of().may_spare(1, 5)
-    assert not _of(load("repeat: 7")).may_spare(4, 6)
+    assert [_of().may_spare(at(4), block) for block in (0, 3, 4, 19)] == [False, False, True, True]
+    assert not _of().may_spare(at(1), 5)
+    assert not _of(load("repeat: 7")).may_spare(at(4), 6)
     assert question(study(), ("disk",)) is None
     # A study and analysis must not drift apart: neither may know the other.
     least, most = statistics.BLOCKS_LEAST, statistics.BLOCKS_MOST
@@ -91,10 +92,10 @@ def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:
     """The slower candidate decides, where both are known; a derived metric is only doubted."""
     asked = _asking("{metric: p99 of payment}")
     assert _errors(asked) == []
-    rates = {rate_key(asked, "disk", 4): 900.0, rate_key(asked, "memory", 4): 300.0}
+    rates = {rate_key(asked, "disk", at(4)): 900.0, rate_key(asked, "memory", at(4)): 300.0}
     [found] = _errors(asked, rates)
     assert "gave about 2,609 in 20 s in earlier runs here" in found.problem
-    assert _errors(asked, {rate_key(asked, "memory", 4): 300.0}) == []
+    assert _errors(asked, {rate_key(asked, "memory", at(4)): 300.0}) == []
     assert _errors(_asking("{metric: p99 of payment, users: 1}"), rates) == []
     paced = _asking("", ("[1, 4]", "[1]"), load("pace: keyed"))
     assert _errors(paced) == []

@@ -14,6 +14,7 @@ from stithy.report.drawing import draw
 from stithy.report.parts import other_runs
 from stithy.results.comparability import NotComparable
 from support.drawn import context_built, rows_in
+from support.points import at
 from support.sample_run import Shape, window_id
 
 NOPM = (Quantity("nopm"),)
@@ -72,7 +73,8 @@ def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
         pairs(built(name, changes=slower, **shape), [now], (), USUAL)
         for name, shape in (("quiet", {}), ("busy", {"surroundings": others}))
     )
-    shown, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
+    here = ("disk", at(4))
+    shown, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.point) == here]
                             for pair in (quiet, busy))  # fmt: skip
     assert shown[0].change.distinguishable
     assert machine(quiet) == []
@@ -94,7 +96,7 @@ def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> Non
     drawn = {(row["metric"], row["place"], row["ratio"], row["apart"])
              for row in rows_in(figure) if "apart" in row}  # fmt: skip
     assert drawn == {
-        (row["metric"], f"{row['candidate']}, {row['users']}", float(f"{row['ratio']:.6g}"),
+        (row["metric"], f"{row['candidate']}, {row['level']}", float(f"{row['ratio']:.6g}"),
          "distinguishable" if row["distinguishable"] else "not distinguishable")
         for row in rows
     }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.drawing.annotations import device_limits_said, device_lines
 from stithy.report.drawing.compose import bars_told, spans, with_spans
@@ -25,7 +26,9 @@ from support.sample_run import Shape, build_run, window_id
 
 Row = dict[str, Any]
 
-QUESTION = QuestionFacts(users=4, metric="nopm", margin_share=0.05, blocks_least=4, blocks_most=8)
+QUESTION = QuestionFacts(
+    point=Point.of(users=4), metric="nopm", margin_share=0.05, blocks_least=4, blocks_most=8
+)
 SEARCH = SearchFacts(
     percentile="p95", transaction="all", limit_s=1.0, users_least=1, users_most=4, alone=True
 )
@@ -159,7 +162,7 @@ def test_response_against_throughput_joins_levels_by_their_users(tmp_path: Path)
     found = figure("response-throughput", tmp_path / "a", repeat=2, changes=changes, **shape)
     windows = found.table.frame.filter(pl.col("block").is_not_null())
     [line] = [each for each in found.spec["layer"] if each["mark"].get("strokeWidth") == 2]
-    assert line["encoding"]["order"]["field"] == "users"
+    assert line["encoding"]["order"]["field"] == "level"
     assert windows["valid"].to_list().count(False) == 1
     assert [each["mark"].get("filled") for each in found.spec["layer"]].count(False) == 1
     assert {*windows.filter(candidate="disk")["users"]} == {4, 13}
@@ -228,7 +231,8 @@ def test_a_limit_of_a_drive_near_to_what_was_reached_is_drawn(
 def points(**values: list[float]) -> list[Row]:
     """A valid window of each candidate for each value, a block each."""
     return [
-        {"users": 4, "candidate": name, "block": block, "value": value, "valid": True, "device": ""}
+        {"level": 4, "users": 4, "candidate": name, "block": block, "value": value,
+        "valid": True, "device": ""}
         for name, each in values.items() for block, value in enumerate(each)
     ]  # fmt: skip
 
@@ -252,7 +256,7 @@ def test_titles_claim_what_blocks_tell(
 ) -> None:
     """The second candidate against the first; without a common block, or a readable ratio, both."""
     lines: list[Row] = [
-        {"users": users, "candidate": name, "value": value}
+        {"level": users, "users": users, "candidate": name, "value": value}
         for users in ((4,) if memory else (1, 4))
         for name, value in (("disk", disk), ("memory", memory)) if value is not None
     ]  # fmt: skip

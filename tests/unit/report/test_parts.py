@@ -13,6 +13,7 @@ from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.parts import answer, certainty, machine, searches, validity
 from stithy.report.parts.proof import specified_sentences
@@ -62,7 +63,8 @@ SAYS: Mapping[str, Callable[[Context], object]] = {
 """What a part says, by what it speaks of; of the driver's headroom also whether it weakens."""
 
 BALANCED = ("ab", "ba", "ba", "ab")
-QUESTION = QuestionFacts(users=4, metric="nopm", margin_share=0.02, candidates=("disk", "memory"),
+QUESTION = QuestionFacts(point=Point.of(users=4), metric="nopm", margin_share=0.02,
+    candidates=("disk", "memory"),
                          blocks_least=4, blocks_most=20)  # fmt: skip
 LOOSE = QUESTION.model_copy(update={"candidates": None, "blocks_least": 2, "blocks_most": 2,
                                     "derived": ("metric",)})  # fmt: skip

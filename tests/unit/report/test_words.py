@@ -19,6 +19,7 @@ from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
 from stithy.workload.words import HAMMERDB
+from support.points import at
 from support.sample_drives import drive_rows
 from support.sample_run import Shape, manifest
 from support.searched import SEARCH
@@ -125,7 +126,7 @@ def _compared(
     verdict = Verdict(call, blocks, 0.02, more.pop("because", None))
     effect = Effect(ratio, *bounds, blocks)
     asked = parse_quantity(metric)
-    return Comparison(asked, "disk", "memory", 4, *values, effect, verdict, **more)
+    return Comparison(asked, "disk", "memory", at(4), *values, effect, verdict, **more)
 
 
 @pytest.mark.parametrize(("finding", "parts"), [
@@ -146,9 +147,9 @@ def _compared(
       "times as much", "1,200/s on memory and 571/s on disk"]),
     (_compared(0.5, Call.LOWER, "block.utilisation_share", values=(0.9, 0.45)),
      ["memory has less than disk: its utilisation", "was 45 % on memory and 90 % on disk"]),
-    (Growth(1, 13, (("disk", 4.3), ("memory", 0.8), ("tape", None))),
+    (Growth(at(1), at(13), (("disk", 4.3), ("memory", 0.8), ("tape", None))),
      ["of disk grew to 4.3 times and memory fell to 0.80 times; the growth of tape is not"]),
-    (Limits(1, (("sata", Cause("several", None, 4, 4, "the CPU was busy 66 %", 0.2, True)),
+    (Limits(at(1), (("sata", Cause("several", None, 4, 4, "the CPU was busy 66 %", 0.2, True)),
                 ("nvme", Cause("unknown", None, 4, 4, "nobody judged", 0.2, True)))),
      ["several resources limited sata (the CPU was busy 66 %); unknown factors limited nvme "
       "(nobody judged)."]),
@@ -176,7 +177,7 @@ def test_a_throughput_against_full_cpus_is_a_floor(
     metric: str, ratio: float, disk: Any, memory: Any, bound: str, end: str
 ) -> None:
     """From 85 % on, on either side, in a first sentence of few words."""
-    limits = Limits(4, (("disk", _busy(*disk)), ("memory", _busy(*memory))))
+    limits = Limits(at(4), (("disk", _busy(*disk)), ("memory", _busy(*memory))))
     call = Call.BETTER if (metric == "nopm") == (ratio > 1) else Call.WORSE
     found = _compared(ratio, call, metric, bounds=(ratio / 1.01, ratio * 1.01), limits=limits)
     first = _say(found).split(". ")[0]

@@ -123,7 +123,7 @@ def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> 
     document = json.loads(run.manifest.read_text())
     limit = {"percentile": "nopn", "transaction": "all", "limit_s": 1.0}
     blocks = {"blocks_least": 4, "blocks_most": 9}
-    question = {"users": 4, "metric": "nopn", "margin_share": 0.1, **blocks}
+    question = {"point": "users=4", "metric": "nopn", "margin_share": 0.1, **blocks}
     versions: tuple[object, ...] = (None, True, 1.5, "x", "²", -1, [], {})
     wrong = (json.dumps(document | {"schema_version": each}) for each in versions)
     texts = {

@@ -84,7 +84,10 @@ def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(who
 def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     """The driver's calibration, limit, costs, ledgers. tests/e2e has them of a real server."""
     faked, run, shown = whole.faked, whole.run, whole.run.manifest
-    assert [(row["users"], row["block"]) for row in run.baseline.to_dicts()] == [(1, 0), (3, 0)]
+    assert [(row["point"], row["block"]) for row in run.baseline.to_dicts()] == [
+        ("users=1", 0),
+        ("users=3", 0),
+    ]
     first = entries(faked.out, "step-started", kind="restore")[0].facts["id"]
     assert first == f"restore-{run.baseline['window_id'][0]}"
     assert sorted(run.surroundings["window_id"]) == WINDOWS

@@ -59,7 +59,7 @@ def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() ->
     assert {name: _value(shown, name) for name in values} == values
     [(labels, _, _)] = _families(shown)["now_transactions_per_minute"].samples
     assert labels == {
-        "run": "x", "window": "w-disk-u4-b0", "candidate": "disk", "users": "4", "block": "0",
+        "run": "x", "window": "w-disk-u4-b0", "candidate": "disk", "point": "users=4", "block": "0",
         "phase": "measure", "note": "EMULATED drive",
     }  # fmt: skip
     shown.show(events.SecondPassed(WINDOW, 10, "measure", 0.0, None))

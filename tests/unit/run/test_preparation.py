@@ -33,6 +33,7 @@ from stithy.storage.providers.path import Spec, create
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
 from support.faked_run import FakedRun
+from support.points import at
 from support.running import write_study
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -276,7 +277,7 @@ def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> No
 
 def _step(kind: StepKind, candidate: str, time_s: float) -> Step:
     """A step with this estimate, and twice as much as its bound; of a window 25 s are fixed."""
-    window = WindowPlan("w", candidate, 1, 0, 0, 5.0, 20.0, 1, checkpoint=True)
+    window = WindowPlan("w", candidate, at(1), 0, 0, 5.0, 20.0, 1, checkpoint=True)
     cost = Cost(time_s, 2 * time_s, 0, 0)
     return Step("id", kind, candidate, cost, window if kind == "window" else None)
 

@@ -26,6 +26,7 @@ from stithy.storage.volume import describe
 from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Profile, Rate, Think
 from stithy.wire.messages import Phase, Second, TransactionSecond
 from support.faked_run import FakedRun
+from support.points import at
 from support.running import left_by, manifest, window_row
 from support.studies import study
 
@@ -188,10 +189,10 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     found = _around(context, "a", {"sdb": 9 * MIB})
     assert (found["idle_bytes"], found["idle_names"]) == (None, None)
     # The limit of memory grows by the server's files only where they are memory.
-    assert context.servers.limit_of("a") == (192 * MIB, None)
-    assert context.servers.limit_of("b") == (256 * MIB, None)
+    assert context.servers.limit_of("a", at(1)) == (192 * MIB, None)
+    assert context.servers.limit_of("b", at(1)) == (256 * MIB, None)
     volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
-    limit, note = context.servers.limit_of("a")
+    limit, note = context.servers.limit_of("a", at(1))
     assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes
     assert str(note).startswith("the limit of 192 MiB was widened by ")
     context.session.books.register.close(remove=True)

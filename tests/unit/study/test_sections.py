@@ -13,6 +13,7 @@ from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.units import Money
+from support.points import at
 from support.sample_thresholds import NAMES
 from support.studies import primary, problems, refused, study, study_text
 
@@ -158,7 +159,7 @@ def test_a_candidate_may_have_memory_and_settings_of_its_own() -> None:
 
 
 def _of(metric: str, owner: str | None = None, **more: float) -> MeasuredValue:
-    return MeasuredValue("disk", metric, 4, owner, **more)
+    return MeasuredValue("disk", metric, at(4), owner, **more)
 
 
 @pytest.mark.parametrize(

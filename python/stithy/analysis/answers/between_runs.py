@@ -16,6 +16,7 @@ from stithy.analysis.validity.surroundings import OTHERS_CPU_SHARE
 from stithy.analysis.verdict.decide import WRONG_SHARE
 from stithy.analysis.verdict.statistics import holm, t_beyond, t_critical
 from stithy.metrics import ALL, Quantity
+from stithy.point import Point
 
 TAKEN_MOST = 0.99
 """Own: of what is left by others; beyond it nothing is known of a run."""
@@ -136,7 +137,7 @@ class Row:
     """
 
     candidate: str
-    users: int
+    point: Point
     quantity: Quantity
     value_base: float | None
     value_other: float | None
@@ -155,10 +156,10 @@ def compare_runs(
     machine = moved(base, other)
     return _adjusted(
         [
-            _row(base, other, (name, users), quantity, machine)
+            _row(base, other, (name, point), quantity, machine)
             for quantity in quantities
             for name in names
-            for users in levels
+            for point in levels
         ]
     )
 
@@ -174,11 +175,11 @@ def _adjusted(rows: Sequence[Row]) -> tuple[Row, ...]:
     )
 
 
-def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The candidates and levels that both runs have, in the order of the base."""
+def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[Point, ...]]:
+    """The candidates and points that both runs have, in the order of the base."""
     return (
         tuple(name for name in base.candidates if name in other.candidates),
-        tuple(users for users in base.levels if users in other.levels),
+        tuple(point for point in base.points if point in other.points),
     )
 
 
@@ -228,23 +229,23 @@ def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
 def _row(
     base: Evidence,
     other: Evidence,
-    of: tuple[str, int],
+    of: tuple[str, Point],
     quantity: Quantity,
     machine: Sequence[Moved],
 ) -> Row:
-    candidate, users = of
-    values = [_values(each, candidate, users, quantity) for each in (base, other)]
+    candidate, point = of
+    values = [_values(each, candidate, point, quantity) for each in (base, other)]
     others = taken(base.valid_at(*of), other.valid_at(*of))
     change = unpaired_ratio(values[0], values[1], drift_log(machine, others))
     if others is not None and others.differs and quantity.known.percent is not None:
         change = _not_bounded(change, others)
     for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):
-        if not known and evidence.valid_at(candidate, users):
+        if not known and evidence.valid_at(candidate, point):
             change = replace(change, missing_because=f"no valid window of {whose} has it")
             break
     return Row(
-        candidate, users, quantity, base.level_of(candidate, users, quantity),
-        other.level_of(candidate, users, quantity), change,
+        candidate, point, quantity, base.level_of(candidate, point, quantity),
+        other.level_of(candidate, point, quantity), change,
     )  # fmt: skip
 
 
@@ -255,8 +256,8 @@ def _not_bounded(change: Change, others: Taken) -> Change:
     return replace(change, low=None, high=None, chance_share=None, missing_because=because)
 
 
-def _values(evidence: Evidence, candidate: str, users: int, quantity: Quantity) -> list[float]:
-    known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, users))
+def _values(evidence: Evidence, candidate: str, point: Point, quantity: Quantity) -> list[float]:
+    known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, point))
     return [value for value in known if value is not None]
 
 

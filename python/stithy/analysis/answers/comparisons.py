@@ -23,6 +23,7 @@ from stithy.analysis.verdict.decide import (
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import holm, repeated_chance
 from stithy.metrics import DESCRIBED, NOPM, Quantity
+from stithy.point import Point
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Compared:
     metric: Quantity
     a: str
     b: str
-    users: int
+    point: Point
     effect: Effect
     verdict: Verdict
     chance_share: float | None
@@ -51,7 +52,7 @@ def pairs_of(evidence: Evidence) -> int:
     return 1 if evidence.primary.pair else pairs_among(len(evidence.candidates))
 
 
-def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
+def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     """The comparison that answers the question, by its metric and margin.
 
     With more than two candidates, unless two were named before, the pair was chosen after all were
@@ -60,25 +61,25 @@ def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
     """
     asked, pairs = evidence.primary, pairs_of(evidence)
     metric, margin = asked.metric, asked.margin_share
-    effect = evidence.effect(a, b, users, metric)
+    effect = evidence.effect(a, b, point, metric)
     verdict = decide(
         effect.logs, margin, better=metric.known.better, among=pairs, b_later=effect.b_later
     )
     chance = repeated_chance(effect.logs)
     chance = None if chance is None else min(1.0, chance * pairs)
-    return Compared(metric, a, b, users, effect, verdict, chance, primary=True)
+    return Compared(metric, a, b, point, effect, verdict, chance, primary=True)
 
 
 def descriptive(
-    evidence: Evidence, a: str, b: str, metric: Quantity, without: Sequence[int] = ()
+    evidence: Evidence, a: str, b: str, metric: Quantity, without: Sequence[Point] = ()
 ) -> tuple[Compared, ...]:
     """The comparisons of two candidates at all levels but those in `without`, adjusted by Holm.
 
     A difference that the interval shows but the adjustment does not bear is undecided.
     Source: Holm (1979); docs/explanation/verdicts.md, "One question".
     """
-    plain = [_plain(evidence, a, b, users, metric) for users in evidence.levels
-             if users not in without]  # fmt: skip
+    plain = [_plain(evidence, a, b, point, metric) for point in evidence.points
+             if point not in without]  # fmt: skip
     known = [index for index, each in enumerate(plain) if each.chance_share is not None]
     adjusted = holm([plain[index].chance_share or 0.0 for index in known])
     for index, share in zip(known, adjusted, strict=True):
@@ -86,11 +87,11 @@ def descriptive(
     return tuple(plain)
 
 
-def _plain(evidence: Evidence, a: str, b: str, users: int, metric: Quantity) -> Compared:
-    effect = evidence.effect(a, b, users, metric)
+def _plain(evidence: Evidence, a: str, b: str, point: Point, metric: Quantity) -> Compared:
+    effect = evidence.effect(a, b, point, metric)
     margin = evidence.primary.margin_share
     verdict = decide(effect.logs, margin, better=metric.known.better, b_later=effect.b_later)
-    return Compared(metric, a, b, users, effect, verdict, repeated_chance(effect.logs))
+    return Compared(metric, a, b, point, effect, verdict, repeated_chance(effect.logs))
 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
@@ -112,7 +113,7 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
     for metric in dict.fromkeys((evidence.primary.metric, *DESCRIBED)):
         for name in others:
             shown = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
-            without = (answer.users,) if answer and shown else ()
+            without = (answer.point,) if answer and shown else ()
             found += descriptive(evidence, first, name, metric, without)
     return tuple(each for each in found if _is_told(evidence, each))
 
@@ -120,7 +121,7 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
 def _is_told(evidence: Evidence, each: Compared) -> bool:
     """Whether there is a ratio, or values of which it must be said why they have none."""
     return each.effect.ratio is not None or all(
-        evidence.level_of(name, each.users, each.metric) is not None for name in (each.a, each.b)
+        evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
     )
 
 
@@ -136,7 +137,7 @@ class Causes:
     ahead: str | None = None
 
 
-def causes(evidence: Evidence, limited: Mapping[str, Limited], users: int) -> Causes:
+def causes(evidence: Evidence, limited: Mapping[str, Limited], point: Point) -> Causes:
     """What limited each candidate at a level by its valid windows, as far as no verdict refutes it.
 
     A limit that all candidates share, such as the load driver, says that other storage would give
@@ -145,11 +146,11 @@ def causes(evidence: Evidence, limited: Mapping[str, Limited], users: int) -> Ca
     """
     found = []
     for name in evidence.candidates:
-        windows = evidence.valid_at(name, users)
+        windows = evidence.valid_at(name, point)
         cause = at_level([limited[each.id] for each in windows if each.id in limited])
         if cause is not None:
             found.append((name, cause))
-    fast, gains = _gains(evidence, users)
+    fast, gains = _gains(evidence, point)
     shown = tuple((name, _unless_refuted(cause, fast, gains.get(name))) for name, cause in found)
     return Causes(shown, fast if gains else None)
 
@@ -177,7 +178,7 @@ def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause
     )
 
 
-def _gains(evidence: Evidence, users: int) -> tuple[str | None, dict[str, float]]:
+def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, float]]:
     """Who did most, and of all that were shown to do less how many times as much at least.
 
     Own: by the verdict on throughput, adjusted as that on the question is.
@@ -187,14 +188,14 @@ def _gains(evidence: Evidence, users: int) -> tuple[str | None, dict[str, float]
     values = {
         name: value
         for name in evidence.candidates
-        if (value := evidence.level_of(name, users, metric)) is not None
+        if (value := evidence.level_of(name, point, metric)) is not None
     }
     if len(values) < 2:
         return None, {}
     fast, among = max(values, key=values.__getitem__), pairs_of(evidence)
     gains = {}
     for name in values:
-        effect = evidence.effect(name, fast, users, metric)
+        effect = evidence.effect(name, fast, point, metric)
         if name == fast or effect.low is None or effect.low <= 1:
             continue
         verdict = decide(

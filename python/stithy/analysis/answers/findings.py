@@ -24,6 +24,7 @@ from stithy.analysis.verdict.decide import (
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import INTERIM_BLOCKS
 from stithy.metrics import NOPM, P95, Quantity
+from stithy.point import Point
 
 MAIN = 3
 """Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
@@ -42,12 +43,12 @@ class Comparison:
     metric: Quantity
     a: str
     b: str
-    users: int
+    point: Point
     value_a: float | None
     value_b: float | None
     effect: Effect
     verdict: Verdict
-    instead_of: int | None = None
+    instead_of: Point | None = None
     limits: "Limits | None" = None
 
     @property
@@ -69,7 +70,7 @@ class Alone:
 
     kind: ClassVar[str] = "alone"
     candidate: str
-    users: int
+    point: Point
     nopm: float
     p95_s: float | None
     windows: int
@@ -84,8 +85,8 @@ class Growth:
     """
 
     kind: ClassVar[str] = "growth"
-    users_from: int
-    users_to: int
+    lowest: Point
+    highest: Point
     factors: tuple[tuple[str, float | None], ...]
 
 
@@ -98,7 +99,7 @@ class Limits:
     """
 
     kind: ClassVar[str] = "limits"
-    users: int
+    point: Point
     of: tuple[tuple[str, Cause], ...]
     is_open: bool = False
     ahead: str | None = None
@@ -149,9 +150,9 @@ def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
         names = (answer.candidate,)
     else:
         return answer
-    known = limits is not None and limits.users == answer.users
+    known = limits is not None and limits.point == answer.point
     return replace(
-        answer, limits=limits.only(*names) if limits and known else Limits(answer.users, ())
+        answer, limits=limits.only(*names) if limits and known else Limits(answer.point, ())
     )
 
 
@@ -165,43 +166,43 @@ def question(evidence: Evidence) -> Compared | None:
     """
     if evidence.primary.by_search:
         return None
-    for users in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
+    for point in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
         ::-1
     ]:
-        if (pair := _pair(evidence, users)) is not None:
-            return primary(evidence, *pair, users)
+        if (pair := _pair(evidence, point)) is not None:
+            return primary(evidence, *pair, point)
     return None
 
 
-def answer_level(evidence: Evidence) -> int | None:
+def answer_level(evidence: Evidence) -> Point | None:
     """The level at which candidates are reported side by side; None where no window is valid.
 
     Own: that of the question's answer; without one the level that was asked about or else the
     highest, where as many candidates as anywhere have a valid window.
     """
     if (answered := question(evidence)) is not None:
-        return answered.users
+        return answered.point
     valid = {
-        users: sum(bool(evidence.valid_at(name, users)) for name in evidence.candidates)
-        for users in evidence.levels
+        point: sum(bool(evidence.valid_at(name, point)) for name in evidence.candidates)
+        for point in evidence.levels
     }
     most = max(valid.values(), default=0)
-    known = [users for users, candidates in valid.items() if candidates == most > 0]
-    return max(known, key=lambda users: (users == evidence.primary.users, users), default=None)
+    known = [point for point, candidates in valid.items() if candidates == most > 0]
+    return max(known, key=lambda point: (point == evidence.primary.point, point), default=None)
 
 
-def _level(evidence: Evidence) -> int:
+def _level(evidence: Evidence) -> Point:
     """The level that is asked about."""
-    return evidence.primary.users or max(evidence.levels)
+    return evidence.primary.point or max(evidence.levels)
 
 
 def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
-    a, b, users, metric = compared.a, compared.b, compared.users, compared.metric
+    a, b, point, metric = compared.a, compared.b, compared.point, compared.metric
     return Comparison(
-        metric, a, b, users,
-        evidence.level_of(a, users, metric), evidence.level_of(b, users, metric),
+        metric, a, b, point,
+        evidence.level_of(a, point, metric), evidence.level_of(b, point, metric),
         compared.effect, compared.verdict,
-        None if users == _level(evidence) else _level(evidence),
+        None if point == _level(evidence) else _level(evidence),
     )  # fmt: skip
 
 
@@ -229,7 +230,7 @@ def _none_valid(evidence: Evidence) -> Nothing:
     return Nothing(f"no window is valid ({shown})" if shown else "no window is valid")
 
 
-def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
+def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
     """The candidates that are compared at a level; None where no block of it has both.
 
     Own: in the order of the study, so that all metrics are reported in one direction.
@@ -238,23 +239,23 @@ def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
     values = {
         name: value
         for name in evidence.candidates
-        if (value := evidence.level_of(name, users, metric)) is not None
+        if (value := evidence.level_of(name, point, metric)) is not None
     }
     pair = evidence.primary.pair or farthest_pair(values)
     if pair is not None and evidence.primary.pair is None:
         first, second = sorted(pair, key=evidence.candidates.index)
         pair = first, second
-    known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
+    known = pair is not None and evidence.effect(*pair, point, metric).ratio is not None
     return pair if known else None
 
 
 def _alone(evidence: Evidence) -> Finding:
     name = evidence.candidates[0]
-    for users in reversed(evidence.levels):
-        nopm = evidence.level_value(name, users, "nopm")
+    for point in reversed(evidence.levels):
+        nopm = evidence.level_value(name, point, "nopm")
         if nopm is not None:
-            p95_s = evidence.printable_level(name, users, "response_p95_s")
-            return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
+            p95_s = evidence.printable_level(name, point, "response_p95_s")
+            return Alone(name, point, nopm, p95_s, len(evidence.valid_at(name, point)))
     return _none_valid(evidence)
 
 
@@ -263,7 +264,7 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
         return None
     other = P95 if answer.metric.known.source == "window" else NOPM
     levels = descriptive(evidence, answer.a, answer.b, other)
-    shown = next(_comparison(evidence, each) for each in levels if each.users == answer.users)
+    shown = next(_comparison(evidence, each) for each in levels if each.point == answer.point)
     known = shown.value_a is not None and shown.value_b is not None
     # Without a common block neither says more than the answer.
     return shown if known and (answer.effect.ratio or shown.effect.ratio) else None
@@ -274,26 +275,27 @@ def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | No
 
     Own: by the valid windows, without what a verdict refutes; None where none was watched.
     """
-    if (users := answer_level(evidence)) is None:
+    if (point := answer_level(evidence)) is None:
         return None
-    found = causes(evidence, limited, users)
+    found = causes(evidence, limited, point)
     if not found.of:
         return None
-    windows = evidence.valid_at(found.of[0][0], users)
-    return Limits(users, found.of, windows[0].row["pace"] == "rate", found.ahead)
+    windows = evidence.valid_at(found.of[0][0], point)
+    return Limits(point, found.of, windows[0].row["pace"] == "rate", found.ahead)
 
 
 def _growth(evidence: Evidence) -> Finding | None:
-    if len(evidence.listed) < 2:
+    levels = [point for point in evidence.levels if point in evidence.listed]
+    if len(levels) < 2:
         return None
-    low, high = evidence.listed[0], evidence.listed[-1]
+    low, high = levels[0], levels[-1]
     factors = tuple((name, _factor(evidence, name, low, high)) for name in evidence.candidates)
     if all(factor is None for _, factor in factors):
         return None
     return Growth(low, high, factors)
 
 
-def _factor(evidence: Evidence, name: str, low: int, high: int) -> float | None:
+def _factor(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
     start = evidence.level_value(name, low, "nopm")
     end = evidence.level_value(name, high, "nopm")
     return None if not start or end is None else end / start
@@ -333,7 +335,7 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
     Own: `next_step` on the comparison of `findings.question`.
     """
     asked, compared = evidence.primary, question(evidence)
-    if compared is not None and asked.users not in (None, compared.users):
+    if compared is not None and asked.point not in (None, compared.point):
         compared = None
     logs = compared.effect.logs if compared else ()
     progress = next_step(

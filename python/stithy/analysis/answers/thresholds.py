@@ -54,7 +54,7 @@ def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tup
 def windows_of(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
     """All windows on which a threshold rests, invalid ones too, each once."""
     sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredValue))
-    found = (window for side in sides for window in evidence.at(side.candidate, side.users))
+    found = (window for side in sides for window in evidence.at(side.candidate, side.point))
     return tuple({window.id: window for window in found}.values())
 
 
@@ -73,13 +73,13 @@ def _value(side: Side, evidence: Evidence) -> float | str:
     """The value of a side, or why there is none."""
     if isinstance(side, Constant):
         return side.value
-    valid = evidence.valid_at(side.candidate, side.users)
+    valid = evidence.valid_at(side.candidate, side.point)
     if not valid:
-        place = f"of {side.candidate} at level {side.users:,}"
-        there = evidence.at(side.candidate, side.users)
+        place = f"of {side.candidate} at {side.point.in_words()}"
+        there = evidence.at(side.candidate, side.point)
         return f"no window {place} is valid" if there else f"there is no window {place}"
-    value = evidence.level_of(side.candidate, side.users, side.quantity)
+    value = evidence.level_of(side.candidate, side.point, side.quantity)
     if value is not None:
         return side.factor * value
     why = evidence.value_of(valid[0], side.quantity).missing_because
-    return f"{side.candidate} at level {side.users:,}: {why}"
+    return f"{side.candidate} at {side.point.in_words()}: {why}"

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import NOPM, Quantity
+from stithy.point import Point
 from stithy.validity import Flag
 
 
@@ -29,7 +30,7 @@ class Lost:
 class MeasuredAgain:
     """A block that was measured once more; `valid`: whether all windows of that are valid."""
 
-    users: int
+    point: Point
     block: int
     valid: bool
 
@@ -51,10 +52,10 @@ def _lost(candidate: str, windows: Iterable[Window]) -> Lost:
 
 def measured_again(evidence: Evidence) -> tuple[MeasuredAgain, ...]:
     """The blocks that were measured once more, by level and block."""
-    valid: dict[tuple[int, int], bool] = {}
+    valid: dict[tuple[Point, int], bool] = {}
     for window in evidence.windows:
         if window.attempt:
-            key = (window.users, window.block)
+            key = (window.point, window.block)
             valid[key] = valid.get(key, True) and window.valid
     return tuple(MeasuredAgain(*key, valid=valid[key]) for key in sorted(valid))
 
@@ -67,7 +68,7 @@ class Block:
     many blocks it was chosen from.
     """
 
-    users: int
+    point: Point
     number: int
     attempt: int
     windows: Mapping[str, Window]
@@ -76,7 +77,7 @@ class Block:
     among: int = 1
 
 
-def median_block(evidence: Evidence, users: int) -> Block | None:
+def median_block(evidence: Evidence, point: Point) -> Block | None:
     """The block in the middle by the metric asked, of those with most valid candidates.
 
     Of an even number it is the lower one. Where not every window has a value of the metric asked
@@ -84,7 +85,7 @@ def median_block(evidence: Evidence, users: int) -> Block | None:
     gives the first block that has numbers at all; None where there is none.
     Own: a block is typical by what the study asks about, over all its candidates alike.
     """
-    blocks = _blocks(evidence, users)
+    blocks = _blocks(evidence, point)
     if not blocks:
         return None
     for metric in (evidence.primary.metric, NOPM):
@@ -93,20 +94,20 @@ def median_block(evidence: Evidence, users: int) -> Block | None:
         if len(known) == len(blocks):
             known.sort(key=lambda pair: (pair[0], pair[1].number, pair[1].attempt))
             value, block = known[(len(known) - 1) // 2]
-            chosen = (block.users, block.number, block.attempt, block.windows)
+            chosen = (block.point, block.number, block.attempt, block.windows)
             return Block(*chosen, metric=metric, value=value, among=len(known))
     return blocks[0]
 
 
-def _blocks(evidence: Evidence, users: int) -> list[Block]:
+def _blocks(evidence: Evidence, point: Point) -> list[Block]:
     """Those with most valid candidates, in their order; without any valid one, with numbers."""
-    there = [window for name in evidence.candidates for window in evidence.at(name, users)]
+    there = [window for name in evidence.candidates for window in evidence.at(name, point)]
     shown = [each for each in there if each.valid] or [each for each in there if each.measured]
     found: dict[tuple[int, int], dict[str, Window]] = {}
     for window in shown:
         found.setdefault((window.block, window.attempt), {})[window.candidate] = window
     most = max(map(len, found.values()), default=0)
-    return [Block(users, *key, each) for key, each in sorted(found.items()) if len(each) == most]
+    return [Block(point, *key, each) for key, each in sorted(found.items()) if len(each) == most]
 
 
 def _value(evidence: Evidence, block: Block, metric: Quantity) -> float | None:

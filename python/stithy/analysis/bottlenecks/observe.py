@@ -8,6 +8,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -29,6 +30,7 @@ from stithy.analysis.validity.instruments import headroom
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
+from stithy.point import Point
 from stithy.validity import Flag
 
 RATES = {
@@ -129,7 +131,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             emulated=window.candidate in tables.emulated,
             late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
             stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
-            growth=growth.get((window.candidate, window.users)),
+            growth=growth.get((window.candidate, window.point)),
             unseen=_unseen(window, there, tables, ends),
         )  # fmt: skip
 
@@ -138,7 +140,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
 
 def _places(window: Window) -> int:
     opened = window.row["connections_opened"]
-    return int(opened) if window.row["pace"] == "rate" and opened else window.users
+    return int(opened) if window.row["pace"] == "rate" and opened else window.point.users
 
 
 def _rate_per_s(window: Window) -> float | None:
@@ -164,7 +166,7 @@ def _pool_waiting(window: Window) -> float | None:
     """
     opened = window.row["connections_opened"]
     rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
-    if opened is None or opened >= window.users or rate_per_s is None or wait_s is None:
+    if opened is None or opened >= window.point.users or rate_per_s is None or wait_s is None:
         return None
     deferred = (
         window.completed(name) * max(0.0, row["pool_wait_mean_s"] - row["response_mean_s"])
@@ -182,18 +184,21 @@ def _backlog_share(window: Window) -> float | None:
     return backlog / due if due else None
 
 
-def _growth(evidence: Evidence) -> dict[tuple[str, int], Growth]:
+def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
     """How each level's throughput grows to the candidate's next one that is known."""
     found = {}
-    for name in evidence.candidates:
+    ladders = dict.fromkeys(point.others for point in evidence.points)
+    for name, others in product(evidence.candidates, ladders):
         known = [
-            (users, tpm)
-            for users in evidence.levels
-            if (tpm := evidence.level_value(name, users, "tpm")) is not None and tpm > 0
+            (point, tpm)
+            for point in evidence.points
+            if point.others == others
+            and (tpm := evidence.level_value(name, point, "tpm")) is not None
+            and tpm > 0
         ]
-        for (users, tpm), (more, most) in zip(known, known[1:], strict=False):
-            share = (most / tpm - 1) / (more / users - 1)
-            found[name, users] = Growth(more, most / tpm, share)
+        for (point, tpm), (more, most) in zip(known, known[1:], strict=False):
+            share = (most / tpm - 1) / (more.users / point.users - 1)
+            found[name, point] = Growth(more.users, most / tpm, share)
     return found
 
 

@@ -14,6 +14,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Bracket, Said, Trial, bracket, next_level
 from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
+from stithy.point import USERS, Point
 from stithy.search import ResponseTarget, Search, levels_within, resolution
 
 DRIVER = frozenset({DRIVER_LATE})
@@ -95,9 +96,15 @@ def trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, .
     Own: each window by its own percentile, because windows are what is repeated. What was dropped
     with its block for another one's failure is none of them.
     """
-    levels = levels_within(evidence.levels, search.users_least, search.users_most)
-    found = ((users, evidence.at(candidate, users)) for users in levels)
+    levels = [point.users for point in evidence.along(USERS)]
+    known = levels_within(levels, search.users_least, search.users_most)
+    found = ((users, evidence.at(candidate, level_of(evidence, users))) for users in known)
     return tuple(_trial(users, windows, search) for users, windows in found if windows)
+
+
+def level_of(evidence: Evidence, users: int) -> Point:
+    """The level of so many users."""
+    return next(point for point in evidence.along(USERS) if point.users == users)
 
 
 def value_of(window: Window, search: Search) -> float | None:
@@ -132,7 +139,7 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
     if trial is None:
         return None
     limit = search.limit
-    of = name, trial.users, limit.column, limit.transaction
+    of = name, level_of(evidence, trial.users), limit.column, limit.transaction
     value = evidence.level_value(*of)
     assert value is not None  # a trial that says something has a valid window with a value
     is_of_few = evidence.printable_level(*of) is None
@@ -145,7 +152,7 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
         return None
     if found.wall.said is Said.SPLIT:
         return "its windows disagree"
-    return _silence(evidence.at(name, found.wall.users), search)
+    return _silence(evidence.at(name, level_of(evidence, found.wall.users)), search)
 
 
 def _silence(windows: Sequence[Window], search: Search) -> str:
@@ -245,7 +252,7 @@ def tried(evidence: Evidence, candidate: str, limit: ResponseTarget) -> tuple[Tr
     Edge cases: as `trials` has them; nothing where the run has no window yet.
     Own: what `within` rests on.
     """
-    if not evidence.levels:
+    if not evidence.points:
         return ()
     return trials(evidence, candidate, _search(evidence, limit))
 
@@ -254,7 +261,8 @@ def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
     """The run's own search, or one over all levels."""
     if evidence.search is not None and evidence.search.limit == limit:
         return evidence.search
-    return Search(limit, min(evidence.levels), max(evidence.levels), evidence.levels)
+    levels = tuple(point.users for point in evidence.along(USERS))
+    return Search(limit, min(levels), max(levels), levels)
 
 
 def _is_cut_off(evidence: Evidence, cut_off: bool) -> bool:

@@ -15,7 +15,7 @@ POINTS_A_DECADE = 12
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A share of the values (0 up to below 1), the highest of these, seconds; how many lie beyond.
 
     `reach`: 1 / (1 - share), along which a tail is drawn: 10 for 90 %, 1,000 for 99.9 %.
@@ -31,7 +31,7 @@ class Point:
         return 1 / (1 - self.share)
 
 
-def percentile_curve(histogram: Histogram, *, beyond: int = BEYOND_DRAWN) -> tuple[Point, ...]:
+def percentile_curve(histogram: Histogram, *, beyond: int = BEYOND_DRAWN) -> tuple[CurvePoint, ...]:
     """Points from the lowest value to the last one that has `beyond` others beyond it.
 
     Shapes: in ascending order of share; the median and each power of ten of `reach` are among them.
@@ -45,7 +45,7 @@ def percentile_curve(histogram: Histogram, *, beyond: int = BEYOND_DRAWN) -> tup
     shares = [*(share for share in _shares(count) if share < end), end]
     ranks = [_rank(share, count) for share in shares]
     return tuple(
-        Point(share, value_s, count - rank)
+        CurvePoint(share, value_s, count - rank)
         for share, value_s, rank in zip(shares, histogram.at_ranks_s(ranks), ranks, strict=True)
     )
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from stithy.analysis.values.series import Sampled
 from stithy.metrics import Quantity, values_needed
+from stithy.point import Point
 from stithy.results.hlog import Histogram, merge
 
 
@@ -22,8 +23,8 @@ class Value:
     missing_because: str | None = None
 
 
-Cell = tuple[str, int]
-"""A candidate and a level."""
+Cell = tuple[str, Point]
+"""A candidate and a point."""
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ HALF_SAMPLE_S = 0.5
 class Sampled:
     """What is kept of the samples of all windows, which of a large study are too many to keep.
 
-    `means`: `window_id`, `candidate`, `users`, `block`, `collector`, `subject`, `metric`, `unit`,
+    `means`: `window_id`, `candidate`, `point`, `block`, `collector`, `subject`, `metric`, `unit`,
     `mean`, `maximum`, `samples`; missing samples are left out, and a metric without any has no row.
     The mean is arithmetic: right for rates and shares, not for latencies. `weighted`: `collector`,
-    `metric`, `window_id`, `candidate`, `users`, `block`, `subject`, `mean` of every metric that has
+    `metric`, `window_id`, `candidate`, `point`, `block`, `subject`, `mean` of every metric that has
     a weight: each second counts by its operations, one without any has no latency. `seen`: by
     `window_id` in how many `seconds` there is any sample, and `steal_share`. `ended`: `window_id`,
     `collector`, `missing_because` of collectors that died or had no answer. `checkpoints`:
@@ -64,7 +64,7 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
     """
     runs = _runs(part, windows)
     known = _known(part, runs)
-    of_run = runs.select("run", "window_id", "candidate", "users", "block")
+    of_run = runs.select("run", "window_id", "candidate", "point", "block")
     because = pl.col("missing_because")
     missing = part.filter(pl.col("value").is_null())
     ends = missing.filter(because.str.starts_with(STOPPED) | because.str.starts_with(UNANSWERED))
@@ -86,7 +86,7 @@ def _runs(part: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
     runs = part.select(pl.col("window_id").rle()).unnest("window_id")
     named = runs.rename({"len": "rows", "value": "window_id"}).with_row_index("run")
     bounds = windows.select(
-        "window_id", "candidate", "users", "block", "measure_from_s", "measure_to_s"
+        "window_id", "candidate", "point", "block", "measure_from_s", "measure_to_s"
     )
     return named.join(bounds, on="window_id", how="left", maintain_order="left")
 
@@ -166,7 +166,7 @@ def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
     )
 
 
-_OF_MEANS = ["window_id", "candidate", "users", "block", "collector", "subject", "metric", "unit"]
+_OF_MEANS = ["window_id", "candidate", "point", "block", "collector", "subject", "metric", "unit"]
 _MEANS = [*_OF_MEANS, "mean", "maximum", "samples"]
-_OF_WEIGHTED = ["window_id", "candidate", "users", "block", "subject"]
+_OF_WEIGHTED = ["window_id", "candidate", "point", "block", "subject"]
 _WEIGHTED = ["collector", "metric", *_OF_WEIGHTED, "mean"]

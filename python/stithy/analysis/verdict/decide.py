@@ -26,6 +26,7 @@ from stithy.analysis.verdict.statistics import (
     widening,
 )
 from stithy.metrics import NOPM, Better, Quantity
+from stithy.point import Point
 
 MARGIN_SHARE = 0.02
 """Own: a fiftieth; who buys storage for less is not known to us."""
@@ -175,7 +176,7 @@ class PrimaryComparison:
     """
 
     metric: Quantity = NOPM
-    users: int | None = None
+    point: Point | None = None
     pair: tuple[str, str] | None = None
     margin_share: float = MARGIN_SHARE
     blocks_most: int = BLOCKS_MOST

@@ -66,7 +66,7 @@ def searched(so_far: SoFar) -> Additional | None:
         return None
     found = tried(study, so_far.plan, so_far.steps, wanted.users, wanted.candidates)
     after = windows[-1].id if windows else _before_windows(so_far)
-    measured = wanted.users in {step.window.users for step in windows if step.window}
+    measured = wanted.users in {step.window.point.users for step in windows if step.window}
     return Additional(after, found, _because(wanted, again=measured))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 
 from stithy.cli.talk.prospects import Outlook
@@ -20,6 +21,7 @@ from stithy.plan.cost import (
 )
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
+from stithy.point import said
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
@@ -105,6 +107,7 @@ def as_text(
     parts = [
         study.study,
         f"{_users(study)}\n{_question(study, plan)}",
+        *_varied(study),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
         _totals(plan),
         *([outlook_text(expected)] if expected else []),
@@ -187,17 +190,26 @@ def _question(study: Study, plan: Plan) -> str:
     of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
     text = (
-        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at {asked.users:,} "
-        f"{'user' if asked.users == 1 else 'users'}, {of}, margin "
+        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at "
+        f"{asked.point.in_words()}, {of}, margin "
         f"{format_percent(asked.margin_share)}.\n"
     )
+    place = "point" if study.vary else "level"
     if study.load.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""
-        return f"{text}Blocks at every level: {study.load.repeat}, as the study says{few}."
+        return f"{text}Blocks at every {place}: {study.load.repeat}, as the study says{few}."
     return (
-        f"{text}Blocks at this level: {asked.blocks_least} to {asked.blocks_most}, until the "
-        "question is decided; one block at every other level."
+        f"{text}Blocks at this {place}: {asked.blocks_least} to {asked.blocks_most}, until the "
+        f"question is decided; one block at every other {place}."
     )
+
+
+def _varied(study: Study) -> list[str]:
+    """What varies beside the users."""
+    if not study.vary:
+        return []
+    lines = [f"{key}: {', '.join(map(said, values))}" for key, values in study.vary.items()]
+    return ["\n".join(["Varied, in rounds of one block at each point:", *lines])]
 
 
 LEDGERS = (
@@ -228,9 +240,11 @@ SHORT = {
 
 def _folded(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
-    header = ["steps", "what", "users", "blocks", "windows", "likely", "at most", "space"]
+    several = any(step.window and step.window.point.others for step in plan.steps)
+    of = "points" if several else "users"
+    header = ["steps", "what", of, "blocks", "windows", "likely", "at most", "space"]
     rows, number = [], 1
-    for _, group in groupby(plan.steps, key=_group):
+    for _, group in groupby(plan.steps, key=partial(_group, several=several)):
         steps = list(group)
         rows.append(_folded_row(number, steps))
         number += len(steps)
@@ -238,9 +252,10 @@ def _folded(plan: Plan) -> str:
     return table(header, rows, sides)
 
 
-def _group(step: Step) -> tuple[int | None, bool]:
-    """Equal for neighbours that share a line."""
-    return (step.window.users if step.window else None, step.if_undecided)
+def _group(step: Step, *, several: bool) -> tuple[object, bool]:
+    """Equal for neighbours that share a line: of a level, or of all points in their rounds."""
+    point = step.window.point if step.window else None
+    return (point is not None if several else point, step.if_undecided)
 
 
 def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
@@ -252,7 +267,7 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
         what,
-        f"{steps[0].window.users:,}" if steps[0].window else "",
+        _points(steps),
         "" if not blocks else f"{blocks[0]}-{blocks[-1]}" if len(blocks) > 1 else str(blocks[0]),
         str(len(windows)) if windows else "",
         format_duration(round(time_s)),
@@ -261,13 +276,21 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     ]
 
 
+def _points(steps: Sequence[Step]) -> str:
+    """The level of a line, or how many points there are."""
+    points = {step.window.point for step in steps if step.window}
+    if any(point.others for point in points):
+        return str(len(points))
+    return "".join(f"{point.users:,}" for point in points)
+
+
 def _row(number: int, step: Step) -> list[str]:
     window = step.window if step.kind == "window" else None
     return [
         str(number),
         step.id,
         _what(step),
-        f"{window.users:,}" if window else "",
+        window.point.brief if window else "",
         str(window.block) if window else "",
         format_duration(round(step.cost.time_s)),
         format_duration(round(step.cost.time_s_max)),

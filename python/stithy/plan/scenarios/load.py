@@ -1,4 +1,4 @@
-"""Load: the virtual users work at each level, on each candidate, from the same state every time.
+"""Load: the virtual users work at each point, on each candidate, from the same state every time.
 
 The database is loaded once, on the volume of the master candidate, and the driver is calibrated on
 its server. Its master copy is then kept beside the results. Each window starts from a fresh copy of
@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost
-from stithy.plan.order import Block, blocks
+from stithy.plan.order import Block, blocks, rounds
 from stithy.plan.scenario import Scene
 from stithy.plan.steps import Step, WindowPlan, step_id, window_id
+from stithy.point import Point
 from stithy.study.model import Study
 
 NAME = "load"
@@ -53,20 +54,22 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
 
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
-    for block in blocks(names, _counts(study, scene), study.seed):
+    # A single ladder of users stays in its order; other factors are compared with each other.
+    ordered = rounds if study.vary else blocks
+    for block in ordered(names, _counts(study, scene), study.seed):
         for window in windows_of(study, block):
             yield from around(study, scene, window)
     # After all of them, because how many blocks there will be is not known before.
     yield from (_check_end(name, scene) for name in names)
 
 
-def _counts(study: Study, scene: Scene) -> list[tuple[int, int]]:
-    """The levels with their blocks; last the one that goes on until the question is decided."""
+def _counts(study: Study, scene: Scene) -> list[tuple[Point, int]]:
+    """The points with their blocks; last the one that goes on until the question is decided."""
     asked, repeat = scene.question, study.load.repeat
     if asked is None or repeat is not None:
-        return [(users, repeat or 1) for users in study.load.users]
-    others = [(users, 1) for users in study.load.users if users != asked.users]
-    return [*others, (asked.users, asked.blocks_most)]
+        return [(point, repeat or 1) for point in study.points]
+    others = [(point, 1) for point in study.points if point != asked.point]
+    return [*others, (asked.point, asked.blocks_most)]
 
 
 def _check_end(name: str, scene: Scene) -> Step:
@@ -75,12 +78,12 @@ def _check_end(name: str, scene: Scene) -> Step:
 
 
 def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
-    """The windows of a block; `tried` where a search chose its level."""
+    """The windows of a block; `tried` where a search chose its point."""
     for position, candidate in enumerate(block.candidates):
         yield WindowPlan(
-            id=window_id(candidate, block.users, block.index),
+            id=window_id(candidate, block.point, block.index),
             candidate=candidate,
-            users=block.users,
+            point=block.point,
             block=block.index,
             position=position,
             ramp_up_s=study.load.ramp_up_s,
@@ -95,7 +98,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, the restore before it, and itself."""
     name, size = window.candidate, scene.size
     asked = scene.question
-    optional = asked is not None and asked.may_spare(window.users, window.block)
+    optional = asked is not None and asked.may_spare(window.point, window.block)
     # What stands in for a block that was needed is needed, too.
     optional = optional and not window.tried and not window.attempt
     held, memory = scene.held, scene.memory(name)

@@ -17,7 +17,7 @@ from stithy.report.words.wording import count, duration
 from stithy.results.manifest import CandidateFacts
 
 SCHEMA = {
-    "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "second": pl.Float64,
+    "window_id": pl.String, "candidate": pl.String, "point": pl.String, "second": pl.Float64,
     "what": pl.String,
 }  # fmt: skip
 """Of a frame of marks; `second` counts from the moment at which the window's users began."""
@@ -27,7 +27,7 @@ def _checkpoints(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """When checkpoints began that ended while the window was watched."""
     samples = context.run.samples.of(metrics.DATABASE, [metrics.LAST_CHECKPOINT], windows)
     begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
-    starts = context.run.window.select("window_id", "candidate", "users", "started_at_s")
+    starts = context.run.window.select("window_id", "candidate", "point", "started_at_s")
     second = pl.col("began_at_s") - pl.col("started_at_s")
     return (
         begun.join(starts, on="window_id", how="inner")
@@ -41,7 +41,7 @@ def _changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """When the level of a window's throughput changed."""
     rows = [
         {
-            "window_id": window.id, "candidate": window.candidate, "users": window.users,
+            "window_id": window.id, "candidate": window.candidate, "point": str(window.point),
             "second": float(each.index + window.measure_after_s), "what": CHANGE,
         }
         for window in context.evidence.windows

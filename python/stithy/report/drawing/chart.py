@@ -1,9 +1,10 @@
-"""Charts in the common form: users on a log2 axis, windows as points, a line through the levels.
+"""Charts in the common form: levels on a log2 axis, windows as points, a line through the levels.
 
 Built with Altair as plain Vega-Lite; colours, markers and dashes come from the palette alone. Names
 of candidates appear only as data, never inside an expression, so no name can become code.
 """
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import altair as alt
 
 from stithy.metrics import ALL
+from stithy.point import USERS, Point, said
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.compose import (
@@ -66,7 +68,7 @@ class Line:
 class Panel:
     """One small chart of a figure.
 
-    `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
+    `lines`: rows with `level`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
     `domain`: of the vertical axis, shared by the panels that are to be compared. `limits`: values
     that are drawn as lines, within the domain.
     """
@@ -154,15 +156,32 @@ def labels(format: str) -> dict[str, Any]:
     return {"labelExpr": f"{reported} + '\\u00a0%'"}
 
 
-def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:
-    """The horizontal axis: users, log2, a tick at each level."""
+def level_axis(context: Context, *, title: str | None, field: str = "level") -> alt.X:
+    """The horizontal axis: log2, a tick at each level."""
+    levels = list(context.positions.values())
     low, high = min(levels), max(levels)
     return alt.X(
         f"{field}:Q",
         scale=alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False),
-        axis=alt.Axis(values=list(levels), format="d", grid=False, labelOverlap="greedy"),
+        axis=alt.Axis(values=levels, grid=False, labelOverlap="greedy", **_level_labels(context)),
         title=title,
     )
+
+
+def _level_labels(context: Context) -> dict[str, Any]:
+    """How the levels are labelled: numbers of users, or another factor's values as written."""
+    if context.axis == USERS:
+        return {"format": "d"}
+    # As literals of JSON no value can become code.
+    texts = {f"{at:g}": said(each.values[context.axis]) for each, at in context.positions.items()}
+    return {"labelExpr": f"({json.dumps(texts)})[format(datum.value, '~g')]"}
+
+
+def level_tip(context: Context) -> alt.Tooltip:
+    """The level in a tooltip."""
+    kind = "Q" if context.axis == USERS else "N"
+    field = context.axis.replace(".", "\\.")
+    return alt.Tooltip(f"{field}:{kind}", title=context.level_plural)
 
 
 def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
@@ -231,7 +250,7 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     """Lines through the levels, bars of intervals, a point for each window, hollow if invalid."""
     channels = {**candidate_channels(context), "opacity": picked()}
     title = context.level_name if panel.last else None
-    x = users_axis(context.evidence.levels, title=title, field="x")
+    x = level_axis(context, title=title, field="x")
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
     lines = apart(context, panel.lines)
@@ -246,7 +265,9 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
             .mark_point(**look)
             .encode(x=x, y=y, tooltip=tips, **channels)
         )
-        for rows, look, tips in _marks(axis, lines, apart(context, _few(drawing, panel.points)))
+        for rows, look, tips in _marks(
+            context, axis, lines, apart(context, _few(drawing, panel.points))
+        )
     ]
     bars = _bars(drawing, apart(context, spans(panel.points, axis.log)), x, channels)
     limits = limit_lines(drawing, y, panel.limits)
@@ -269,7 +290,7 @@ def apart(context: Context, rows: Rows) -> Rows:
     step = min(APART, 0.25 / len(names))
     shift = {name: step * (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
     ordered = sorted(rows, key=lambda row: names.index(row["candidate"]))
-    return [{**row, "x": row["users"] * 2 ** shift[row["candidate"]]} for row in ordered]
+    return [{**row, "x": row["level"] * 2 ** shift[row["candidate"]]} for row in ordered]
 
 
 def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> list[Spec]:
@@ -299,7 +320,7 @@ def picked() -> alt.Opacity:
     return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 
 
-_DRAWN = ("users", "x", "candidate", "block", "value", "note")
+_DRAWN = ("x", "candidate", "block", "value", "note")
 _FULL: dict[str, Any] = {"filled": True, "size": 65}
 _SMALL: dict[str, Any] = {"filled": True, "size": 16}
 _HOLLOW: dict[str, Any] = {
@@ -309,11 +330,11 @@ _HOLLOW: dict[str, Any] = {
 
 def has_levels(points: Rows) -> bool:
     """Whether a level is more than its one window, so that both are drawn."""
-    return len({(row["users"], row["candidate"]) for row in points}) < len(points)
+    return len({(row["level"], row["candidate"]) for row in points}) < len(points)
 
 
 def _marks(
-    axis: Axis, lines: Rows, points: Rows
+    context: Context, axis: Axis, lines: Rows, points: Rows
 ) -> Iterator[tuple[Rows, dict[str, Any], list[alt.Tooltip]]]:
     """The levels, if they are more than a window; on them windows, hollow if invalid.
 
@@ -321,11 +342,15 @@ def _marks(
     """
     several = has_levels(points)
     if several and lines:
-        yield lines, _FULL, _tips(axis)
+        yield lines, _FULL, _tips(context, axis)
     for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):
-        rows = [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
+        rows = [
+            {key: row[key] for key in (context.axis, *_DRAWN)}
+            for row in points
+            if row["valid"] is wanted
+        ]
         if rows or wanted:  # the legend takes its marks from the first, which are filled
-            yield rows, look, _tips(axis, *_OF_WINDOWS)
+            yield rows, look, _tips(context, axis, *_OF_WINDOWS)
 
 
 def _few(drawing: Drawing, points: Rows) -> Rows:
@@ -344,10 +369,10 @@ def _tip_format(axis: Axis) -> str:
 _OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", title="window"))
 
 
-def _tips(axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
+def _tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("candidate:N", title="candidate"),
-        alt.Tooltip("users:Q", title="users"),
+        level_tip(context),
         alt.Tooltip("value:Q", title=axis.title, format=_tip_format(axis)),
         *more,
     ]
@@ -358,11 +383,12 @@ def bars_by_users(
 ) -> Spec:
     """Stacked bars, one for each level, one chart for each candidate.
 
-    `rows`: with `users`, `candidate`, `part`, `order`, `value`. A level without
+    `rows`: with the value of the axis, `candidate`, `part`, `order`, `value`. A level without
     rows keeps its place.
     """
     names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
-    columns = min(len(names), 3)
+    columns, field = min(len(names), 3), context.axis.replace(".", "\\.")
+    levels = [context.place(point)[context.axis] for point in context.positions]
     legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
     charts = [
         unit(
@@ -370,8 +396,8 @@ def bars_by_users(
         .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
         .encode(
             x=alt.X(
-                "users:O", title=context.level_name, axis=alt.Axis(labelAngle=0, grid=False),
-                scale=alt.Scale(domain=list(context.evidence.levels)),
+                f"{field}:O", title=context.level_name, axis=alt.Axis(labelAngle=0, grid=False),
+                scale=alt.Scale(domain=levels),
             ),
             y=alt.Y(
                 "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
@@ -388,7 +414,7 @@ def bars_by_users(
             ),
             order=alt.Order("order:Q"),
             tooltip=[
-                alt.Tooltip("candidate:N"), alt.Tooltip("users:O"), alt.Tooltip("part:N"),
+                alt.Tooltip("candidate:N"), level_tip(context), alt.Tooltip("part:N"),
                 alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
             ],
         )
@@ -420,22 +446,22 @@ def window_rows(
     """
     evidence = context.evidence
 
-    def scaled(value: float, users: int) -> float:
-        return value / users if divide_by_users else value
+    def scaled(value: float, point: Point) -> float:
+        return value / point.users if divide_by_users else value
 
     lines = [
-        {"users": users, "candidate": name, "value": scaled(value, users)}
+        {**context.place(point), "candidate": name, "value": scaled(value, point)}
         for name in evidence.candidates
-        for users in evidence.levels
-        if (value := evidence.printable_level(name, users, metric, transaction)) is not None
+        for point in evidence.levels
+        if (value := evidence.printable_level(name, point, metric, transaction)) is not None
     ]
     points = [
         {
-            "users": window.users, "candidate": window.candidate, "block": window.block,
-            "value": scaled(value, window.users), "valid": window.valid,
+            **context.place(window.point), "candidate": window.candidate, "block": window.block,
+            "value": scaled(value, window.point), "valid": window.valid,
             "note": note(window.reasons),
         }
-        for window in evidence.windows
+        for window in context.drawn
         if (value := window.printable(metric, transaction)) is not None
     ]  # fmt: skip
     return lines, points

@@ -139,9 +139,9 @@ CAPTION = (
 
 def extremes(points: Sequence[Row]) -> list[Row]:
     """Of each candidate and level the lowest point and the highest."""
-    cells: dict[tuple[str, int], list[Row]] = {}
+    cells: dict[tuple[str, float], list[Row]] = {}
     for row in points:
-        cells.setdefault((row["candidate"], row["users"]), []).append(row)
+        cells.setdefault((row["candidate"], row["level"]), []).append(row)
     found: list[Row] = []
     for rows in cells.values():
         low, high = (pick(rows, key=lambda row: row["value"]) for pick in (min, max))
@@ -166,17 +166,17 @@ def spans(points: Rows, log: bool) -> Rows:
 
     On a logarithmic axis it is that of the geometric mean. Of several devices the busiest counts.
     """
-    blocks: dict[tuple[int, str], dict[Any, float]] = {}
+    blocks: dict[tuple[float, str], dict[Any, float]] = {}
     for point in points:
         if point["valid"]:
-            known = blocks.setdefault((point["users"], point["candidate"]), {})
+            known = blocks.setdefault((point["level"], point["candidate"]), {})
             known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
     rows = []
-    for (users, candidate), found in blocks.items():
+    for (level, candidate), found in blocks.items():
         values = list(found.values())
         if len(values) >= SPAN_BLOCKS_LEAST and (not log or min(values) > 0):
             low, high = factor_interval(values) if log else mean_interval(values)
-            rows.append({"users": users, "candidate": candidate, "low": low, "high": high})
+            rows.append({"level": level, "candidate": candidate, "low": low, "high": high})
     return rows
 
 

@@ -10,6 +10,7 @@ from stithy.analysis.verdict.decide import WRONG_SHARE, Call, is_one_order, pair
 from stithy.analysis.verdict.effect import Effect, paired_ratio
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
 from stithy.metrics import Quantity
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.words.wording import exactly, factor, listing, rate
 
@@ -72,16 +73,16 @@ def compare_title(
     pair = _farthest(context, lines)
     if pair is None:
         return Title(_alone(context, lines, noun, shown))
-    low, high, users = pair
-    at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
+    low, high, point = pair
+    at, names = f"At {context.level(point)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
     a, b = _directed(context, low, high)
     names_ab = a["candidate"], b["candidate"]
     effect = (
-        _paired(points, *names_ab, users)
+        _paired(points, *names_ab, context.positions[point])
         if metric is None
-        else context.evidence.effect(*names_ab, users, metric)
+        else context.evidence.effect(*names_ab, point, metric)
     )
     # That of the verdict, which is not quite the ratio of the means.
     ratio = effect.ratio
@@ -89,7 +90,7 @@ def compare_title(
     is_withheld = told_apart and is_one_order(effect.b_later)
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
         reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
-        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(reported)}")
+        return Title(f"{_capital(noun)} at {context.level(point)}: {listing(reported)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
@@ -110,7 +111,7 @@ def _directed(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
 def _told_apart(
     context: Context,
     effect: Effect,
-    pair: tuple[Row, Row, int],
+    pair: tuple[Row, Row, Point],
     points: Sequence[Row],
     metric: Quantity | None,
 ) -> bool | None:
@@ -122,22 +123,22 @@ def _told_apart(
     apart, chance = effect.distinguishable, repeated_chance(effect.logs)
     if not apart or chance is None:
         return apart
-    low, high, users = pair
+    low, high, point = pair
     names = {low["candidate"], high["candidate"]}
     asked = context.evidence.primary
     is_named = asked.pair is not None and names == set(asked.pair)
     pairs = 1 if is_named else pairs_among(len(context.evidence.candidates))
-    answers = metric == asked.metric and users == context.answer_level
+    answers = metric == asked.metric and point == context.answer_level
     levels = 1 if metric is None or answers else _levels_compared(points, names)
     return chance * pairs * levels <= WRONG_SHARE
 
 
 def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
     """At how many levels both have blocks enough for a verdict."""
-    blocks: dict[int, dict[str, set[Any]]] = {}
+    blocks: dict[float, dict[str, set[Any]]] = {}
     for point in points:
         if point["valid"] and point["candidate"] in names:
-            known = blocks.setdefault(point["users"], {})
+            known = blocks.setdefault(point["level"], {})
             known.setdefault(point["candidate"], set()).add(point["block"])
     shared = (set.intersection(*known.values()) for known in blocks.values() if len(known) == 2)
     return sum(len(each) >= BLOCKS_LEAST for each in shared)
@@ -149,9 +150,11 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
     names = {row["candidate"] for row in lines}
     if len(names) != 1:
         return f"{named} against {context.level_name.lower()}"
-    ordered = sorted(lines, key=lambda row: row["users"])
+    ordered = sorted(lines, key=lambda row: row["level"])
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
-    reported = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
+    reported = [
+        f"{shown(row['value'])} at {context.level(context.level_at(row['level']))}" for row in ends
+    ]
     return f"{named}: {listing(reported)} with {names.pop()}"
 
 
@@ -159,25 +162,25 @@ def _capital(noun: str) -> str:
     return f"{noun[0].upper()}{noun[1:]}"
 
 
-def _paired(points: Sequence[Row], low: str, high: str, users: int) -> Effect:
+def _paired(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
     """The effect over blocks with a valid point of both; of several devices the busiest counts."""
     blocks: dict[str, dict[int, float]] = {low: {}, high: {}}
     for point in points:
-        if point["valid"] and point["users"] == users and point["candidate"] in blocks:
+        if point["valid"] and point["level"] == level and point["candidate"] in blocks:
             known = blocks[point["candidate"]]
             known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
     shared = sorted(blocks[low].keys() & blocks[high].keys())
     return paired_ratio([blocks[low][b] for b in shared], [blocks[high][b] for b in shared])
 
 
-def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | None:
-    for users in reversed(context.evidence.levels):
-        here = [row for row in lines if row["users"] == users]
+def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:
+    for point, level in reversed(context.positions.items()):
+        here = [row for row in lines if row["level"] == level]
         if len({row["candidate"] for row in here}) > 1:
             low = min(here, key=lambda row: row["value"])
             others = (row for row in here if row["candidate"] != low["candidate"])
             high = max(others, key=lambda row: row["value"])
-            return (low, high, users) if high["value"] > 0 else None
+            return (low, high, point) if high["value"] > 0 else None
     return None
 
 

@@ -8,6 +8,7 @@ One window has no bounds, and a percentile of too few values is left out. Source
 import json
 
 from stithy.analysis.verdict.statistics import mean_interval
+from stithy.point import Point, written
 from stithy.report.context import Context
 from stithy.report.export import Export, note_of, require_valid, workload_name
 
@@ -29,31 +30,36 @@ def export(context: Context) -> Export:
     left_out = require_valid(context)
     evidence = context.evidence
     document = {
-        _name(context, candidate, users): measures
+        _name(context, candidate, point): measures
         for candidate in evidence.candidates
-        for users in evidence.levels
-        if (measures := _measures(context, candidate, users))
+        for point in evidence.points
+        if (measures := _measures(context, candidate, point))
     }
     return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
 
 
-def _name(context: Context, candidate: str, users: int) -> str:
-    name = f"{workload_name(context)}/candidate={candidate}/users={users}"
+def _name(context: Context, candidate: str, point: Point) -> str:
+    name = f"{workload_name(context)}/candidate={candidate}/{_named(point)}"
     return f"{name} ({note})" if (note := note_of(context, candidate)) else name
 
 
-def _measures(context: Context, candidate: str, users: int) -> dict[str, dict[str, float]]:
-    found = {slug: _measure(context, candidate, users, slug) for slug in MEASURES}
+def _named(point: Point) -> str:
+    """The factors as parts of a path."""
+    return "/".join(f"{name}={written(value)}" for name, value in point.factors)
+
+
+def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
+    found = {slug: _measure(context, candidate, point, slug) for slug in MEASURES}
     return {slug: values for slug, values in found.items() if values}
 
 
-def _measure(context: Context, candidate: str, users: int, slug: str) -> dict[str, float]:
+def _measure(context: Context, candidate: str, point: Point, slug: str) -> dict[str, float]:
     """The value and its bounds; empty where nothing was measured, or of too few values."""
     column = MEASURES[slug]
-    value = context.evidence.printable_level(candidate, users, column)
+    value = context.evidence.printable_level(candidate, point, column)
     if value is None:
         return {}
-    each = [window.printable(column) for window in context.evidence.valid_at(candidate, users)]
+    each = [window.printable(column) for window in context.evidence.valid_at(candidate, point)]
     known = [number for number in each if number is not None]
     if len(known) < 2:
         return {"value": value}

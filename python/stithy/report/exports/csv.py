@@ -13,7 +13,7 @@ from stithy.report.export import Export, borne, invalid_windows, note_of
 NAME = "csv"
 
 FIRST = (
-    "candidate", "users", "block", "attempt", "window_id", "transaction", "valid",
+    "candidate", "point", "users", "block", "attempt", "window_id", "transaction", "valid",
     "invalid_because", "note", "nopm", "tpm",
 )  # fmt: skip
 """What a person looks for, before all other columns of the tables `window` and `transactions`."""
@@ -33,7 +33,8 @@ def _joined(context: Context) -> pl.DataFrame:
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
     types = borne(run.transactions).rename({name: f"type_{name}" for name in both})
     windows = run.window.join(_validity(context), on="window_id", how="left")
-    order = ["users", "block", "attempt", "position", "window_id"]
+    places = {str(point): place for place, point in enumerate(context.evidence.points)}
+    order = [pl.col("point").replace_strict(places), "block", "attempt", "position", "window_id"]
     return windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
         order, maintain_order=True
     )

@@ -60,7 +60,8 @@ def _windows(context: Context) -> Iterator[str]:
 
 def _keys(window: Window) -> str:
     """The level last: what ends in a hyphen and a number would be taken for a count of CPUs."""
-    return f"/candidate={_word(window.candidate)}/users={window.users}"
+    factors = "".join(f"/{name}={_word(str(value))}" for name, value in window.point.factors)
+    return f"/candidate={_word(window.candidate)}{factors}"
 
 
 def _iterations(window: Window) -> int:

@@ -18,7 +18,7 @@ from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
 
-LABELS = ("run", "candidate", "users", "block", "attempt", "window", "valid", "note")
+LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
 KEYS = frozenset({"users", "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
@@ -52,7 +52,7 @@ def _labels(context: Context) -> pl.DataFrame:
     schema = dict.fromkeys(("window_id", *LABELS), pl.String)
     rows = [
         (
-            *(window.id, name, window.candidate, str(window.users), str(window.block)),
+            *(window.id, name, window.candidate, str(window.point), str(window.block)),
             *(str(window.attempt), window.id, "true" if window.valid else "false"),
             note_of(context, window.candidate),
         )

@@ -93,7 +93,7 @@ def _rows(baselines: Sequence[Baseline]) -> Rows:
         for gauge in GAUGES:
             if gauge.column in baseline.shares:
                 rows.append({
-                    "users": baseline.row["users"], "block": baseline.row["block"],
+                    "point": baseline.row["point"], "block": baseline.row["block"],
                     "minutes": (baseline.row["at_s"] - first_s) / 60, "gauge": gauge.what,
                     "value": baseline.shares[gauge.column], "measured": baseline.row[gauge.column],
                     "off": gauge.column in off,
@@ -127,7 +127,7 @@ def _chart(
     band = alt.Chart(drawing.add([{"value": -allowed, "to": allowed}]))
     layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2=alt.Y2("to:Q")))]
     tips = [
-        alt.Tooltip("users:Q"), alt.Tooltip("block:Q"),
+        alt.Tooltip("point:N"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title="off", format="+.1%"),
         alt.Tooltip("measured:Q", title="measured", format=",.4~g"),
     ]  # fmt: skip
@@ -147,7 +147,7 @@ def _capital(words: str) -> str:
 
 def _table(rows: Rows) -> PageTable:
     shows = (
-        Show("users", "users", "count"), Show("block", "block", "count"),
+        Show("point", "point"), Show("block", "block", "count"),
         Show("minutes", "minutes", "rate"), Show("gauge", "part of the check"),
         Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
         Show("off", "outside the band", "truth"),

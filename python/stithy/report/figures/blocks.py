@@ -99,7 +99,7 @@ def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
         axis += " that is stretched near 1 to show the boundary"
     return (
         f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
-        f"{context.level(answered.users)}, {axis}. Dots are single blocks. Marks with bars are the "
+        f"{context.level(answered.point)}, {axis}. Dots are single blocks. Marks with bars are the "
         "interim analyses: the mean of all blocks so far, with its conservative interval. Nothing "
         "is decided between them. The broken lines are the boundary of the sequential "
         f"test{chosen}: a mean beyond them is a difference. The band is the margin of {margin}: an "

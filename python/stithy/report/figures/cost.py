@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
@@ -51,18 +52,18 @@ def draw(context: Context) -> list[Drawn]:
     costs = _costs(context)
     if not costs:
         return []
-    places, users = _places(context, costs), context.answer_level
-    if len(places) < 2 or users is None:
+    places, point = _places(context, costs), context.answer_level
+    if len(places) < 2 or point is None:
         because = "fewer than two candidates have both a cost and a valid window"
         return [Absent("cost", "throughput against cost", because)]
-    title = f"Cost per NOPM at {context.level(users)}: {_told(places)}"
-    points = _points(context, users, places)
+    title = f"Cost per NOPM at {context.level(point)}: {_told(places)}"
+    points = _points(context, point, places)
     drawing = Drawing()
     return [
         Figure(
             name="cost",
             title=title,
-            caption=f"New orders per minute at {context.level(users)} against the cost of each "
+            caption=f"New orders per minute at {context.level(point)} against the cost of each "
             "candidate as the study gives it. Both axes begin at zero. "
             f"{_best(places).candidate} has the lowest cost per NOPM. Points on the broken line "
             f"have the same cost per NOPM; points below it have a higher one.{bars_told(points)} "
@@ -86,10 +87,10 @@ def _costs(context: Context) -> dict[str, Money]:
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
-    users = context.answer_level
+    point = context.answer_level
     found = []
     for name, cost in costs.items():
-        nopm = context.evidence.level_value(name, users, "nopm") if users is not None else None
+        nopm = context.evidence.level_value(name, point, "nopm") if point is not None else None
         if nopm:
             found.append(_Place(name, cost, nopm))
     return found
@@ -108,16 +109,16 @@ def _told(places: Sequence[_Place]) -> str:
     )
 
 
-def _points(context: Context, users: int, places: Sequence[_Place]) -> Rows:
+def _points(context: Context, point: Point, places: Sequence[_Place]) -> Rows:
     """The windows of the level, at the cost of their candidate."""
     amounts = {place.candidate: place.cost.amount for place in places}
     return [
         {
-            "candidate": window.candidate, "users": users, "block": window.block,
+            "candidate": window.candidate, **context.place(point), "block": window.block,
             "cost": amounts[window.candidate], "value": nopm, "valid": window.valid,
         }
-        for window in context.evidence.windows
-        if window.users == users and window.candidate in amounts
+        for window in context.drawn
+        if window.point == point and window.candidate in amounts
         and (nopm := window.value("nopm")) is not None
     ]  # fmt: skip
 

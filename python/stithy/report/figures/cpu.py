@@ -44,10 +44,10 @@ def draw(context: Context) -> list[Drawn]:
                 "cpu-by-users",
                 "Share of CPU time by state",
                 (
-                    Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+                    context.axis_show, Show("candidate", "candidate"),
                     Show("part", "state"), Show("value", "share of all CPUs", "share"),
                 ),
-                pl.DataFrame(rows).select("users", "candidate", "part", "value"),
+                pl.DataFrame(rows).select(context.axis, "candidate", "part", "value"),
             ),
         )
     ]  # fmt: skip
@@ -58,29 +58,31 @@ def _rows(context: Context) -> Rows:
     means = context.valid_means.filter(
         (pl.col("collector") == metrics.CPU) & (pl.col("subject") == "")
     )
-    levels = means.group_by("candidate", "users", "metric").agg(pl.col("mean").mean())
-    known = {(r["candidate"], r["users"], r["metric"]): r["mean"] for r in levels.to_dicts()}
+    levels = means.group_by("candidate", "point", "metric").agg(pl.col("mean").mean())
+    known = {(r["candidate"], r["point"], r["metric"]): r["mean"] for r in levels.to_dicts()}
     rows = []
     for name in context.evidence.candidates:
-        for users in context.evidence.levels:
+        for point in context.evidence.levels:
             for order, (state, parts) in enumerate(metrics.CPU_STATES.items()):
-                found = [known[key] for part in parts if (key := (name, users, part)) in known]
+                found = [known[key] for part in parts if (key := (name, str(point), part)) in known]
                 if found:
                     rows.append({
-                        "users": users, "candidate": name, "part": WORDS[state], "order": order,
+                        **context.place(point), "candidate": name, "part": WORDS[state],
+                        "order": order,
                         "value": sum(found),
                     })  # fmt: skip
     return rows
 
 
 def _title(context: Context, rows: Rows) -> str:
-    users = max(row["users"] for row in rows)
+    level = max(row["level"] for row in rows)
     idle = {
         row["candidate"]: row["value"]
         for row in rows
-        if row["users"] == users and row["part"] == WORDS["idle"]
+        if row["level"] == level and row["part"] == WORDS["idle"]
     }
     parts = [f"{percent(share)} idle with {name}" for name, share in idle.items()]
+    highest = context.level(context.level_at(level))
     if not parts or len(parts) > 3:
-        return f"CPU states by level, up to {context.level(users)}"
-    return f"At {context.level(users)} the CPUs were {listing(parts)}"
+        return f"CPU states by level, up to {highest}"
+    return f"At {highest} the CPUs were {listing(parts)}"

@@ -71,16 +71,17 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         return Absent(
             curve.name, curve.noun, f"the collector `database` has no samples of `{curve.metric}`"
         )
-    valid = {window.id: window.valid for window in context.evidence.windows}
+    valid = {window.id: window.valid for window in context.drawn}
     points: Rows = [
         {
-            "users": row["users"], "candidate": row["candidate"], "block": row["block"],
+            "level": row["level"], context.axis: row[context.axis],
+            "candidate": row["candidate"], "block": row["block"],
             "value": row["mean"] / curve.divisor, "valid": valid[row["window_id"]],
             "note": "valid" if valid[row["window_id"]] else "invalid",
         }
-        for row in chosen.to_dicts()
+        for row in context.placed(chosen).to_dicts()
     ]  # fmt: skip
-    lines = _level_means(points)
+    lines = _level_means(context, points)
     title = compare_title(
         context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
     )
@@ -100,11 +101,11 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
             curve.name,
             curve.axis,
             (
-                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+                context.axis_show, Show("candidate", "candidate"),
                 Show("block", "block", "count"), Show("value", curve.axis, "rate"),
                 Show("note", "window"),
             ),
-            pl.DataFrame(points),
+            pl.DataFrame(points).drop("level"),
         ),
     )  # fmt: skip
 
@@ -116,11 +117,11 @@ def _caption(curve: _Curve, engine: Declaration) -> str:
     return curve.caption.format(log_note=note, of_bytes=size)
 
 
-def _level_means(points: Rows) -> Rows:
+def _level_means(context: Context, points: Rows) -> Rows:
     valid = [point for point in points if point["valid"]]
     if not valid:
         return []
-    levels = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
+    levels = pl.DataFrame(valid).group_by("level", context.axis, "candidate", maintain_order=True)
     return levels.agg(pl.col("value").mean()).to_dicts()
 
 
@@ -128,12 +129,14 @@ def _waits(context: Context) -> Drawn:
     chosen = context.valid_means.filter(
         (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
     )
+    keys = ["level", context.axis, "candidate"]
     # A window without a wait counts as 0, or one that had it would stand for all.
     frame = (
-        chosen.group_by("users", "candidate", pl.col("subject").alias("part"), maintain_order=True)
+        context.placed(chosen)
+        .group_by(*keys, pl.col("subject").alias("part"), maintain_order=True)
         .agg(pl.col("mean").mean().alias("value"))
         .filter(pl.col("value") > 0)
-        .sort("users", "candidate", "part")
+        .sort("level", "candidate", "part")
     )
     if frame.is_empty():
         return Absent("waits-by-users", "what sessions wait for", "no active session was sampled")
@@ -143,7 +146,7 @@ def _waits(context: Context) -> Drawn:
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
     title = _wait_title(frame, known)
     drawing = Drawing()
-    tops = frame.group_by("users", "candidate").agg(pl.col("value").sum()).to_dicts()
+    tops = frame.group_by(*keys).agg(pl.col("value").sum()).to_dicts()
     pairs = dict(zip(known, palette.WAIT_COLOURS, strict=False))
     colours = {part: pairs.get(part, palette.OTHER_WAIT)[0] for part in parts}
     stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
@@ -162,10 +165,10 @@ def _waits(context: Context) -> Drawn:
             "waits-by-users",
             "Mean number of active sessions by what they wait for",
             (
-                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+                context.axis_show, Show("candidate", "candidate"),
                 Show("part", "waits for"), Show("value", "sessions", "rate"),
             ),
-            frame,
+            frame.drop("level"),
         ),
     )  # fmt: skip
 

@@ -105,21 +105,22 @@ def _slowest(context: Context, operation: str) -> Rows:
         & pl.col("latency_p99_s").is_not_null()
         & (pl.col("logged") >= values_needed(99))
     )
-    windows = context.run.window.select("window_id", "candidate", "users", "block")
+    windows = context.run.window.select("window_id", "candidate", "point", "block")
     frame = reported.join(windows, on="window_id", how="inner", maintain_order="left")
     return _rows(context, frame.rename({"role": "subject", "latency_p99_s": "mean"}))
 
 
 def _rows(context: Context, frame: pl.DataFrame) -> Rows:
-    valid = {window.id: window.valid for window in context.evidence.windows}
+    valid = {window.id: window.valid for window in context.drawn}
     return [
         {
-            "users": row["users"], "candidate": row["candidate"], "device": row["subject"],
+            "level": row["level"], context.axis: row[context.axis],
+            "candidate": row["candidate"], "device": row["subject"],
             "block": row["block"], "value": row["mean"],
             "valid": valid[row["window_id"]],
             "note": f"{row['subject']}{'' if valid[row['window_id']] else ', invalid'}",
         }
-        for row in frame.to_dicts()
+        for row in context.placed(frame).to_dicts()
     ]  # fmt: skip
 
 
@@ -164,7 +165,7 @@ def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels)
         by_users(
             context, drawing, family.axis,
             Panel(
-                _lines(family, rows), rows, domain, title=title if len(drawn) > 1 else "",
+                _lines(context, family, rows), rows, domain, title=title if len(drawn) > 1 else "",
                 width=width, height=250, first=index == 0, limits=limits[title],
             ),
         )
@@ -183,7 +184,9 @@ def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> 
 def _title(context: Context, family: _Family, panels: Panels) -> Title:
     operation, rows = max(panels.items(), key=lambda item: max(r["value"] for r in item[1]))
     noun = family.of_one.format(operation)
-    return compare_title(context, _lines(family, rows), rows, noun, shown=SHOW[family.kind])
+    return compare_title(
+        context, _lines(context, family, rows), rows, noun, shown=SHOW[family.kind]
+    )
 
 
 def _without(context: Context, family: _Family, rows: Rows) -> str:
@@ -197,7 +200,7 @@ def _without(context: Context, family: _Family, rows: Rows) -> str:
     return f" No block device was sampled under {listing(missing)}."
 
 
-def _lines(family: _Family, rows: Rows) -> Rows:
+def _lines(context: Context, family: _Family, rows: Rows) -> Rows:
     """The mean of the valid windows by candidate, level and device; of several devices the busiest.
 
     Stacked devices (a loop device over a disk) see the same operations, so a sum would count twice.
@@ -206,10 +209,11 @@ def _lines(family: _Family, rows: Rows) -> Rows:
     valid = [row for row in rows if row["valid"]]
     if not valid:
         return []
-    devices = pl.DataFrame(valid).group_by("users", "candidate", "device", maintain_order=True)
+    keys = ("level", context.axis, "candidate")
+    devices = pl.DataFrame(valid).group_by(*keys, "device", maintain_order=True)
     value = pl.col("value")
     busiest = devices.agg(value.median() if family is SLOWEST else value.mean()).group_by(
-        "users", "candidate", maintain_order=True
+        *keys, maintain_order=True
     )
     return busiest.agg(pl.col("value").max()).to_dicts()
 
@@ -224,9 +228,9 @@ def _table(context: Context, family: _Family, rows: Rows) -> PageTable:
         family.name,
         f"{family.noun[0].upper()}{family.noun[1:]}",
         (
-            Show("operation", "operation"), Show("users", context.level_plural, "count"),
+            Show("operation", "operation"), context.axis_show,
             Show("candidate", "candidate"), Show("device", "device"),
             Show("block", "block", "count"), Show("value", family.noun, family.kind),
         ),
-        pl.DataFrame(rows).drop("note"),
+        pl.DataFrame(rows).drop("note", "level"),
     )  # fmt: skip

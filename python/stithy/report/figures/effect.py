@@ -23,7 +23,8 @@ from stithy.report.drawing.chart import (
     WIDTH,
     apart,
     candidate_channels,
-    users_axis,
+    level_axis,
+    level_tip,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.drawing.titles import CLOSE_FACTOR
@@ -74,18 +75,22 @@ def _one(context: Context, metric: Quantity) -> Drawn:
             name,
             f"Ratio of {metric.noun} to {first}",
             (
-                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+                context.axis_show, Show("candidate", "candidate"),
                 Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
                 Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
                 Show("pairs", "blocks", "count"),
             ),
-            pl.DataFrame(rows, schema=_SCHEMA),
+            pl.DataFrame(rows, schema=_schema(context)).drop("level"),
         ),
     )  # fmt: skip
 
 
+def _schema(context: Context) -> dict[str, Any]:
+    return {"level": context.level_type, context.axis: context.axis_type, **_SCHEMA}
+
+
 _SCHEMA = {
-    "users": pl.Int64, "candidate": pl.String, "value": pl.Float64, "low": pl.Float64,
+    "candidate": pl.String, "value": pl.Float64, "low": pl.Float64,
     "high": pl.Float64, "pairs": pl.Int64,
 }  # fmt: skip
 
@@ -103,16 +108,20 @@ def _rows(context: Context, metric: Quantity) -> Rows:
     evidence = context.evidence
     first, *others = evidence.candidates
     effects = [
-        (users, name, evidence.effect(first, name, users, metric))
-        for users in evidence.levels
+        (point, name, evidence.effect(first, name, point, metric))
+        for point in evidence.levels
         for name in others
     ]
-    return [_row(users, name, effect) for users, name, effect in effects if effect.ratio]
+    return [
+        {**context.place(point), **_row(name, effect)}
+        for point, name, effect in effects
+        if effect.ratio
+    ]
 
 
-def _row(users: int, name: str, effect: Effect) -> dict[str, Any]:
+def _row(name: str, effect: Effect) -> dict[str, Any]:
     return {
-        "users": users, "candidate": name, "value": effect.ratio, "low": effect.low,
+        "candidate": name, "value": effect.ratio, "low": effect.low,
         "high": effect.high, "pairs": effect.pairs,
     }  # fmt: skip
 
@@ -129,23 +138,31 @@ def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
         close = any(row["low"] is None for row in rows)
         how = "close at every level" if close else "not distinguishable at any level"
         return f"{name} and {first} are {how}{of}"
-    low = min(told_apart, key=lambda row: (row["value"], row["users"]))
-    high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
+    low = min(told_apart, key=lambda row: (row["value"], row["level"]))
+    high = max(told_apart, key=lambda row: (row["value"], -row["level"]))
     ends = [low] if low is high else [low, high]
-    parts = [f"{multiple(row['value'], 'less')} at {context.level(row['users'])}" for row in ends]
+    parts = [
+        f"{multiple(row['value'], 'less')} at {context.level(context.level_at(row['level']))}"
+        for row in ends
+    ]
     return f"{name} against {first}{of}: {', '.join(parts)}"
 
 
-def _claimed(context: Context, metric: Quantity) -> set[int]:
+def _claimed(context: Context, metric: Quantity) -> set[float]:
     """The levels at which a verdict claims a difference."""
     found = comparisons(context.evidence, question(context.evidence))
-    return {e.users for e in found if e.metric == metric and e.verdict.call in DIFFERENT}
+    at = context.positions
+    return {
+        at[each.point]
+        for each in found
+        if each.metric == metric and each.verdict.call in DIFFERENT and each.point in at
+    }
 
 
-def _is_told(row: dict[str, Any], claimed: set[int]) -> bool:
+def _is_told(row: dict[str, Any], claimed: set[float]) -> bool:
     """Whether a title may tell of a ratio: by its verdict; if large, of too few blocks for one."""
     if row["pairs"] >= BLOCKS_LEAST:
-        return row["users"] in claimed
+        return row["level"] in claimed
     holds_one = row["low"] is not None and row["low"] <= 1 <= row["high"]
     return not holds_one and not 1 / CLOSE_FACTOR < row["value"] < CLOSE_FACTOR
 
@@ -172,11 +189,11 @@ def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> 
     first, *others = context.evidence.candidates
     channels = candidate_channels(context, others)
     channels.pop("strokeDash")
-    x = users_axis(context.evidence.levels, title=context.level_name, field="x")
+    x = level_axis(context, title=context.level_name, field="x")
     y = _ratio_axis(metric, rows, first)
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [
-        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        alt.Tooltip("candidate:N"), level_tip(context),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
         alt.Tooltip("pairs:Q", title="blocks"),
     ]  # fmt: skip

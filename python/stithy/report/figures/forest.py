@@ -81,13 +81,16 @@ def draw(context: Context) -> list[Drawn]:
 
 def _chosen(context: Context, answered: Compared) -> _Chosen:
     """The question, its metric level by level, the other metrics at its level; best ones first."""
-    every = [answered, *sorted(_others(context, answered), key=lambda each: _turn(answered, each))]
-    pair, here = {answered.a, answered.b}, answered.users
+    every = [
+        answered,
+        *sorted(_others(context, answered), key=lambda each: _turn(context, answered, each)),
+    ]
+    pair, here = {answered.a, answered.b}, answered.point
     kept = every
     if len(kept) > ROWS_MOST:
-        kept = [each for each in kept if each.users == here or {each.a, each.b} == pair]
+        kept = [each for each in kept if each.point == here or {each.a, each.b} == pair]
     if len(kept) > ROWS_MOST:
-        kept = [each for each in kept if each.users == here]
+        kept = [each for each in kept if each.point == here]
     if len(kept) > ROWS_MOST:
         kept = [each for each in kept if each.metric == answered.metric]
     drawn = tuple(each for each in kept if each.effect.ratio is not None)
@@ -99,27 +102,29 @@ def _others(context: Context, answered: Compared) -> Iterator[Compared]:
     evidence = context.evidence
     first, *rest = evidence.candidates
     for each in comparisons(evidence, answered):
-        at_level = each.users == answered.users
+        at_level = each.point == answered.point
         if not each.primary and (each.metric == answered.metric or at_level):
             yield each
     if answered.metric != P99:
         for name in rest:
             shown = descriptive(evidence, first, name, P99)
-            yield from (each for each in shown if each.users == answered.users)
+            yield from (each for each in shown if each.point == answered.point)
 
 
-def _turn(answered: Compared, each: Compared) -> tuple[Any, ...]:
+def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ...]:
     """Where a comparison stands: by metric, level (the question's, then from the highest), gain."""
     metrics = list(dict.fromkeys((answered.metric, *OTHERS)))
     ratio = each.effect.ratio
     gain = math.log(ratio) if ratio else -math.inf
     better = -gain if each.metric.known.better == "lower" else gain
-    return metrics.index(each.metric), each.users != answered.users, -each.users, -better, each.b
+    points = context.evidence.points
+    place = -points.index(each.point)
+    return metrics.index(each.metric), each.point != answered.point, place, -better, each.b
 
 
 def _title(context: Context, answered: Compared) -> str:
     """The answer in few words, never beyond the verdict."""
-    return f"{answered.metric.label} at {context.level(answered.users)}: {claimed(answered)}"
+    return f"{answered.metric.label} at {context.level(answered.point)}: {claimed(answered)}"
 
 
 def _names(context: Context, each: Compared) -> str:
@@ -214,7 +219,7 @@ def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) ->
         "row": index, "candidate": each.b, "value": effect.ratio,
         "low": None if effect.low is None else max(effect.low, domain[0]),
         "high": None if effect.high is None else min(effect.high, domain[1]),
-        "metric": f"{each.metric.label}, {context.level(each.users)}",
+        "metric": f"{each.metric.label}, {context.level(each.point)}",
         "pair": _names(context, each),
         "number": f"{_factor(effect.ratio or 1.0)}{interval}",
         "verdict": _call(each), "plain": effect.plain, "primary": each.primary,
@@ -297,7 +302,8 @@ def _texts(
 def _table(context: Context, chosen: _Chosen) -> PageTable:
     rows = [
         {
-            "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label, "users": each.users,
+            "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label,
+            **context.factor_values(each.point),
             "value": each.effect.ratio, "low": each.effect.low, "high": each.effect.high,
             "blocks": each.effect.pairs, "verdict": _call(each),
             "primary": each.primary, "drawn": drawn,
@@ -307,13 +313,13 @@ def _table(context: Context, chosen: _Chosen) -> PageTable:
         for each in some
     ]  # fmt: skip
     schema: dict[str, Any] = {
-        "pair": pl.String, "metric": pl.String, "users": pl.Int64, "value": pl.Float64,
+        "pair": pl.String, "metric": pl.String, **context.factor_types, "value": pl.Float64,
         "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
         "primary": pl.Boolean, "drawn": pl.Boolean, "because": pl.String,
     }  # fmt: skip
     shows = (
         Show("pair", "compared"), Show("metric", "by"),
-        Show("users", context.level_name.lower(), "count"), Show("value", "ratio", "fine ratio"),
+        *context.factor_shows, Show("value", "ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", _to(chosen), "fine ratio"),
         Show("blocks", "blocks", "count"), Show("verdict", "verdict"),
         Show("drawn", "drawn", "truth"),

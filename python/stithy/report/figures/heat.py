@@ -59,8 +59,8 @@ class _Panel:
 def draw(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     shows = "response times second by second"
-    users = context.answer_level
-    block = median_block(context.evidence, users) if users is not None else None
+    point = context.answer_level
+    block = median_block(context.evidence, point) if point is not None else None
     if block is None:
         return [Absent(NAME, shows, "no window is valid")]
     panels = _panels(context, block)
@@ -140,9 +140,9 @@ def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     known = {name: panel.slowest_s for name, panel in panels.items()}
     slowest = {name: value for name, value in known.items() if value is not None}
     if len(slowest) < len(known):
-        return f"Response times of each second at {context.level(block.users)}"
+        return f"Response times of each second at {context.level(block.point)}"
     each = named([*slowest], slowest.__getitem__, lambda name: f"{took(slowest[name])} on {name}")
-    at = f"At {context.level(block.users)}"
+    at = f"At {context.level(block.point)}"
     return f"{at}, the 95th percentile of the slowest second was {each}"
 
 

@@ -12,9 +12,10 @@ from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.observation import bounds
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
+from stithy.point import Point, said
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import WIDTH
+from stithy.report.drawing.chart import WIDTH, level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit, x_at, y_at
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
 from stithy.report.figure import Absent, Drawn, Figure
@@ -36,7 +37,7 @@ GAP_SHARE = 0.06
 
 def draw(context: Context) -> list[Drawn]:
     """One strip, or why it is not there."""
-    windows = [window for window in context.evidence.windows if _kind(context, window)]
+    windows = [window for window in context.drawn if _kind(context, window)]
     if not any(window.id in context.limited for window in windows):
         because = "no window has samples of the collectors"
         return [Absent("limits", "what limited each window", because)]
@@ -87,20 +88,20 @@ def _parts(
     context: Context, windows: Sequence[Window], known: dict[str, BottleneckStyle]
 ) -> Iterator[Any]:
     """The parts of every cell from left to right: where, which limit, how many windows."""
-    columns = {users: index for index, users in enumerate(context.evidence.levels)}
+    columns = {point: index for index, point in enumerate(context.evidence.levels)}
     cell = (WIDTH - NAMES_WIDTH) / len(columns)
-    counts: dict[tuple[str, int], Counter[str]] = {}
+    counts: dict[tuple[str, Point], Counter[str]] = {}
     for window in windows:
-        here = counts.setdefault((window.candidate, window.users), Counter())
+        here = counts.setdefault((window.candidate, window.point), Counter())
         here[_kind(context, window) or ""] += 1
-    for (name, users), limits in counts.items():
+    for (name, point), limits in counts.items():
         total, begun = sum(limits.values()), 0
         for limit in sorted(limits, key=list(known).index):
             share = limits[limit] / total * (1 - GAP_SHARE)
-            left = columns[users] + begun / total * (1 - GAP_SHARE)
+            left = columns[point] + begun / total * (1 - GAP_SHARE)
             begun += limits[limit]
             yield {
-                "candidate": name, "users": users, "from": left, "to": left + share,
+                "candidate": name, **context.place(point), "from": left, "to": left + share,
                 "middle": left + share / 2, "limit": limit, "label": known[limit].label,
                 "letter": known[limit].letter if share * cell >= LETTER_WIDTH else "",
                 "windows": limits[limit],
@@ -117,15 +118,15 @@ def _strip(
         "candidate:N", title=None, sort=None, scale=alt.Scale(domain=names, paddingInner=0.18),
         axis=alt.Axis(domain=False, ticks=False, labelLimit=NAMES_WIDTH - 10),
     )  # fmt: skip
-    data = drawing.add({key: p[key] for key in _DRAWN} for p in parts)
+    data = drawing.add({key: p[key] for key in (context.axis, *_DRAWN)} for p in parts)
     charts = [
-        *_rects(data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
+        *_rects(context, data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
         unit(
             alt.Chart(data).mark_text(color=palette.INK[0], fontSize=12, fontWeight=600)
             .encode(x=alt.X("middle:Q"), y=y, text=alt.Text("letter:N"))
         ),
         unit(
-            alt.Chart(drawing.add(_heads(levels)))
+            alt.Chart(drawing.add(_heads(context)))
             .mark_text(color=palette.MUTED[0], fontSize=12, baseline="bottom")
             .encode(x=alt.X("from:Q"), y=y_at(-6), text=alt.Text("text:N"))
         ),
@@ -138,20 +139,23 @@ def _strip(
     return layer(charts, width=WIDTH - NAMES_WIDTH, height=ROW_HEIGHT * len(names))
 
 
-_DRAWN = ("candidate", "users", "from", "to", "middle", "label", "letter", "windows")
+_DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
 
 
 def _is_in(parts: Rows, limit: str) -> bool:
     return any(part["limit"] == limit for part in parts)
 
 
-def _heads(levels: Sequence[int]) -> Rows:
+def _heads(context: Context) -> Rows:
     """The levels above the cells, each in the middle of its own."""
     middle = (1 - GAP_SHARE) / 2
-    return [{"from": index + middle, "text": f"{users:,}"} for index, users in enumerate(levels)]
+    values = [said(point.values[context.axis]) for point in context.evidence.levels]
+    return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
 
 
-def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[BottleneckStyle]) -> list[Spec]:
+def _rects(
+    context: Context, data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[BottleneckStyle]
+) -> list[Spec]:
     legend = alt.Legend(
         title=None, orient="bottom", direction="horizontal", columns=3, columnPadding=18,
         symbolType="square", symbolSize=160, symbolStrokeColor=palette.AXIS[0],
@@ -159,7 +163,7 @@ def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[BottleneckSt
     )  # fmt: skip
     scale = alt.Scale(domain=[e.label for e in shown], range=[e.colour for e in shown])
     tips = [
-        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        alt.Tooltip("candidate:N"), level_tip(context),
         alt.Tooltip("label:N", title="limited by"), alt.Tooltip("windows:Q"),
     ]  # fmt: skip
     rect = alt.Chart(data).mark_rect(stroke=palette.AXIS[0], strokeWidth=1)
@@ -200,7 +204,8 @@ def _table(context: Context) -> PageTable:
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
             rows.append({
-                "window_id": window.id, "candidate": window.candidate, "level": window.users,
+                "window_id": window.id, "candidate": window.candidate,
+                "point": str(window.point),
                 "block": window.block, "valid": window.valid, "limit": limited.kind,
                 "storage_share": limited.storage_share,
                 "samples": _samples(limited),
@@ -208,7 +213,7 @@ def _table(context: Context) -> PageTable:
                 **dict(_bounds(limited)),
             })  # fmt: skip
     types: dict[str, Any] = {
-        "window_id": pl.String, "candidate": pl.String, "level": pl.Int64, "block": pl.Int64,
+        "window_id": pl.String, "candidate": pl.String, "point": pl.String, "block": pl.Int64,
         "valid": pl.Boolean, "limit": pl.String, "storage_share": pl.Float64,
         "samples": pl.Int64, **dict.fromkeys(RULES, pl.Float64),
         **{f"{name}_{end}": pl.Float64 for name in _SAMPLED for end in ("low", "high")},

@@ -45,13 +45,15 @@ def _pressure(context: Context) -> Drawn:
 
 def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
     resource = "storage" if "storage" in panels else next(iter(panels))
-    lines = _lines(panels[resource])
-    users = max((line["users"] for line in lines), default=None)
-    here = [line for line in lines if line["users"] == users]
-    if users is None or len(here) > 3:
+    lines = _lines(context, panels[resource])
+    level = max((line["level"] for line in lines), default=None)
+    here = [line for line in lines if line["level"] == level]
+    if level is None or len(here) > 3:
         return f"Time waiting for {resource} against {context.level_name.lower()}"
     parts = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in here]
-    return f"At {context.level(users)}, tasks waited for {resource} {listing(parts)}"
+    return (
+        f"At {context.level(context.level_at(level))}, tasks waited for {resource} {listing(parts)}"
+    )
 
 
 def _memory(context: Context) -> Drawn:
@@ -66,7 +68,7 @@ def _memory(context: Context) -> Drawn:
             "the collector `cgroup` has no samples (no memory limit was enforced)",
         )  # fmt: skip
     used = next(iter(panels.values()))
-    title = compare_title(context, _lines(used), used, "memory in use", shown=format_size)
+    title = compare_title(context, _lines(context, used), used, "memory in use", shown=format_size)
     return _figure(
         context, "memory-by-users", title.text, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
         "Mean memory of the server's control group, page cache included.",
@@ -77,22 +79,23 @@ def _points(context: Context, collector: str, metric: str, subject: str | None) 
     chosen = context.means.filter((pl.col("collector") == collector) & (pl.col("metric") == metric))
     if subject is not None:
         chosen = chosen.filter(pl.col("subject") == subject)
-    valid = {window.id: window.valid for window in context.evidence.windows}
+    valid = {window.id: window.valid for window in context.drawn}
     return [
         {
-            "users": row["users"], "candidate": row["candidate"], "block": row["block"],
+            "level": row["level"], context.axis: row[context.axis],
+            "candidate": row["candidate"], "block": row["block"],
             "value": row["mean"], "valid": valid[row["window_id"]],
             "note": "valid" if valid[row["window_id"]] else "invalid",
         }
-        for row in chosen.to_dicts()
+        for row in context.placed(chosen).to_dicts()
     ]  # fmt: skip
 
 
-def _lines(points: Rows) -> Rows:
+def _lines(context: Context, points: Rows) -> Rows:
     valid = [point for point in points if point["valid"]]
     if not valid:
         return []
-    levels = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
+    levels = pl.DataFrame(valid).group_by("level", context.axis, "candidate", maintain_order=True)
     return levels.agg(pl.col("value").mean()).to_dicts()
 
 
@@ -115,7 +118,7 @@ def _figure(
         by_users(
             context, drawing, axis,
             Panel(
-                _lines(rows), rows, domain, title=words, height=220, first=index == 0,
+                _lines(context, rows), rows, domain, title=words, height=220, first=index == 0,
                 width=(WIDTH + 20) // max(2, len(drawn)) - 30,
             ),
         )
@@ -134,11 +137,11 @@ def _figure(
             name,
             title,
             (
-                Show("what", "what"), Show("users", context.level_plural, "count"),
+                Show("what", "what"), context.axis_show,
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("value", axis.title if kind == "share" else "memory", kind),
             ),
-            pl.DataFrame(rows),
+            pl.DataFrame(rows).drop("level"),
         ),
     )  # fmt: skip
 

@@ -13,8 +13,9 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.values.distribution import BEYOND_DRAWN, Point, percentile_curve
+from stithy.analysis.values.distribution import BEYOND_DRAWN, CurvePoint, percentile_curve
 from stithy.metrics import ALL, Quantity
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S, limit_ms
 from stithy.report.drawing.chart import (
@@ -60,21 +61,21 @@ SPOKEN = {"p99.9": "99.9 % of", "p99": "99 % of", "p90": "90 % of", "p50": "half
 class _Line:
     """One line: the times of a candidate at a level; `values` is how many there are."""
 
-    users: int
+    point: Point
     candidate: str
     what: str
     values: int
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
 
 
 def draw(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     levels = levels_drawn(context)
-    lines = [line for users in levels for line in _lines(context, users)]
+    lines = [line for point in levels for line in _lines(context, point)]
     if not lines:
         because = "no valid window has a complete latency log with enough values"
         return [Absent(NAME, "response times by percentile", because)]
-    drawn = [users for users in levels if any(line.users == users for line in lines)]
+    drawn = [point for point in levels if any(line.point == point for line in lines)]
     title = _title(context, lines)
     drawing = Drawing()
     return [
@@ -83,7 +84,7 @@ def draw(context: Context) -> list[Drawn]:
             title=title,
             caption=_caption(context, drawn, lines),
             description=f"{title}. Line charts of response time against the percentile, one chart "
-            f"for {listing([context.level(users) for users in drawn])} each, one line for each "
+            f"for {listing([context.level(point) for point in drawn])} each, one line for each "
             "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
             footer=context.footer,
             spec=drawing.spec(_charts(context, drawing, drawn, lines)),
@@ -92,32 +93,33 @@ def draw(context: Context) -> list[Drawn]:
     ]
 
 
-def levels_drawn(context: Context) -> list[int]:
+def levels_drawn(context: Context) -> list[Point]:
     """The lowest level, that of the question, the highest, and one between; ascending."""
     levels = [
-        users
-        for users in context.evidence.levels
-        if any(context.evidence.valid_at(name, users) for name in context.evidence.candidates)
+        point
+        for point in context.evidence.levels
+        if any(context.evidence.valid_at(name, point) for name in context.evidence.candidates)
     ]
     if len(levels) <= LEVELS_MOST:
         return levels
     primary = context.answer_level
-    chosen = {levels[0], levels[-1], *(users for users in levels if users == primary)}
-    middle = (levels[0] * levels[-1]) ** 0.5
-    others = sorted(set(levels) - chosen, key=lambda users: (abs(users / middle - 1), users))
+    chosen = {levels[0], levels[-1], *(point for point in levels if point == primary)}
+    at = context.positions
+    middle = (at[levels[0]] * at[levels[-1]]) ** 0.5
+    others = sorted(set(levels) - chosen, key=lambda point: (abs(at[point] / middle - 1), point))
     return sorted({*chosen, *others[: LEVELS_MOST - len(chosen)]})
 
 
-def _lines(context: Context, users: int) -> list[_Line]:
+def _lines(context: Context, point: Point) -> list[_Line]:
     """The lines of a level: response times, and service times where they differ."""
     found = []
     for name in context.evidence.candidates:
-        windows = context.evidence.valid_at(name, users)
+        windows = context.evidence.valid_at(name, point)
         for what in (RESPONSE, SERVICE) if _differs(windows) else (RESPONSE,):
             histogram = distribution(context.run.directory, windows, what)
             points = percentile_curve(histogram) if histogram is not None else ()
             if histogram is not None and points:
-                found.append(_Line(users, name, what, histogram.count, points))
+                found.append(_Line(point, name, what, histogram.count, points))
     return found
 
 
@@ -136,12 +138,12 @@ def _title(context: Context, lines: list[_Line]) -> str:
     """What so many of the transactions took at most, at the level of the question."""
     primary = context.answer_level
     there = [line for line in lines if line.what == RESPONSE]
-    users = next((line.users for line in there if line.users == primary), there[-1].users)
-    here = [line for line in there if line.users == users]
+    point = next((line.point for line in there if line.point == primary), there[-1].point)
+    here = [line for line in there if line.point == point]
     name, times_s = _told(here)
     share = f"{SPOKEN[name]} transactions"
-    at = f"At {context.level(users)}"
-    if len(here) > 1 and _alike(context, here, times_s, name, users):
+    at = f"At {context.level(point)}"
+    if len(here) > 1 and _alike(context, here, times_s, name, point):
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in the {name} of response time"
     each = named(
@@ -167,16 +169,16 @@ def _at(line: _Line, share: float) -> float | None:
 
 
 def _alike(
-    context: Context, here: list[_Line], times_s: dict[str, float], name: str, users: int
+    context: Context, here: list[_Line], times_s: dict[str, float], name: str, point: Point
 ) -> bool:
     """Whether blocks are there and cannot tell the two ends apart."""
     if len(here) != 2:
         return False
     low, high = sorted(times_s, key=times_s.__getitem__)
-    return context.evidence.effect(low, high, users, Quantity(name)).distinguishable is False
+    return context.evidence.effect(low, high, point, Quantity(name)).distinguishable is False
 
 
-def _caption(context: Context, levels: list[int], lines: list[_Line]) -> str:
+def _caption(context: Context, levels: list[Point], lines: list[_Line]) -> str:
     """How to read it, how many values it rests on, and what is left out."""
     counts = [line.values for line in lines if line.what == RESPONSE]
     values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
@@ -197,7 +199,7 @@ def _caption(context: Context, levels: list[int], lines: list[_Line]) -> str:
     return " ".join(parts)
 
 
-def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_Line]) -> Spec:
+def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list[_Line]) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
     limits = limit_ms(context, ALL)
     domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
@@ -206,13 +208,13 @@ def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_
     share = "Share of transactions"
     title = f"{share} that took at most as long" if columns < 3 else share
     charts = []
-    for index, users in enumerate(levels):
+    for index, point in enumerate(levels):
         first, last = index % columns == 0, index >= len(levels) - columns
         x, y = _share_axis(reach, title if last else None), value_axis(AXIS, domain, titled=first)
-        here = [line for line in lines if line.users == users]
+        here = [line for line in lines if line.point == point]
         layers = [*limit_lines(drawing, y, limits), *_layers(context, drawing, here, x, y)]
         width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
-        charts.append(layer(layers, width=width, height=230, title=context.level(users)))
+        charts.append(layer(layers, width=width, height=230, title=context.level(point)))
     return grid(charts, columns)
 
 
@@ -270,7 +272,7 @@ def _rows(lines: list[_Line]) -> Rows:
 def _table(context: Context, lines: list[_Line]) -> PageTable:
     rows = [
         {
-            "users": line.users, "candidate": line.candidate, "what": line.what,
+            **context.place(line.point), "candidate": line.candidate, "what": line.what,
             "share": point.share, "value": point.value_s, "beyond": point.beyond,
             "values": line.values,
         }
@@ -281,10 +283,10 @@ def _table(context: Context, lines: list[_Line]) -> PageTable:
         NAME,
         "Response times by percentile",
         (
-            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+            context.axis_show, Show("candidate", "candidate"),
             Show("what", "what"), Show("share", "share of transactions", "exact share"),
             Show("value", "took at most", "duration"), Show("beyond", "values beyond", "count"),
             Show("values", "of values", "count"),
         ),
-        pl.DataFrame(rows),
+        pl.DataFrame(rows).drop("level"),
     )  # fmt: skip

@@ -54,7 +54,7 @@ def _together(context: Context) -> Drawn:
 
 
 def _by_transaction(context: Context) -> Drawn:
-    named = [kind for window in context.evidence.windows for kind in window.transactions]
+    named = [kind for window in context.drawn for kind in window.transactions]
     kinds = [kind for kind in dict.fromkeys(named) if kind != "all"]
     rows: Rows = []
     charts, drawing = [], Drawing()
@@ -96,16 +96,16 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     """
     evidence = context.evidence
     times_s = {
-        (users, kind, name): value
-        for users in evidence.levels
+        (point, kind, name): value
+        for point in evidence.levels
         for kind in kinds
         for name in evidence.candidates
-        if (value := evidence.printable_level(name, users, "response_p95_s", kind)) is not None
+        if (value := evidence.printable_level(name, point, "response_p95_s", kind)) is not None
     }
     if not times_s:
         return f"Response times of the {len(kinds)} transaction types"
-    highest = max(users for users, _, _ in times_s)
-    here = {(kind, name): s for (users, kind, name), s in times_s.items() if users == highest}
+    highest = max(point for point, _, _ in times_s)
+    here = {(kind, name): s for (point, kind, name), s in times_s.items() if point == highest}
     slowest, on = max(here, key=lambda key: here[key])
     of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
     others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
@@ -152,9 +152,9 @@ def _table(context: Context, name: str, caption: str, rows: Rows, *groups: str) 
         caption,
         (
             *(Show(group, group) for group in groups),
-            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+            context.axis_show, Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", "response time", "duration"),
             Show("note", "window"),
         ),
-        pl.DataFrame(rows),
+        pl.DataFrame(rows).drop("level"),
     )  # fmt: skip

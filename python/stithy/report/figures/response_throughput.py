@@ -10,6 +10,7 @@ import polars as pl
 
 from stithy.analysis.search.capacity import users_within_target
 from stithy.metrics import ALL, BEYOND_LEAST, Quantity
+from stithy.point import USERS, Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -21,6 +22,7 @@ from stithy.report.drawing.chart import (
     Axis,
     candidate_channels,
     domain_of,
+    level_tip,
     limit_lines,
     note,
     picked,
@@ -61,7 +63,7 @@ class _Place:
     """Where a candidate stands at a level: orders a minute and response time, seconds."""
 
     candidate: str
-    users: int
+    point: Point
     nopm: float
     response_s: float
 
@@ -90,7 +92,7 @@ def draw(context: Context) -> list[Drawn]:
             f"each candidate through its levels: {', '.join(context.evidence.candidates)}.",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, quantity, places, points)),
-            table=_table(quantity, places, points),
+            table=_table(context, quantity, places, points),
         )
     ]
 
@@ -111,9 +113,9 @@ def _is_of_few(context: Context, quantity: Quantity) -> bool:
     """Whether there are response times, and nowhere enough of them for this percentile."""
     evidence = context.evidence
     return any(
-        evidence.level_of(name, users, quantity) is not None
+        evidence.level_of(name, point, quantity) is not None
         for name in evidence.candidates
-        for users in evidence.levels
+        for point in evidence.levels
     )
 
 
@@ -130,21 +132,21 @@ def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
     """By candidate, from its lowest level up; levels without valid windows are left out."""
     evidence = context.evidence
     for name in evidence.candidates:
-        for users in evidence.levels:
-            nopm = evidence.level_value(name, users, "nopm")
-            response_s = evidence.printable_level_of(name, users, quantity)
+        for point in evidence.levels:
+            nopm = evidence.level_value(name, point, "nopm")
+            response_s = evidence.printable_level_of(name, point, quantity)
             if nopm and response_s:
-                yield _Place(name, users, nopm, response_s)
+                yield _Place(name, point, nopm, response_s)
 
 
 def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
     """Every window that has both."""
-    for window in context.evidence.windows:
+    for window in context.drawn:
         nopm = window.value("nopm")
         response_s = window.printable(quantity.known.column, quantity.of or ALL)
         if nopm and response_s:
             yield {
-                "users": window.users, "candidate": window.candidate, "block": window.block,
+                **context.place(window.point), "candidate": window.candidate, "block": window.block,
                 "nopm": nopm, "value": response_s, "valid": window.valid,
                 "note": note(window.reasons),
             }  # fmt: skip
@@ -157,7 +159,7 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         each = named(
             best,
             _nopm,
-            lambda at: f"{count(at.nopm)} on {at.candidate} ({context.level(at.users)})",
+            lambda at: f"{count(at.nopm)} on {at.candidate} ({context.level(at.point)})",
         )
         return f"New orders per minute with {limit.text}: {each}"
     names = dict.fromkeys(place.candidate for place in places)
@@ -165,7 +167,7 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         [max((at for at in places if at.candidate == name), key=_nopm) for name in names],
         _nopm,
         lambda at: (
-            f"{count(at.nopm)} on {at.candidate} at {context.level(at.users)} "
+            f"{count(at.nopm)} on {at.candidate} at {context.level(at.point)} "
             f"({quantity.label} {took(at.response_s)})"
         ),
     )
@@ -182,7 +184,8 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
     assert limit is not None  # asked by the caller
     for name in context.evidence.candidates:
         users = users_within_target(context.evidence, name, limit).users
-        yield from (each for each in places if (each.candidate, each.users) == (name, users))
+        here = (each for each in places if each.candidate == name)
+        yield from (each for each in here if each.point.users == users)
 
 
 def _capital(noun: str) -> str:
@@ -209,7 +212,7 @@ def _chart(
     shown = [{**point, "value": point["value"] * MS_PER_S} for point in points]
     levels = [
         {
-            "users": place.users, "candidate": place.candidate, "nopm": place.nopm,
+            **context.place(place.point), "candidate": place.candidate, "nopm": place.nopm,
             "value": place.response_s * MS_PER_S,
         }
         for place in places
@@ -223,13 +226,14 @@ def _chart(
     dash = channels.pop("strokeDash")
     line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)
     joined = line.encode(
-        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("users:Q"),
+        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("level:Q"),
         opacity=picked(),
     )  # fmt: skip
     layers = [
         *limit_lines(drawing, y, limits), unit(joined),
         *_bars(drawing, shown, levels, x, y, channels),
-        *_windows(drawing, shown, x, y, channels), *_levels(drawing, levels, x, y, channels),
+        *_windows(context, drawing, shown, x, y, channels),
+        *_levels(context, drawing, levels, x, y, channels),
         _numbers(context, drawing, levels, x, y),
     ]  # fmt: skip
     return layer(layers, width=WIDTH, height=HEIGHT + 20)
@@ -248,13 +252,13 @@ def _bars(
     drawing: Drawing, shown: Rows, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
 ) -> list[Spec]:
     """A cross of both intervals at each level."""
-    places = {(row["users"], row["candidate"]): row for row in levels}
+    places = {(row["level"], row["candidate"]): row for row in levels}
     layers = []
     for key, other in (("value", "nopm"), ("nopm", "value")):
         rows = [
-            {**span, other: places[span["users"], span["candidate"]][other]}
+            {**span, other: places[span["level"], span["candidate"]][other]}
             for span in _spans(shown, key)
-            if (span["users"], span["candidate"]) in places
+            if (span["level"], span["candidate"]) in places
         ]
         if rows:
             bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
@@ -268,7 +272,7 @@ def _bars(
 
 
 def _windows(
-    drawing: Drawing, shown: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
+    context: Context, drawing: Drawing, shown: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
 ) -> list[Spec]:
     """The windows as small marks; of too many the ends of each level."""
     if len(shown) > POINTS_MOST:
@@ -280,7 +284,7 @@ def _windows(
         rows = [dict(row) for row in extremes(rows)] if len(shown) > POINTS_MOST else rows
         if rows:
             chart = alt.Chart(drawing.add(_plain(rows))).mark_point(**look)
-            tips = [*_tips(), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
+            tips = [*_tips(context), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
             marks = chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked())
             layers.append(unit(marks))
     return layers
@@ -291,16 +295,16 @@ def _plain(rows: Rows) -> Rows:
 
 
 def _levels(
-    drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
+    context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
 ) -> list[Spec]:
     chart = alt.Chart(drawing.add(levels)).mark_point(filled=True, size=95)
-    marks = unit(chart.encode(x=x, y=y, tooltip=_tips(), **channels, opacity=picked()))
+    marks = unit(chart.encode(x=x, y=y, tooltip=_tips(context), **channels, opacity=picked()))
     return [drawing.followed(marks)]
 
 
-def _tips() -> list[alt.Tooltip]:
+def _tips(context: Context) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        alt.Tooltip("candidate:N"), level_tip(context),
         alt.Tooltip("nopm:Q", title="NOPM", format=",.0f"),
         alt.Tooltip("value:Q", title="response time (ms)", format=",.4~g"),
     ]  # fmt: skip
@@ -316,13 +320,18 @@ def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.
         ends = {
             name: {min(mine), max(mine)}
             for name in context.evidence.candidates
-            if (mine := [row["users"] for row in levels if row["candidate"] == name])
+            if (mine := [row["level"] for row in levels if row["candidate"] == name])
         }
-        rows = [row for row in levels if row["users"] in ends[row["candidate"]]]
+        rows = [row for row in levels if row["level"] in ends[row["candidate"]]]
     texts = alt.Chart(drawing.add(_apart(rows))).mark_text(
         dx=9, dy=9, align="left", baseline="middle"
     )
-    return unit(texts.encode(x=x, y=y, text=alt.Text("users:Q", format="d"), opacity=picked()))
+    return unit(texts.encode(x=x, y=y, text=_level_text(context), opacity=picked()))
+
+
+def _level_text(context: Context) -> alt.Text:
+    field = context.axis.replace(".", "\\.")
+    return alt.Text(f"{field}:Q", format="d") if context.axis == USERS else alt.Text(f"{field}:N")
 
 
 def _apart(rows: Rows) -> Rows:
@@ -339,11 +348,11 @@ def _apart(rows: Rows) -> Rows:
     return kept
 
 
-def _table(quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
+def _table(context: Context, quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
     """Each level as it is reported, then every window of it."""
     levels: Rows = [
         {
-            "users": place.users, "candidate": place.candidate, "block": None,
+            **context.place(place.point), "candidate": place.candidate, "block": None,
             "nopm": place.nopm, "value": place.response_s, "valid": True, "note": LEVEL,
         }
         for place in places
@@ -352,9 +361,9 @@ def _table(quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
         NAME,
         "Response time against throughput",
         (
-            Show("users", "users", "count"), Show("candidate", "candidate"),
+            context.axis_show, Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("nopm", "NOPM", "rate"),
             Show("value", quantity.label, "duration"), Show("note", "window"),
         ),
-        pl.DataFrame([*levels, *points], infer_schema_length=None),
+        pl.DataFrame([*levels, *points], infer_schema_length=None).drop("level"),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.steadiness import NOT_STEADY
 from stithy.metrics import ALL, values_needed
+from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
@@ -64,7 +65,7 @@ Flagged = tuple[Window, Flag]
 
 def draw(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
-    levels = [_shown(context, users) for users in context.evidence.levels]
+    levels = [_shown(context, point) for point in context.evidence.levels]
     shown = [each for each in levels if each is not None]
     marked = annotations.marks(context, {window.id for each in shown for window in each.windows})
     figures: list[Drawn] = []
@@ -93,8 +94,8 @@ class _Shown:
         return (*self.block.windows.values(), *(window for window, _ in self.flagged))
 
 
-def _shown(context: Context, users: int) -> _Shown | None:
-    block = median_block(context.evidence, users)
+def _shown(context: Context, point: Point) -> _Shown | None:
+    block = median_block(context.evidence, point)
     return None if block is None else _Shown(block, *_flagged(context, block))
 
 
@@ -103,9 +104,7 @@ def _flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
 
     A note that every window of the level has tells none of them apart, and flags none.
     """
-    level = [
-        each for each in context.evidence.windows if each.users == block.users and each.measured
-    ]
+    level = [each for each in context.drawn if each.point == block.point and each.measured]
     common = set.intersection(*({reason.flag for reason in each.reasons} for each in level))
     others = [
         (window, flags[0])
@@ -128,8 +127,8 @@ def _weight(flag: Flag) -> int:
 
 def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     """Throughput, p95, who waits and device rate by window and second of a level, long form."""
-    bounds = context.run.window.select("window_id", "candidate", "users", "block")
-    here = bounds.filter(pl.col("users") == shown.block.users)
+    bounds = context.run.window.select("window_id", "candidate", "point", "block")
+    here = context.placed(bounds.filter(pl.col("point") == str(shown.block.point)))
     # In the drain no user starts anything: its last, partial second would look like a stall.
     seconds = context.run.seconds.filter(pl.col("phase") != "drain")
     waited = (seconds["waiting"] > 0).any()
@@ -174,9 +173,9 @@ def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
 
 
 def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> Figure:
-    users = shown.block.users
-    name = f"seconds-{users}-users"
-    title = f"{context.level(users)}: {_swing(context, shown.block, here)}"
+    point = shown.block.point
+    name = f"seconds-{point.slug}" if point.others else f"seconds-{point.users}-users"
+    title = f"{context.level(point)}: {_swing(context, shown.block, here)}"
     drawing = Drawing()
     spec = _strips(context, drawing, shown, here, marked)
     return Figure(
@@ -189,7 +188,7 @@ def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataF
         spec=drawing.spec(spec),
         table=PageTable(
             name,
-            f"One-second values at {context.level(users)}",
+            f"One-second values at {context.level(point)}",
             (
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),

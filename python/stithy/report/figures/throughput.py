@@ -47,8 +47,8 @@ def _table(context: Context, points: Rows) -> PageTable:
         "nopm-by-users",
         AXIS,
         (
-            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
+            context.axis_show, Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", AXIS, "rate"), Show("note", "window"),
         ),
-        pl.DataFrame(points),
+        pl.DataFrame(points).drop("level"),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks import drives
 from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.findings import sentences
 from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
@@ -55,7 +56,7 @@ def cap_flaws(context: Context) -> Iterator[str]:
 
 
 def _sentence(found: Limits, unit: str, names: list[str], reported: str) -> str:
-    at = plural(found.users, unit)
+    at = found.point.in_words(unit)
     return f"At {at}, the throughput of {listing(names)} was limited by {reported}."
 
 
@@ -339,6 +340,9 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
         return
     if isinstance(value, int | float):
         yield name, float(value)
+    elif isinstance(value, Point):
+        for factor, each in value.factors:
+            yield from _numbers(f"{name}.{factor}".lstrip("."), each)
     elif is_dataclass(value):
         for field in fields(value):
             yield from _numbers(f"{name}.{field.name}".lstrip("."), getattr(value, field.name))

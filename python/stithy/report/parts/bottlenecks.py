@@ -10,6 +10,7 @@ from stithy.analysis.bottlenecks.judge import Cause, Judged, Limited
 from stithy.analysis.bottlenecks.observation import bounds, of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import CAUSES, stalled_windows
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.palette import bottleneck_styles
 from stithy.report.tables import PageTable, Show
@@ -74,16 +75,16 @@ def bottleneck_levels(context: Context) -> PageTable:
     """What limited each candidate at each level."""
     evidence = context.evidence
     rows = []
-    for users in evidence.levels:
-        row: dict[str, Any] = {"users": users}
-        found = dict(causes(evidence, context.limited, users).of)
+    for point in evidence.points:
+        row = context.factor_values(point)
+        found = dict(causes(evidence, context.limited, point).of)
         for name in evidence.candidates:
             cause = found.get(name)
             row[f"by:{name}"] = None if cause is None else _cell(context, cause)
         rows.append(row)
-    shows = [Show("users", context.level_name, "count")]
+    shows = list(context.factor_shows)
     shows += [Show(f"by:{name}", f"Limited {name}") for name in evidence.candidates]
-    types: dict[str, Any] = {show.column: pl.String for show in shows} | {"users": pl.Int64}
+    types: dict[str, Any] = {show.column: pl.String for show in shows} | context.factor_types
     frame = pl.DataFrame(rows if context.limited else [], schema=types)
     return PageTable("limited-levels", "What limited each candidate", tuple(shows), frame)
 
@@ -102,27 +103,27 @@ def stalls_table(context: Context) -> PageTable:
     """One row a candidate, level and cause, over its valid windows; empty where none stalled."""
     shows = (
         Show("candidate", "Candidate"),
-        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        *context.factor_shows,
         Show("cause", "Cause"), Show("windows", "Windows", "count"),
         Show("seconds", "Stalled seconds", "count"), Show("measured_s", "of seconds", "count"),
         Show("share", "Users' time", "share"),
     )  # fmt: skip
     schema: dict[str, Any] = {
-        "candidate": pl.String, "users": pl.Int64, "cause": pl.String, "windows": pl.Int64,
+        "candidate": pl.String, **context.factor_types, "cause": pl.String, "windows": pl.Int64,
         "seconds": pl.Int64, "measured_s": pl.Int64, "share": pl.Float64,
     }  # fmt: skip
     rows = [
         row
-        for users in context.evidence.levels
+        for point in context.evidence.points
         for name in context.evidence.candidates
-        for row in _rows_of_stalls(context, name, users)
+        for row in _rows_of_stalls(context, name, point)
     ]
     return PageTable("stalls", "Stalls of all users", shows, pl.DataFrame(rows, schema=schema))
 
 
-def _rows_of_stalls(context: Context, name: str, users: int) -> Iterator[dict[str, Any]]:
+def _rows_of_stalls(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:
     seen = stalled_windows(context.run.seconds)
-    windows = {each.id for each in context.evidence.valid_at(name, users)} & seen.keys()
+    windows = {each.id for each in context.evidence.valid_at(name, point)} & seen.keys()
     measured_s = sum(_length_s(context, each) for each in windows)
     for cause, words in CAUSES.items():
         mine = [
@@ -130,7 +131,7 @@ def _rows_of_stalls(context: Context, name: str, users: int) -> Iterator[dict[st
         ]
         if mine:
             yield {
-                "candidate": name, "users": users, "cause": words,
+                "candidate": name, **context.factor_values(point), "cause": words,
                 "windows": len({each.window_id for each in mine}), "seconds": len(mine),
                 "measured_s": measured_s,
                 "share": sum(each.lost_share for each in mine) / measured_s,
@@ -145,14 +146,16 @@ def _length_s(context: Context, window_id: str) -> int:
 
 def stall_sentences(context: Context) -> Iterator[str]:
     """For each candidate at the level of the answer how long its users stood still, and why."""
-    users = context.answer_level
-    for name in context.evidence.candidates if users is not None else ():
-        rows = list(_rows_of_stalls(context, name, users or 0))
+    point = context.answer_level
+    if point is None:
+        return
+    for name in context.evidence.candidates:
+        rows = list(_rows_of_stalls(context, name, point))
         if rows:
             causes = [f"{row['cause']} {percent(row['share'])}" for row in rows]
             seconds = sum(row["seconds"] for row in rows)
             yield (
-                f"At {context.level(users or 0)}, all users of {name} stalled in "
+                f"At {context.level(point)}, all users of {name} stalled in "
                 f"{plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
                 f"{percent(sum(row['share'] for row in rows))} of their time: {listing(causes)}."
             )

@@ -10,6 +10,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.capacity import UsersWithinTarget, users_within_target
 from stithy.analysis.values.measures import of_series
 from stithy.metrics import ALL, PERCENTILES, Quantity, Unit, enough, values_needed
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
 from stithy.report.tables import PageTable, Show
@@ -25,7 +26,7 @@ RATES = {"read": "reads", "write": "writes", "flush": "flushes"}
 MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
-    "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64,
+    "candidate": pl.String, "windows": pl.Int64,
     "memory_limit_bytes": pl.Int64, "settings": pl.String, "nopm": pl.Float64,
     "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
@@ -57,9 +58,9 @@ def table(context: Context) -> PageTable:
     """One row a candidate, at the level that the answer tells of; every gap has its reason."""
     rows = list(_rows(context))
     caption = "The candidates"
-    if (users := context.answer_level) is not None:
-        caption += f" at {context.level(users)}"
-    frame = pl.DataFrame(rows, schema=_SCHEMA)
+    if (point := context.answer_level) is not None:
+        caption += f" at {context.level(point)}"
+    frame = pl.DataFrame(rows, schema={**context.factor_types, **_SCHEMA})
     return PageTable("candidates", caption, _shows(context, frame), frame)
 
 
@@ -159,31 +160,32 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
 
 
 def _rows(context: Context) -> Iterator[Row]:
-    users = context.answer_level
-    if users is None:
+    point = context.answer_level
+    if point is None:
         return
-    here = _only(context.evidence, users)
+    here = _only(context.evidence, point)
     kernel = _kernel_means(context, here)
     for name in context.evidence.candidates:
-        yield _row(context, here, name, users, kernel)
+        yield _row(context, here, name, point, kernel)
 
 
 def _row(
-    context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
+    context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> Row:
-    values = {key: here.printable_level(name, users, column) for key, column in MEASURED.items()}
+    values = {key: here.printable_level(name, point, column) for key, column in MEASURED.items()}
     served = users_within_target(context.evidence, name, context.limit) if context.limit else None
-    device = _device(context, here, name, users, kernel)
+    device = _device(context, here, name, point, kernel)
     cost = _cost(context, name)
     nopm, asked = values["nopm"], _asked(context)
-    missing = [*_gaps(here, name, users, values), *device.missing]
+    missing = [*_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
     if cost is None and _has_costs(context):
         missing.append("cost (the study gives none)")
     return {
-        "candidate": name, "users": users, "windows": len(here.valid_at(name, users)), **values,
-        "asked": here.level_of(name, users, asked) if asked else None,
+        "candidate": name, **context.factor_values(point),
+        "windows": len(here.valid_at(name, point)), **values,
+        "asked": here.level_of(name, point, asked) if asked else None,
         "asked_metric": str(asked) if asked else None,
         "within_users": served.users if served else None,
         "within_at_least": served.at_least if served and served.users is not None else None,
@@ -234,22 +236,22 @@ def _asked(context: Context) -> Quantity | None:
     return evidence.primary.metric
 
 
-def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | None]) -> list[str]:
+def _gaps(here: Evidence, name: str, point: Point, values: Mapping[str, float | None]) -> list[str]:
     """Why there is no number of the windows."""
     if all(value is not None for value in values.values()):
         return []
-    if not here.at(name, users):
-        return [f"all measured values (it has no window at {users:,})"]
-    if not here.valid_at(name, users):
-        return [f"all measured values (no window at {users:,} is valid)"]
-    return [*_lacking(here, name, users, values)]
+    if not here.at(name, point):
+        return [f"all measured values (it has no window at {point.in_words()})"]
+    if not here.valid_at(name, point):
+        return [f"all measured values (no window at {point.in_words()} is valid)"]
+    return [*_lacking(here, name, point, values)]
 
 
 def _lacking(
-    here: Evidence, name: str, users: int, values: Mapping[str, float | None]
+    here: Evidence, name: str, point: Point, values: Mapping[str, float | None]
 ) -> Iterator[str]:
     """Each number that is not there with its reason: a percentile may have too few values."""
-    there = sum(window.completed(ALL) for window in here.valid_at(name, users))
+    there = sum(window.completed(ALL) for window in here.valid_at(name, point))
     unknown = []
     for key, value in values.items():
         column = MEASURED[key]
@@ -273,9 +275,9 @@ def _within(served: UsersWithinTarget) -> str | None:
     return f"at least {count(served.users)}{because}"
 
 
-def _only(evidence: Evidence, users: int) -> Evidence:
+def _only(evidence: Evidence, point: Point) -> Evidence:
     """The evidence of one level alone: nothing of the others is read for it."""
-    windows = tuple(window for window in evidence.windows if window.users == users)
+    windows = tuple(window for window in evidence.windows if window.point == point)
     return replace(evidence, windows=windows)
 
 
@@ -292,16 +294,16 @@ def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
 
 
 def _device(
-    context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
+    context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> _Device:
-    if not here.valid_at(name, users):
+    if not here.valid_at(name, point):
         return _Device({}, {}, {}, {}, None, ())
     if _is_emulated(context, name):
         run = context.run
-        times = drive_times(run.directory, here, run.drives, (name, users))
-        return _emulated(times, _answered_per_s(context, here.valid_at(name, users)))
+        times = drive_times(run.directory, here, run.drives, (name, point))
+        return _emulated(times, _answered_per_s(context, here.valid_at(name, point)))
     means_s = {
-        operation: evidence.level_of(name, users, Quantity(f"block.{operation}_latency_s"))
+        operation: evidence.level_of(name, point, Quantity(f"block.{operation}_latency_s"))
         for operation, evidence in kernel.items()
     }
     known = [each for each, value in means_s.items() if value is not None]
@@ -309,7 +311,7 @@ def _device(
         because = "device latency (no block device under its volumes was sampled)"
         return _Device({}, {}, {}, {}, None, (because,))
     per_s = {
-        operation: evidence.level_of(name, users, Quantity(f"block.{RATES[operation]}_per_s"))
+        operation: evidence.level_of(name, point, Quantity(f"block.{RATES[operation]}_per_s"))
         for operation, evidence in kernel.items()
     }
     return _Device(

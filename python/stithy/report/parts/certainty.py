@@ -52,7 +52,7 @@ def _interim_blocks(context: Context) -> tuple[int, ...]:
 def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = [
         {
-            **_named(each), "value": each.effect.ratio, "low": each.effect.low,
+            **_named(context, each), "value": each.effect.ratio, "low": each.effect.low,
             "high": each.effect.high, **_plain(each), "blocks": each.effect.pairs,
             "interval": _interval(each), "verdict": _call(each),
             "because": each.effect.missing_because or each.verdict.because,
@@ -65,7 +65,8 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
         Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why open"),
     )  # fmt: skip
     schema: dict[str, Any] = {
-        **_NAMED, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+        **context.factor_types, **_NAMED, "value": pl.Float64, "low": pl.Float64,
+        "high": pl.Float64,
         "plain_low": pl.Float64, "plain_high": pl.Float64, "blocks": pl.Int64,
         "interval": pl.String, "verdict": pl.String, "because": pl.String,
     }  # fmt: skip
@@ -82,7 +83,7 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
                 each.effect.logs, seed, each.verdict.margin_share, decided=each.verdict.decided
             )
             rows.append({
-                **_named(each), "lag_1": checks.lag_1, "widened": checks.widened,
+                **_named(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
                 "bootstrap_low": checks.low, "bootstrap_high": checks.high,
                 "blocks_needed": checks.blocks_needed,
@@ -96,8 +97,10 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
         Show("bootstrap_high", "to", "fine ratio"),
         Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64, "sign_flip_share": pl.Float64,
+    schema: dict[str,
+    Any] = {
+        **context.factor_types, **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64,
+        "sign_flip_share": pl.Float64,
         "chance_share": pl.Float64, "bootstrap_low": pl.Float64, "bootstrap_high": pl.Float64,
         "blocks_needed": pl.Int64,
     }  # fmt: skip
@@ -107,20 +110,20 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
 
 
 _NAMED: dict[str, Any] = {
-    "users": pl.Int64, "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
+    "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
 }  # fmt: skip
 
 
-def _named(each: Compared) -> dict[str, Any]:
+def _named(context: Context, each: Compared) -> dict[str, Any]:
     return {
-        "users": each.users, "a": each.a, "b": each.b, "pair": f"{each.b} ÷ {each.a}",
+        **context.factor_values(each.point), "a": each.a, "b": each.b,
+        "pair": f"{each.b} ÷ {each.a}",
         "metric": each.metric.label,
     }  # fmt: skip
 
 
 def _shows(context: Context) -> tuple[Show, ...]:
-    levels = f"{context.level_unit.capitalize()}s"
-    return Show("pair", "Compared"), Show("metric", "By"), Show("users", levels, "count")
+    return Show("pair", "Compared"), Show("metric", "By"), *context.factor_shows
 
 
 def _interval(each: Compared) -> str:
@@ -153,27 +156,26 @@ def order_table(context: Context) -> PageTable:
         found = comparisons(context.evidence, question(context.evidence))
     shows = (
         Show("pair", "Compared"), Show("metric", "By"),
-        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        *context.factor_shows,
         Show("first", "Blocks in which each came first"),
         Show("value", "Later ÷ earlier window", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
         Show("visible", "Effect visible", "truth"),
     )  # fmt: skip
     schema: dict[str, Any] = {
-        "users": pl.Int64, "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
+        **context.factor_types, **_NAMED,
         "first": pl.String, "order": pl.String, "value": pl.Float64, "low": pl.Float64,
         "high": pl.Float64, "visible": pl.Boolean,
     }  # fmt: skip
-    rows = [_row(each) for each in found if each.effect.pairs > 1]
+    rows = [_row(context, each) for each in found if each.effect.pairs > 1]
     caption = "Order of the candidates, and effect of position within blocks"
     return PageTable("orders", caption, shows, pl.DataFrame(rows, schema=schema))
 
 
-def _row(each: Compared) -> dict[str, Any]:
+def _row(context: Context, each: Compared) -> dict[str, Any]:
     known = _position(each)
     return {
-        "users": each.users, "a": each.a, "b": each.b, "pair": f"{each.b} ÷ {each.a}",
-        "metric": each.metric.label, "first": _counts(each, known), "order": _order(each),
+        **_named(context, each), "first": _counts(each, known), "order": _order(each),
         "value": known.ratio, "low": known.low, "high": known.high, "visible": known.visible,
     }  # fmt: skip
 
@@ -239,8 +241,8 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
 
 def _why(context: Context) -> str:
     """What is most often wrong at the level of the question: with its windows, else its values."""
-    asked = context.evidence.primary.users
-    there = [window for window in context.evidence.windows if window.users == asked]
+    asked = context.evidence.primary.point
+    there = [window for window in context.evidence.windows if window.point == asked]
     invalid = [window for window in there if window.failures]
     flags = Counter(flag.value for each in invalid for flag in {*each.failures})
     if not flags:
@@ -276,7 +278,7 @@ def question_sentence(context: Context) -> str | None:
     derived = " (derived: the study names no metric)" if "metric" in facts.derived else ""
     return (
         f"The primary question{derived} compares {_pair(facts)} by "
-        f"{parse_quantity(facts.metric).noun} at {context.level(facts.users)}, with a margin of "
+        f"{parse_quantity(facts.metric).noun} at {context.level(facts.point)}, with a margin of "
         f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
     )
 
@@ -288,7 +290,7 @@ def _pair(facts: QuestionFacts) -> str:
 
 
 def _blocks(context: Context, facts: QuestionFacts) -> str:
-    at_level = [window for window in context.evidence.windows if window.users == facts.users]
+    at_level = [window for window in context.evidence.windows if window.point == facts.point]
     blocks = len({window.block for window in at_level})
     measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
     again = len({window.block for window in at_level if window.attempt})

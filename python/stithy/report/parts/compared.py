@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 from pydantic import BaseModel
 
+from stithy.point import USERS, Point, said
 from stithy.report.context import Context
 from stithy.report.drawing.chart import has_levels, window_rows
 from stithy.report.drawing.compose import spans
@@ -66,27 +67,44 @@ def _reach(manifest: Manifest) -> str:
 
 
 def _levels(context: Context) -> str:
-    levels = context.evidence.levels
-    if not levels:
+    points = context.evidence.points
+    if not points:
         return "none"
-    unit = context.level_unit if levels == (1,) else context.level_plural
-    return f"{listing([f'{each:,}' for each in levels])} {unit}"
+    users = list(dict.fromkeys(point.users for point in points))
+    unit = context.level_unit if users == [1] else f"{context.level_unit}s"
+    others = [
+        f"; {name} {listing(_values(points, name))}" for name in context.factors if name != USERS
+    ]
+    return f"{listing([f'{each:,}' for each in users])} {unit}{''.join(others)}"
+
+
+def _values(points: Sequence[Point], factor: str) -> list[str]:
+    """The values of a factor, each once."""
+    return list(dict.fromkeys(said(point.values[factor]) for point in points))
 
 
 def _blocks(context: Context) -> str:
     """How often each level was measured: `4 at 4 and 13 users; 1 at 1 user`."""
-    most: Counter[int] = Counter()
+    most: Counter[Point] = Counter()
     for window in context.evidence.windows:
-        most[window.users] = max(most[window.users], window.block + 1)
+        most[window.point] = max(most[window.point], window.block + 1)
+    if len(set(most.values())) == 1 and len(context.factors) > 1:
+        return f"{most.popitem()[1]} at each point"
     levels: dict[int, list[str]] = {}
-    many = context.level_plural
-    for users in sorted(most):
-        levels.setdefault(most[users], []).append(f"{users:,}")
+    for point in sorted(most):
+        levels.setdefault(most[point], []).append(said(point.values[context.axis]))
     parts = [
-        f"{blocks} at {listing(users)} {context.level_unit if users == ['1'] else many}"
-        for blocks, users in sorted(levels.items(), reverse=True)
+        f"{blocks} at {_named(context, values)}"
+        for blocks, values in sorted(levels.items(), reverse=True)
     ]
     return "; ".join(parts) or "none"
+
+
+def _named(context: Context, values: list[str]) -> str:
+    """The values of the axis with their unit, or after its name."""
+    if context.axis != USERS:
+        return f"{context.axis} {listing(values)}"
+    return f"{listing(values)} {context.level_unit if values == ['1'] else context.level_plural}"
 
 
 def _windows(context: Context, manifest: Manifest) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 
 from stithy.analysis.validity.baseline import GAUGES, LEAST, Baseline, Gauge, Trend, trends
 from stithy.analysis.validity.instruments import Headroom, headroom
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import at_most, count, listing, percent, plural
@@ -15,13 +16,12 @@ from stithy.results.manifest import CalibrationFacts
 
 def baseline_table(context: Context) -> PageTable:
     """One row a baseline check; figures that are off are marked in words."""
-    rows = [_row(baseline) for baseline in context.evidence.baselines]
-    levels = f"{context.level_unit.capitalize()}s"
+    rows = [_row(context, baseline) for baseline in context.evidence.baselines]
     return PageTable(
         "baseline",
         "Baseline checks of the machine before each block",
         (
-            Show("users", levels, "count"), Show("block", "Block", "count"),
+            *context.factor_shows, Show("block", "Block", "count"),
             Show("one_rounds_per_s", "One CPU, rounds per second", "count"),
             Show("one_share", "from the median", "signed share"),
             Show("all_rounds_per_s", "All CPUs", "count"),
@@ -30,12 +30,12 @@ def baseline_table(context: Context) -> PageTable:
             Show("read_share", "from the median", "signed share"),
             Show("changed", "Result"),
         ),
-        pl.DataFrame(rows, schema=_SCHEMA),
+        pl.DataFrame(rows, schema={**context.factor_types, **_SCHEMA}),
     )  # fmt: skip
 
 
 _SCHEMA = {
-    "window_id": pl.String, "users": pl.Int64, "block": pl.Int64, "at_s": pl.Float64,
+    "window_id": pl.String, "block": pl.Int64, "at_s": pl.Float64,
     "one_rounds_per_s": pl.Float64, "one_share": pl.Float64,
     "all_rounds_per_s": pl.Float64, "all_share": pl.Float64,
     "read_p50_s": pl.Float64, "read_share": pl.Float64, "read_p99_s": pl.Float64,
@@ -43,11 +43,12 @@ _SCHEMA = {
 }  # fmt: skip
 
 
-def _row(baseline: Baseline) -> dict[str, object]:
+def _row(context: Context, baseline: Baseline) -> dict[str, object]:
     row = baseline.row
     shares = {gauge.column: baseline.shares.get(gauge.column) for gauge in GAUGES}
     return {
-        "window_id": row["window_id"], "users": row["users"], "block": row["block"],
+        "window_id": row["window_id"], **context.factor_values(Point.parse(row["point"])),
+        "block": row["block"],
         "at_s": row["at_s"],
         "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares["one_rounds_per_s"],
         "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares["all_rounds_per_s"],

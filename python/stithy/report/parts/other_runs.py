@@ -106,7 +106,7 @@ def _apart(known: Sequence[Row]) -> str:
 def _told(row: Row) -> str:
     """A change with what it is of, and its interval."""
     change = f"{as_change(row.change.ratio or 1)} (95 % interval {interval(row.change)})"
-    return f"{row.quantity.noun} of {row.candidate} at level {row.users:,}, {change}"
+    return f"{row.quantity.noun} of {row.candidate} at level {row.point.brief}, {change}"
 
 
 def _size(row: Row) -> float:
@@ -123,7 +123,7 @@ def _table(name: str, pair: Pair) -> PageTable:
     base, other = pair.names
     rows = [_row(each) for each in pair.rows]
     shows: tuple[Show, ...] = (
-        Show("metric", "Metric"), Show("candidate", "Candidate"), Show("users", "Level", "count"),
+        Show("metric", "Metric"), Show("candidate", "Candidate"), Show("level", "Level"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
         Show("windows_base", "Windows before", "count"),
@@ -138,7 +138,7 @@ def _table(name: str, pair: Pair) -> PageTable:
 
 
 _SCHEMA: dict[str, Any] = {
-    "metric": pl.String, "candidate": pl.String, "users": pl.Int64, "base": pl.Float64,
+    "metric": pl.String, "candidate": pl.String, "level": pl.String, "base": pl.Float64,
     "other": pl.Float64, "told_base": pl.String, "told_other": pl.String, "ratio": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "windows_base": pl.Int64, "windows_other": pl.Int64,
     "drift_share": pl.Float64, "chance_share": pl.Float64, "distinguishable": pl.Boolean,
@@ -149,7 +149,7 @@ _SCHEMA: dict[str, Any] = {
 def _row(row: Row) -> dict[str, Any]:
     found = row.change
     return {
-        "metric": row.quantity.label, "candidate": row.candidate, "users": row.users,
+        "metric": row.quantity.label, "candidate": row.candidate, "level": row.point.brief,
         "base": row.value_base, "other": row.value_other,
         "told_base": shown(row.quantity, row.value_base),
         "told_other": shown(row.quantity, row.value_other),
@@ -165,8 +165,8 @@ def _figure(pair: Pair, number: int) -> Drawn:
     name, (base, other) = f"runs-{number}", pair.names
     rows: Rows = [
         {
-            "metric": row.quantity.label, "candidate": row.candidate, "users": row.users,
-            "place": f"{row.candidate}, {row.users}", "ratio": row.change.ratio,
+            "metric": row.quantity.label, "candidate": row.candidate, "level": row.point.brief,
+            "place": f"{row.candidate}, {row.point.brief}", "ratio": row.change.ratio,
             "low": row.change.low, "high": row.change.high,
             "apart": _verdict(row),
         }

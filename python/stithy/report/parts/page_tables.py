@@ -9,6 +9,7 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import unknown
 from stithy.metrics import NOPM
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.parts import machine
@@ -26,16 +27,16 @@ def summary(context: Context) -> PageTable:
     """For each user count: NOPM of each candidate, its ratio to the first, and p95."""
     evidence = context.evidence
     first, *others = evidence.candidates or ("",)
-    shows = [Show("users", context.level_plural.capitalize(), "count")]
+    shows = list(context.factor_shows)
     shows += [Show(f"nopm:{name}", f"NOPM {name}", "count") for name in evidence.candidates]
     for name in others:
         shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
-        if any(_interval(evidence, first, name, users) for users in evidence.levels):
+        if any(_interval(evidence, first, name, point) for point in evidence.points):
             shows.append(Show(f"low:{name}", "from", "ratio"))
             shows.append(Show(f"high:{name}", _to(evidence, first, name), "ratio"))
     shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
-    rows = [_summary_row(evidence, users) for users in evidence.levels]
-    types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | {"users": pl.Int64}
+    rows = [_summary_row(context, point) for point in evidence.points]
+    types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | context.factor_types
     return PageTable(
         "summary",
         "New orders per minute, their ratio, and 95th percentile of response time by "
@@ -46,20 +47,20 @@ def summary(context: Context) -> PageTable:
 
 
 def _to(evidence: Evidence, a: str, b: str) -> str:
-    return upper_bound(evidence.effect(a, b, users, NOPM).pairs for users in evidence.levels)
+    return upper_bound(evidence.effect(a, b, point, NOPM).pairs for point in evidence.points)
 
 
-def _interval(evidence: Evidence, a: str, b: str, users: int) -> bool:
-    return evidence.effect(a, b, users, NOPM).low is not None
+def _interval(evidence: Evidence, a: str, b: str, point: Point) -> bool:
+    return evidence.effect(a, b, point, NOPM).low is not None
 
 
-def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
-    row: dict[str, Any] = {"users": users}
+def _summary_row(context: Context, point: Point) -> dict[str, Any]:
+    evidence, row = context.evidence, context.factor_values(point)
     for name in evidence.candidates:
-        row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
-        row[f"p95:{name}"] = evidence.printable_level(name, users, "response_p95_s")
+        row[f"nopm:{name}"] = evidence.level_value(name, point, "nopm")
+        row[f"p95:{name}"] = evidence.printable_level(name, point, "response_p95_s")
     for name in evidence.candidates[1:]:
-        effect = evidence.effect(evidence.candidates[0], name, users, NOPM)
+        effect = evidence.effect(evidence.candidates[0], name, point, NOPM)
         row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
         row[f"high:{name}"] = effect.high
     return row
@@ -87,13 +88,13 @@ _RARE = ("pool_wait_p99_s", "backlog")
 def windows(context: Context) -> PageTable:
     """Every window with its main numbers and whether it is valid."""
     types: dict[str, Any] = {
-        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "window_id": pl.String, "candidate": pl.String, **context.factor_types, "block": pl.Int64,
         "attempt": pl.Int64, **{each.column: pl.Float64 for each in _PERCENTILES},
         "steady": pl.Boolean, "range_share": pl.Float64, "slope_share": pl.Float64,
         "late_s": pl.Int64, "late_share": pl.Float64, "steady_unknown_because": pl.String,
         "valid": pl.Boolean,
     }  # fmt: skip
-    rows = [_window_row(window) for window in context.evidence.windows]
+    rows = [_window_row(context, window) for window in context.evidence.windows]
     measured = context.run.window.select("window_id", *(each.column for each in _MEASURED))
     frame = pl.DataFrame(rows, schema=types).join(
         measured, on="window_id", how="left", maintain_order="left"
@@ -113,11 +114,12 @@ def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ..
     return tuple(each for each in shows if each.column not in empty | zero)
 
 
-def _window_row(window: Window) -> dict[str, Any]:
+def _window_row(context: Context, window: Window) -> dict[str, Any]:
     """What was judged of a window; a dash where its steadiness cannot be determined."""
     found = window.steady or unknown("it has no numbers")
     return {
-        "window_id": window.id, "candidate": window.candidate, "users": window.users,
+        "window_id": window.id, "candidate": window.candidate,
+        **context.factor_values(window.point),
         "block": window.block, "attempt": window.attempt,
         **{each.column: window.printable(each.column) for each in _PERCENTILES},
         "steady": found.steady, "range_share": found.range_share,

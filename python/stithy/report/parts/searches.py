@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.search.bracket import Said
-from stithy.analysis.search.capacity import Capacity, capacity_finding, trials, value_of
+from stithy.analysis.search.capacity import Capacity, capacity_finding, level_of, trials, value_of
 from stithy.metrics import ALL, values_needed
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
@@ -41,7 +41,9 @@ def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
     found = capacity_finding(context.evidence)
     for capacity in found.of if found else ():
         for trial in trials(context.evidence, capacity.candidate, search):
-            windows = context.evidence.at(capacity.candidate, trial.users)
+            windows = context.evidence.at(
+                capacity.candidate, level_of(context.evidence, trial.users)
+            )
             yield {
                 "candidate": capacity.candidate, "users": trial.users,
                 **_values(context, capacity.candidate, trial.users, search),
@@ -57,10 +59,11 @@ def _values(context: Context, name: str, users: int, search: Search) -> dict[str
     No percentile of too few values is among them, though the limit judges these, too.
     """
     of = (search.limit.column, search.limit.transaction)
-    valid = context.evidence.valid_at(name, users)
+    point = level_of(context.evidence, users)
+    valid = context.evidence.valid_at(name, point)
     known = [value for window in valid if (value := window.printable(*of)) is not None]
     return {
-        "value": context.evidence.printable_level(name, users, *of),
+        "value": context.evidence.printable_level(name, point, *of),
         "low": min(known, default=None),
         "high": max(known, default=None),
     }

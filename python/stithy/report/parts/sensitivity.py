@@ -149,7 +149,7 @@ def _effect(compared: Compared | None) -> dict[str, Any]:
         "a": compared.a if compared else None,
         "b": compared.b if compared else None,
         "metric": str(compared.metric) if compared else None,
-        "users": compared.users if compared else None,
+        "point": str(compared.point) if compared else None,
         "ratio": effect.ratio if effect else None,
         "low": effect.low if effect else None,
         "high": effect.high if effect else None,

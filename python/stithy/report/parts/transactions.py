@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import ALL, Quantity, values_needed
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, upper_bound
@@ -29,23 +30,26 @@ def types_table(context: Context) -> PageTable:
 
     Empty with a single candidate. Where nothing of a percentile is known it has no row.
     """
-    evidence, users = context.evidence, context.answer_level
+    evidence, point = context.evidence, context.answer_level
     first, *others = evidence.candidates or ("",)
     rows = [
-        _row(evidence, users, (first, name), Quantity(percentile, kind))
+        _row(context, point, (first, name), Quantity(percentile, kind))
         for kind in _types(evidence)
         for percentile in PERCENTILES
         for name in others
-        if users is not None
+        if point is not None
     ]
     known = [row for row in rows if row["a_s"] is not None or row["b_s"] is not None]
     return PageTable(
-        "types", _caption(context), _shows(context, known), pl.DataFrame(known, schema=_SCHEMA)
+        "types",
+        _caption(context),
+        _shows(context, known),
+        pl.DataFrame(known, schema={**context.factor_types, **_SCHEMA}),
     )
 
 
 _SCHEMA: Row = {
-    "transaction": pl.String, "percentile": pl.String, "users": pl.Int64, "a": pl.String,
+    "transaction": pl.String, "percentile": pl.String, "a": pl.String,
     "b": pl.String, "a_s": pl.Float64, "b_s": pl.Float64, "ratio": pl.Float64, "low": pl.Float64,
     "high": pl.Float64, "blocks": pl.Int64, "missing_because": pl.String,
 }  # fmt: skip
@@ -79,23 +83,24 @@ def _types(evidence: Evidence) -> list[str]:
     return [kind for kind in dict.fromkeys(named) if kind != ALL]
 
 
-def _row(evidence: Evidence, users: int, pair: tuple[str, str], quantity: Quantity) -> Row:
-    effect = evidence.effect(*pair, users, quantity)
-    a_s, b_s = (_level(evidence, name, users, quantity) for name in pair)
+def _row(context: Context, point: Point, pair: tuple[str, str], quantity: Quantity) -> Row:
+    evidence = context.evidence
+    effect = evidence.effect(*pair, point, quantity)
+    a_s, b_s = (_level(evidence, name, point, quantity) for name in pair)
     return {
-        "transaction": quantity.of, "percentile": quantity.metric, "users": users,
+        "transaction": quantity.of, "percentile": quantity.metric, **context.factor_values(point),
         "a": pair[0], "b": pair[1], "a_s": a_s, "b_s": b_s, "ratio": effect.ratio,
         "low": effect.low, "high": effect.high, "blocks": effect.pairs,
         "missing_because": effect.missing_because,
     }  # fmt: skip
 
 
-def _level(evidence: Evidence, name: str, users: int, quantity: Quantity) -> float | None:
+def _level(evidence: Evidence, name: str, point: Point, quantity: Quantity) -> float | None:
     """The percentile over all valid windows, where enough of their values lie beyond it."""
-    count = sum(each.completed(quantity.of or ALL) for each in evidence.valid_at(name, users))
+    count = sum(each.completed(quantity.of or ALL) for each in evidence.valid_at(name, point))
     if count < values_needed(quantity.known.percent or 0.0):
         return None
-    return evidence.level_of(name, users, quantity)
+    return evidence.level_of(name, point, quantity)
 
 
 CPU_STATES = ("user_share", "nice_share", "system_share", "irq_share")
@@ -113,14 +118,14 @@ def work_table(context: Context) -> PageTable:
     rows = list(_rows(context))
     shows = (
         Show("candidate", "Candidate"),
-        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        *context.factor_shows,
         Show("windows", "Windows", "count"), Show("log_bytes", "Log", "size"),
         Show("device_reads", "Device reads", "rate"),
         Show("server_cpu_s", "Server CPU", "duration"),
         Show("hit_share", "Buffer hit ratio", "share"),
     )  # fmt: skip
     schema: Row = {
-        "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64,
+        "candidate": pl.String, **context.factor_types, "windows": pl.Int64,
         **dict.fromkeys(QUOTIENTS, pl.Float64), "missing_because": pl.String,
     }  # fmt: skip
     return PageTable("work", "Work per transaction", shows, pl.DataFrame(rows, schema=schema))
@@ -152,13 +157,13 @@ def _gaps(frame: pl.DataFrame) -> Iterator[str]:
 def _rows(context: Context) -> Iterator[Row]:
     evidence, cpus = context.evidence, _server_cpus(context)
     seen = _seen(context)
-    for users in evidence.levels:
+    for point in evidence.points:
         for name in evidence.candidates:
-            if evidence.at(name, users):
-                valid = evidence.valid_at(name, users)
+            if evidence.at(name, point):
+                valid = evidence.valid_at(name, point)
                 yield {
                     "candidate": name,
-                    "users": users,
+                    **context.factor_values(point),
                     **_row_of_work(context, valid, seen, cpus),
                 }
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis.answers.windows import Lost, lost, measured_again
 from stithy.analysis.evidence import Window
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.parts.compared import moment
 from stithy.report.tables import PageTable, Show
@@ -179,7 +180,7 @@ def again(context: Context) -> str:
     found = measured_again(context.evidence)
     if not found:
         return ""
-    names = [f"block {each.block} at {context.level(each.users)}" for each in found]
+    names = [f"block {each.block} at {context.level(each.point)}" for each in found]
     which = listing(names) if len(names) <= NAMED else plural(len(names), "block")
     verb = "was" if len(found) == 1 else "were"
     failed = sum(not each.valid for each in found)
@@ -303,13 +304,13 @@ def _changed(context: Context) -> list[str]:
 
 def _parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
     """The blocks whose windows belong to more than one session, in words."""
-    found: dict[tuple[int, int, int], set[int]] = {}
+    found: dict[tuple[Point, int, int], set[int]] = {}
     for window in context.evidence.windows:
-        block = found.setdefault((window.users, window.block, window.attempt), set())
+        block = found.setdefault((window.point, window.block, window.attempt), set())
         block.add(_session_of(window.row["started_at_s"], sessions))
     return [
-        f"block {block} at {plural(users, context.level_unit)}"
-        for (users, block, _), within in sorted(found.items())
+        f"block {block} at {context.level(point)}"
+        for (point, block, _), within in sorted(found.items())
         if len(within) > 1
     ]
 

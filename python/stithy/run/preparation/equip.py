@@ -5,13 +5,13 @@ and the programs must be the same for a run to go on where it was cut off: less 
 that the manifest records, only what numbers rest on and no restart changes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import stithy
 from stithy.clock import Clock, SystemClock
-from stithy.database.engine import Engine, Installation, Request
+from stithy.database.engine import Configuration, Engine, Installation, Request
 from stithy.errors import Problems
 from stithy.hosts.facts import machine_facts
 from stithy.hosts.here import LocalMachine
@@ -38,6 +38,7 @@ from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
 from stithy.study.load import StudyFile
+from stithy.study.model import Study
 from stithy.study.sections import is_emulated
 from stithy.units import format_size
 from stithy.wire.program import HAMMER, find_program
@@ -201,7 +202,6 @@ def _request(
     password: Secret,
 ) -> Request:
     study = file.study
-    every = {name: configuration_of(study.database_of(name)) for name in study.candidates}
     shared = configuration_of(study.database)
     return Request(
         runner=runner,
@@ -210,8 +210,21 @@ def _request(
         user=user,
         password=password,
         cpus=cpus,
-        own={name: each for name, each in every.items() if each != shared},
+        own=tuple((where, each) for where, each in _own(study) if each != shared),
     )
+
+
+def _own(study: Study) -> Iterator[tuple[str, Configuration]]:
+    """What servers are given besides the study's own configuration, and by which section."""
+    for name in study.candidates:
+        yield f"candidates.{name}", configuration_of(study.database_of(name))
+    known: list[Configuration] = []
+    for point in study.points if study.vary else ():
+        for name in study.candidates:
+            given = configuration_of(study.at(point).database_of(name))
+            if given not in known:
+                known.append(given)
+                yield "vary", given
 
 
 def providers_of(

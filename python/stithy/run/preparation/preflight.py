@@ -40,6 +40,7 @@ from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
+from stithy.study.vary import points
 from stithy.units import format_duration, format_size
 
 RESERVE_BYTES = 64 * 2**20
@@ -200,7 +201,12 @@ def check_memory(study: Study, machine: Machine) -> None:
     """Raise for a server that is given more memory than the machine has."""
     total, problems = memory_of(machine, "MemTotal"), Problems()
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
-    for section, asked in {"database": study.database.memory_bytes, **own}.items():
+    varied = max(each.memory_bytes for each in study.databases) if study.vary else None
+    for section, asked in {
+        "database": study.database.memory_bytes,
+        **own,
+        "vary.database": varied,
+    }.items():
         if total is not None and asked is not None and asked > total:
             problems.found.append(
                 PreconditionError(
@@ -225,10 +231,13 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
 def _limits(study: Study) -> Iterator[tuple[str, int]]:
     """Each memory limit in words, with whose it is where it is not everyone's; bytes."""
     names: dict[int, list[str]] = {}
-    for name in study.candidates:
-        names.setdefault(study.database_of(name).memory_bytes, []).append(name)
+    studies = [study.at(point) for point in points((1,), study.vary)]
+    for each in studies:
+        for name in study.candidates:
+            names.setdefault(each.database_of(name).memory_bytes, []).append(name)
     for asked, having in names.items():
-        whose = f" on {' and '.join(having)}" if len(names) > 1 else ""
+        few = len(names) > 1 and len(studies) == 1
+        whose = f" on {' and '.join(having)}" if few else ""
         yield f"the server's memory of {format_size(asked)}{whose}", asked
 
 

@@ -29,7 +29,7 @@ def check_baseline(context: Context, step: Step) -> str:
     row: Row = {column.name: None for column in tables.BASELINE.columns}
     row |= {
         "window_id": step.window.id,
-        "users": step.window.users,
+        "point": str(step.window.point),
         "block": step.window.block,
         "attempt": step.window.attempt,
         "at_s": context.session.clock.now_s(),

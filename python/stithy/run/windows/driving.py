@@ -21,10 +21,11 @@ def pace_of(load: Load) -> Pace:
 
 def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> RunRequest:
     """What the hammer is asked in a window."""
+    study = study.at(window.point)
     load = study.load
     return RunRequest(
         seed=window.seed,
-        users=window.users,
+        users=window.point.users,
         ramp_up_s=window.ramp_up_s,
         duration_s=window.duration_s,
         connections=load.connections,

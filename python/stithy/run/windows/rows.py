@@ -101,7 +101,8 @@ def window_row(context: Context, measured: "MeasuredWindow", transactions: list[
     row |= {
         "window_id": window.id,
         "candidate": window.candidate,
-        "users": window.users,
+        "point": str(window.point),
+        "users": window.point.users,
         "pace": pace.kind,
         "think_mean_s": load.pace.think_s,
         "rate_per_s": load.rate_per_s,

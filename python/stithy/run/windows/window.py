@@ -6,7 +6,7 @@ full disk ends the run, because every later window would meet it too.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
@@ -87,13 +87,16 @@ def window_step(context: Context, step: Step) -> str:
 def _measure(context: Context, measured: MeasuredWindow) -> None:
     window = measured.window
     log = context.session.directory.window(window.id).server_log
-    with context.servers.limited(window.candidate) as limit:
+    with context.servers.limited(window.candidate, window.point) as limit:
         _keep_limit(context, window.candidate, limit)
         measured.limit_bytes = limit.group.limit_bytes if limit.group else None
         measured.limit_note = limit.note
         group = limit.group
         cgroup = group.path if group else None
-        with context.servers.running(window.candidate, log, memory_cgroup=cgroup) as instance:
+        at = window.point
+        with context.servers.running(
+            window.candidate, log, point=at, memory_cgroup=cgroup
+        ) as instance:
             try:
                 _use(context, measured, instance, group)
                 measured.limit_lost = group.lost(instance.pid) if group else None
@@ -110,9 +113,7 @@ def _use(
 ) -> None:
     """Everything between the server's start and its stop."""
     hammer = context.hammer(instance.url)
-    known = context.state.known.server_facts
-    if measured.window.candidate not in known:
-        known[measured.window.candidate] = instance.facts()
+    _keep_facts(context, measured.window, instance)
     _warm_up(context, measured, hammer)
     try:
         _drive_sampled(context, measured, hammer, instance, group)
@@ -125,6 +126,18 @@ def _use(
         after_load=False,
         watch=Watch(raw_output=context.session.directory.window(measured.window.id).check_output),
     )
+
+
+def _keep_facts(context: Context, window: WindowPlan, instance: Instance) -> None:
+    """Keep the server's version, and the settings in force in all windows of the candidate."""
+    known = context.state.known.server_facts
+    before = known.get(window.candidate)
+    if before is None:
+        known[window.candidate] = instance.facts()
+    elif window.point.others:
+        now = instance.facts().settings
+        same = {name: value for name, value in before.settings.items() if now.get(name) == value}
+        known[window.candidate] = replace(before, settings=same)
 
 
 def _drive_sampled(

@@ -168,8 +168,8 @@ class PostgreSQL:
         questions, shared = self._questions(), asked.configuration
         most = asked.connections_max
         problems.attempt(lambda: questions.check(shared, most))
-        for name, own in asked.own.items():
-            problems.attempt(partial(questions.check, own, most, candidate=name, shared=shared))
+        for where, own in asked.own:
+            problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
         problems.refuse("the database's settings")
         return self._found
 
@@ -241,7 +241,7 @@ class PostgreSQL:
 
     def _loading(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
-        every = (self._request.configuration, *self._request.own.values())
+        every = (self._request.configuration, *(own for _, own in self._request.own))
         size = f"{max(log_bytes(each.settings) for each in every) // 2**20}MB"
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.

@@ -98,15 +98,14 @@ class Questions:
         given: Configuration,
         connections_max: int,
         *,
-        candidate: str | None = None,
+        where: str = "database",
         shared: Configuration | None = None,
     ) -> None:
         """Raise UserError, with all that is wrong, for settings that the server would refuse.
 
-        `candidate`: whose own they are. What it has in common with the `shared` configuration is
-        not tried again.
+        `where`: which section of the study gives them. What they have in common with the `shared`
+        configuration is not tried again.
         """
-        where = f"candidates.{candidate}" if candidate else "database"
         asked = differing(_lower(given.settings), _lower(shared.settings) if shared else {})
         problems = Problems()
         found = {name: self._value(name, value) for name, value in asked.items()}

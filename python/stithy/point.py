@@ -1,0 +1,187 @@
+"""A point: one setting of all that a study varies, such as `users=13, database.memory=1 GiB`.
+
+A factor is named by its key in the study, but for the levels of the load, which are `users`. The
+text of a point is canonical: it stands in results and is read again as the same point.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, total_ordering
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+
+from stithy.units import parse_duration, parse_fine_percent, parse_size
+
+Value = bool | int | float | str
+
+USERS = "users"
+"""The factor that every load has: its levels."""
+
+_FACTOR = re.compile(r'([^\s=,"]+)=("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)')
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Point:
+    """The values of all factors, by the factor's name; in the order of the study, `users` first.
+
+    Points are in order of the other factors first, then of the users; sizes, times and shares by
+    how much they are.
+    """
+
+    factors: tuple[tuple[str, Value], ...]
+
+    @classmethod
+    def of(cls, **values: Value) -> "Point":
+        """The point of these values: `Point.of(users=4)`."""
+        return cls(tuple(values.items()))
+
+    @classmethod
+    def parse(cls, text: str) -> "Point":
+        """The point that a text writes. Raises ValueError for any other text."""
+        found = list(_FACTOR.finditer(text))
+        if not text or "".join(each[0] for each in found) != text or text.endswith(", "):
+            raise ValueError(f"not a point: {text!r:.80}")
+        return cls(tuple((each[1], _read(each[2])) for each in found))
+
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
+        """The values by the names of their factors."""
+        return dict(self.factors)
+
+    @property
+    def users(self) -> int:
+        """The virtual users, or in an open loop connections."""
+        return int(self.values[USERS])
+
+    @property
+    def others(self) -> tuple[tuple[str, Value], ...]:
+        """All factors but the users."""
+        return tuple(each for each in self.factors if each[0] != USERS)
+
+    def replaced(self, name: str, value: Value) -> "Point":
+        """The same with another value of a factor that it has."""
+        return Point(tuple((key, value if key == name else old) for key, old in self.factors))
+
+    @property
+    def slug(self) -> str:
+        """A word for names of files: `u13`, `u13-memory1gib`."""
+        return "-".join(_slug(name, value) for name, value in self.factors)
+
+    @property
+    def level(self) -> str:
+        """A word for names of values: `13`, and with other factors as in names of files."""
+        return self.slug if self.others else str(self.users)
+
+    @property
+    def brief(self) -> str:
+        """In a cell: `1,500`, `8, 512 MiB`."""
+        return ", ".join(said(value) for _, value in self.factors)
+
+    def in_words(self, unit: str = "user") -> str:
+        """As people say it: `1,500 users`, `8 users with database.memory 512 MiB`."""
+        users = f"{self.users:,} {unit}{'' if self.users == 1 else 's'}"
+        others = ", ".join(f"{name} {said(value)}" for name, value in self.others)
+        return f"{users} with {others}" if others else users
+
+    def __str__(self) -> str:
+        """Canonical text."""
+        return ", ".join(f"{name}={written(value)}" for name, value in self.factors)
+
+    def __lt__(self, other: "Point") -> bool:
+        """By the other factors, then by the users."""
+        return self._order < other._order
+
+    @cached_property
+    def _order(self) -> tuple[tuple[int, float, str], ...]:
+        ordered = (*self.others, *(each for each in self.factors if each[0] == USERS))
+        return tuple(order(value) for _, value in ordered)
+
+
+def order(value: Value) -> tuple[int, float, str]:
+    """By what values of a factor are sorted: how much they are, and words after all numbers."""
+    number = magnitude(value)
+    return (1, 0.0, str(value)) if number is None else (0, number, str(value))
+
+
+def magnitude(value: Value) -> float | None:
+    """How much a value is: a number, the bytes of a size, the seconds of a time, a share.
+
+    None for a word.
+    """
+    if not isinstance(value, str):
+        return float(value)
+    for read in (float, parse_size, parse_duration, lambda text: parse_fine_percent(text) / 100):
+        try:
+            return float(read(value))
+        except ValueError:
+            continue
+    return None
+
+
+def written(value: Value) -> str:
+    """A value as it stands in the text of a point; quoted where it would be read as another one."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    plain = value.strip() == value and value and not re.search(r'[,"=]', value)
+    return value if plain and _read(value) == value else json.dumps(value, ensure_ascii=False)
+
+
+def said(value: Value) -> str:
+    """A value as people read it: numbers with separators of thousands."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _read(text: str) -> Value:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float | str) else text
+
+
+def _slug(name: str, value: Value) -> str:
+    short = "u" if name == USERS else _plain(name.rpartition(".")[2])
+    return f"{short}{_plain(str(value))}"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9.+]", "", text.lower())
+
+
+def named(points: Sequence[Point], word: str) -> Point | None:
+    """The one of the points that a word names; None where there is none.
+
+    It is the point's own word, or the value of the only factor of which they have several.
+    """
+    several = varied(points) or (USERS,)
+    plain = _plain(word)
+    for point in points:
+        short = len(several) == 1 and _plain(str(point.values.get(several[0]))) == plain
+        if short or word.lower() == point.slug:
+            return point
+    return None
+
+
+def varied(points: Iterable[Point]) -> tuple[str, ...]:
+    """The factors of which the points have more than one value, in the points' order."""
+    values: dict[str, set[Value]] = {}
+    for point in points:
+        for name, value in point.factors:
+            values.setdefault(name, set()).add(value)
+    return tuple(name for name, known in values.items() if len(known) > 1)
+
+
+def _point(value: Any) -> Point:
+    return value if isinstance(value, Point) else Point.parse(value)
+
+
+PointText = Annotated[
+    Point, PlainValidator(_point), PlainSerializer(str), WithJsonSchema({"type": "string"})
+]
+"""A point in a file, as its canonical text."""

@@ -1,0 +1,172 @@
+"""What a study varies beside its users: values of its own keys, each combination a point.
+
+`database.memory: [256 MiB, 1 GiB]` measures every level with both. A value is judged as if it stood
+at its key.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema
+
+from stithy.point import USERS, Point, Value
+from stithy.study.problems import Violation, refuse, rule_error
+from stithy.suggest import closest
+
+if TYPE_CHECKING:
+    from stithy.study.model import Study
+
+VALUES_MOST = 20
+POINTS_MOST = 200
+SETTINGS = "database.settings."
+EXAMPLE: dict[str, list[str]] = {"database.memory": ["256 MiB", "512 MiB", "1 GiB"]}
+VARIABLE: Mapping[str, str] = {"database.memory": "memory_bytes", SETTINGS: "settings"}
+"""The keys that may vary, or how they begin; and their fields in the section."""
+
+
+def _value(value: Any) -> Value:
+    if not isinstance(value, bool | int | float | str):
+        raise rule_error("not a single value", "a text, a number, true or false")
+    text = " ".join(value.split()) if isinstance(value, str) else value
+    if text == "" or len(str(text)) > 100:
+        raise rule_error("not a value", "one line of at most 100 characters")
+    return text
+
+
+def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    slugs = [Point.of(x=value).slug for value in values]
+    refuse(
+        Violation("a value given twice", "keep one of them", values[i], (i,))
+        for i, slug in enumerate(slugs)
+        if slug in slugs[:i]
+    )
+    return values
+
+
+OneValue = Annotated[
+    Value, PlainValidator(_value), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+Values = Annotated[
+    tuple[OneValue, ...],
+    Field(strict=False, min_length=2, max_length=VALUES_MOST),
+    AfterValidator(_distinct),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": VALUES_MOST,
+            "items": {"type": ["string", "number", "boolean"]},
+        }
+    ),
+]
+Vary = Mapping[str, Values]
+"""The values of each key that varies."""
+
+
+def points(levels: Sequence[int], vary: Vary) -> tuple[Point, ...]:
+    """Every combination: the levels of the load at each setting of the other factors."""
+    settings = list(product(*vary.values()))
+    return tuple(
+        Point(((USERS, users), *zip(vary, setting, strict=True)))
+        for setting in settings
+        for users in levels
+    )
+
+
+def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
+    """The study with these values at their keys; `data` is what it was read from.
+
+    Raises ValidationError where a value may not stand there.
+    """
+    changed = {
+        key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
+    }
+    other = type(study).model_validate(placed(changed, values))
+    return study.model_copy(update={"database": other.database})
+
+
+def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
+    """The data of a study with these values at their keys."""
+    for key, value in values.items():
+        data = _with(data, _path(key), value)
+    return dict(data)
+
+
+def _path(key: str) -> tuple[str, ...]:
+    """The way to a key; the name of a setting may have dots."""
+    head, name = (
+        (SETTINGS.rstrip("."), key.removeprefix(SETTINGS))
+        if key.startswith(SETTINGS)
+        else (key, "")
+    )
+    return (*head.split("."), *([name] if name else []))
+
+
+def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Value) -> dict[str, Any]:
+    """The data with a value at a path; names of settings mean the same in either case."""
+    first, *rest = path
+    kept = {name: each for name, each in data.items() if name.lower() != first.lower()}
+    below = data.get(first) or {}
+    return {**kept, first: _with(below, tuple(rest), value) if rest else value}
+
+
+def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+    """What is wrong with what varies, each at its key or value."""
+    wrong = [*_unknown(study), *_without_effect(study)]
+    if wrong:
+        yield from wrong
+        return
+    count = len(points(study.load.users, study.vary))
+    if count > POINTS_MOST:
+        yield Violation(f"{count} points", f"at most {POINTS_MOST}", None, ())
+        return
+    for key, values in study.vary.items():
+        for i, value in enumerate(values):
+            yield from _of_value(study, data, (key, i), value)
+
+
+def _of_value(
+    study: "Study", data: Mapping[str, Any], loc: tuple[str, int], value: Value
+) -> Iterator[Violation]:
+    """What is wrong with a value at its key; else what it gives up."""
+    try:
+        found = resolved(study, {loc[0]: value}, data)
+    except ValidationError as error:
+        for each in error.errors(include_url=False):
+            said = each.get("ctx", {})
+            yield Violation(
+                said.get("what", "not possible"), said.get("right", each["msg"]), value, loc
+            )
+        return
+    # Durability does not vary within a candidate: all its numbers must say so, or none.
+    if given_up := [each for each in found.given_up if each not in study.given_up]:
+        right = "compare two candidates instead, one with its own `settings`"
+        yield Violation(f"durability that varies ({given_up[0]})", right, value, loc)
+
+
+def _unknown(study: "Study") -> Iterator[Violation]:
+    for key in study.vary:
+        if key == "load.users" or key == USERS:
+            yield Violation(
+                "levels have a list of their own", "list them in `load.users`", None, (key,)
+            )
+        elif key not in VARIABLE and not (key.startswith(SETTINGS) and key != SETTINGS):
+            known = "database.memory, or database.settings.<name>"
+            guess = closest(key, list(VARIABLE))
+            right = f"did you mean `{guess}`?" if guess and guess != SETTINGS else known
+            yield Violation("not a key whose value may vary", right, key, (key,))
+    if study.vary and study.load.find is not None:
+        right = "list the levels in `load.users`, or leave out `vary`"
+        yield Violation("a search at several points", right, None, ())
+
+
+def _without_effect(study: "Study") -> Iterator[Violation]:
+    """A candidate's own value takes the place of the varied one."""
+    for key in study.vary:
+        name = key.removeprefix(SETTINGS).lower() if key.startswith(SETTINGS) else None
+        for candidate, each in study.candidates.items():
+            own = {setting.lower() for setting in each.settings}
+            if (key == "database.memory" and each.memory_bytes) or name in own:
+                what = f"candidate `{candidate}` has its own value, which would not vary"
+                yield Violation(what, "leave one of them out", None, (key,))
