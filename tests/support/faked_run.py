@@ -61,6 +61,7 @@ class FakedRun:
     keys: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
     primary: str = ""
+    vary: str = ""
     judge: Judge | None = None
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
@@ -79,7 +80,7 @@ class FakedRun:
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
             settings=self.settings,
-            thresholds=self.thresholds, primary=self.primary,
+            thresholds=self.thresholds, primary=self.primary, vary=self.vary,
         )  # fmt: skip
         return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)
 

@@ -34,6 +34,7 @@ def write_study(
     load: Mapping[str, str] | None = None,
     thresholds: Sequence[str] = (),
     primary: str = "",
+    vary: str = "",
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
@@ -53,6 +54,7 @@ def write_study(
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
         "workload: {name: order-entry, warehouses: 1}\nload:",
         *(f"  {k}: {v}" for k, v in keys.items() if v),
+        *([f"vary: {vary}"] if vary else []),
         *([f"primary: {primary}"] if primary else []),
         *(["thresholds:"] if thresholds else []),
         *(f"  - {text}" for text in thresholds),

@@ -1,6 +1,7 @@
 """Whole runs with fakes, from their study to their end: thresholds, durability, comparison."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -101,6 +102,57 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
     for fact in ("settings.fsync: on and off", "settings.shared_buffers: 1MB and 64MB",
                  "memory_limit_bytes: 201326592 and 268435456"):  # fmt: skip
         assert f"a: {fact}" in shown
+
+
+VARY = "{database.memory: [192 MiB, 320 MiB, 1 GiB]}"
+
+
+def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Servers are started as each point says; rounds have every point; all formats tell of it."""
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), users=(4,), vary=VARY,
+                     load={"repeat": "2"}, primary="{at: {database.memory: 1 GiB}}",
+                     thresholds=("a.nopm_at_1GiB >= 1", "b.nopm_at_u4-memory192mib >= 1"),
+                     )  # fmt: skip
+    outcome = faked.run()
+    context = context_of(read_run(faked.out))
+    evidence = context.evidence
+    sizes = {each.point.values["database.memory"] for each in evidence.windows}
+    assert (len(evidence.windows), sizes) == (12, {"192 MiB", "320 MiB", "1 GiB"})
+    assert [str(each) for each in evidence.levels][::2] == [
+        "users=4, database.memory=192 MiB", "users=4, database.memory=1 GiB",
+    ]  # fmt: skip
+    for window in evidence.windows:
+        own = window.point.values["database.memory"] != "192 MiB"
+        starts = [s for s in faked.engine.starts if window.id in str(s.log)]
+        assert [s.own is not None for s in starts] == [own]
+        assert not own or starts[0].own is not None
+        assert {s.own.memory_bytes for s in starts if s.own} <= {320 * 2**20, 2**30}
+    places = {str(point): place for place, point in enumerate(evidence.points)}
+    turns = [(row["block"], places[row["point"]]) for row in context.run.window.to_dicts()]
+    rounds = {block: {place for b, place in turns if b == block} for block, _ in turns}
+    assert rounds == {0: {0, 1, 2}, 1: {0, 1, 2}}
+    assert conclude(outcome, None, json=True) == 0
+    assert [each["outcome"] for each in json.loads(capsys.readouterr().out)["thresholds"]] == [
+        "met", "met",
+    ]  # fmt: skip
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    for kind in ("html", "md", "json"):
+        text = outcome.directory.report_as(kind).read_text()
+        assert "What database.memory changed" in text
+        assert "320 MiB" in text
+    page = build(context)
+    assert page.tables["factor-steps"].frame.select("candidate", "from", "to").rows() == [
+        (name, *step)
+        for name in "ab" for step in (("192 MiB", "320 MiB"), ("320 MiB", "1 GiB"))
+    ]  # fmt: skip
+    shutil.copytree(faked.out, tmp_path / "again")
+    assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
+    assert "4, 320 MiB" in capsys.readouterr().out
+    for to in ("csv", "bencher", "go-bench", "openmetrics"):
+        assert run(["export", str(faked.out), "--to", to]) == 0
+        assert "database.memory=320" in capsys.readouterr().out, to
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}

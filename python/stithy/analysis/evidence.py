@@ -129,7 +129,8 @@ class Evidence:
     `merged`: percentiles over several windows of a candidate and level, where they are known.
     `primary`: what is asked. `baselines`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
-    `measures`: what is asked about and stands in no window's row.
+    `measures`: what is asked about and stands in no window's row. `factor`: along which levels lie,
+    where it is chosen.
     """
 
     candidates: tuple[str, ...]
@@ -140,11 +141,14 @@ class Evidence:
     baselines: tuple[Baseline, ...] = ()
     search: Search | None = None
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
+    factor: str | None = None
 
     @cached_property
     def axis(self) -> str:
         """The factor along which levels lie: the users, unless they alone do not vary."""
         several = varied(self.points)
+        if self.factor is not None:
+            return self.factor
         return USERS if USERS in several or not several else several[0]
 
     @cached_property
@@ -263,16 +267,20 @@ class Evidence:
             return Value(None, too_few(quantity, needed, there))
         return Value(number)
 
-    def effect(self, a: str, b: str, point: Point, quantity: Quantity) -> Effect:
-        """Effect of candidate B against A at a level, over blocks in which both have a value.
+    def effect(
+        self, a: str, b: str, point: Point, quantity: Quantity, against: Point | None = None
+    ) -> Effect:
+        """Effect of candidate B against A at a point, over blocks in which both have a value.
 
-        Only valid windows have one. Edge cases: without such a block an effect with its reason; a
-        block that was measured once more is two, and windows of one are never paired with those of
-        the other.
+        `against`: where A is measured, if not at the same point; windows of one round are paired.
+        Only valid windows have a value. Edge cases: without such a block an effect with its reason;
+        a block that was measured once more is two, and windows of one are never paired with those
+        of the other.
         Source: docs/explanation/verdicts.md, "The interval".
         """
+        ends = ((a, against or point), (b, point))
         of_a, of_b = ({_turn(window): (self.value_of(window, quantity), window)
-                       for window in self.valid_at(name, point)} for name in (a, b))  # fmt: skip
+                       for window in self.valid_at(*end)} for end in ends)  # fmt: skip
         both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
         pairs = [
             (x.number, y.number, y_of.position - x_of.position)
@@ -282,14 +290,15 @@ class Evidence:
         if not pairs:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
-            return no_effect(why or self._why_unpaired(a, b, point))
+            return no_effect(why or self._why_unpaired(*ends))
         found = paired_ratio([x for x, _, _ in pairs], [y for _, y, _ in pairs])
-        # Two windows in one place of a block: nobody recorded their order.
-        known = all(places for _, _, places in pairs)
+        # Two windows in one place of a block: nobody recorded their order. Nor do windows of two
+        # blocks have one.
+        known = against is None and all(places for _, _, places in pairs)
         return replace(found, b_later=tuple(places > 0 for _, _, places in pairs if known))
 
-    def _why_unpaired(self, a: str, b: str, point: Point) -> str:
-        for candidate in (a, b):
+    def _why_unpaired(self, *ends: tuple[str, Point]) -> str:
+        for candidate, point in ends:
             windows = self.at(candidate, point)
             if not windows:
                 return f"{candidate} has no window"

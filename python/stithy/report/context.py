@@ -181,6 +181,10 @@ class Context:
         """The factor along which levels lie."""
         return self.evidence.axis
 
+    def along(self, factor: str) -> "Context":
+        """The same run, of which figures show the values of this factor."""
+        return replace(self, evidence=replace(self.evidence, factor=factor))
+
     @property
     def factors(self) -> tuple[str, ...]:
         """What tells points apart: each factor of which there are several values, or the users."""

@@ -13,6 +13,7 @@ from stithy.report.tables import PageTable
 
 SECTIONS = {
     "answer": "The answer",
+    "factors": "What the varied settings changed",
     "certainty": "How sure this is",
     "compared": "How it was set up",
     "throughput": "Throughput",
@@ -24,7 +25,7 @@ SECTIONS = {
     "seconds": "Second by second",
     "baselines": "Whether the machine stayed the same",
 }
-"""Of the first two the figures stand in the report itself, those of the others in its appendix."""
+"""Figures of the first three stand in the report itself, those of the others in its appendix."""
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,10 @@ FIGURE_FILES = (
 DECISIVE = "decisive"
 """The group of the figures that bear the answer, beside the comparisons on top."""
 
-MAIN_GROUPS = ("answer", DECISIVE, "runs", "certainty")
+MAIN_GROUPS = ("answer", "factors", DECISIVE, "runs", "certainty")
 """What stands before the appendix."""
 
-APART = frozenset({"answer", "certainty", "baselines"})
+APART = frozenset({"answer", "factors", "certainty", "baselines"})
 """Groups that stand in a section which says more than figures do."""
 
 

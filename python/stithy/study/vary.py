@@ -169,4 +169,4 @@ def _without_effect(study: "Study") -> Iterator[Violation]:
             own = {setting.lower() for setting in each.settings}
             if (key == "database.memory" and each.memory_bytes) or name in own:
                 what = f"candidate `{candidate}` has its own value, which would not vary"
-                yield Violation(what, "leave one of them out", None, (key,))
+                yield Violation(what, "leave one of them out", list(study.vary[key]), (key,))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.plan.order import blocks, ordered, williams
+from stithy.plan.order import blocks, ordered, rounds, williams
 from stithy.plan.steps import derive_seed, window_id
+from stithy.point import Point
 from support.points import at
 
 NAME = st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True)
@@ -89,3 +90,19 @@ def test_ids_tell_windows_apart_and_seeds_never_change(
     assert window_id("disk", at(4), 2, attempt=1) == "w-disk-u4-b2-again"
     assert derive_seed(1, 4, 0) == 8962321159997215273
     assert 0 <= derive_seed(seed, *one) < 2**63
+
+
+@given(NAMES, st.lists(st.integers(1, 6), min_size=1, max_size=5), SEED)
+def test_rounds_have_the_same_blocks_one_of_every_point_at_a_time(
+    names: list[str], counts: list[int], seed: int
+) -> None:
+    """Points are then compared within a round; their users draw the same at each setting."""
+    sizes = [Point((("users", 4), ("database.memory", f"{n + 1} GiB"))) for n in range(len(counts))]
+    asked = list(zip(sizes, counts, strict=True))
+    found = rounds(names, asked, seed)
+    assert sorted(map(repr, found)) == sorted(map(repr, blocks(names, asked, seed)))
+    assert [each.index for each in found] == sorted(each.index for each in found)
+    for index in range(max(counts)):
+        here = [each for each in found if each.index == index]
+        assert {each.point for each in here} == {p for p, count in asked if count > index}
+        assert len({each.seed for each in here}) == 1

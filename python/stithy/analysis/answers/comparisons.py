@@ -9,6 +9,7 @@ before the first window.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level, words
 from stithy.analysis.evidence import Evidence
@@ -28,8 +29,9 @@ from stithy.point import Point
 
 @dataclass(frozen=True)
 class Compared:
-    """Candidate `b` against `a` at a level by a metric, with the verdict on `b`.
+    """Candidate `b` against `a` at a point by a metric, with the verdict on `b`.
 
+    `against`: where `a` was measured, if not at the same point.
     `chance_share`: how often chance alone gives as much, adjusted by Holm over the levels unless
     `primary`; None with fewer than four blocks.
     """
@@ -42,6 +44,7 @@ class Compared:
     verdict: Verdict
     chance_share: float | None
     primary: bool = False
+    against: Point | None = None
 
 
 def pairs_of(evidence: Evidence) -> int:
@@ -80,18 +83,46 @@ def descriptive(
     """
     plain = [_plain(evidence, a, b, point, metric) for point in evidence.points
              if point not in without]  # fmt: skip
+    return adjusted(plain)
+
+
+def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
+    """What each further value of a factor changes within each candidate, by the question's metric.
+
+    From value to value, where the question is asked as to all other factors; adjusted by Holm over
+    all of them.
+    Source: Holm (1979); docs/explanation/verdicts.md, "One question".
+    """
+    metric = evidence.primary.metric
+    return adjusted([
+        _plain(evidence, name, name, to, metric, against=start)
+        for name in evidence.candidates
+        for start, to in pairwise(evidence.along(factor))
+    ])  # fmt: skip
+
+
+def adjusted(plain: list[Compared]) -> tuple[Compared, ...]:
+    """The comparisons of one family, none more certain than among so many it may be."""
     known = [index for index, each in enumerate(plain) if each.chance_share is not None]
-    adjusted = holm([plain[index].chance_share or 0.0 for index in known])
-    for index, share in zip(known, adjusted, strict=True):
+    shares = holm([plain[index].chance_share or 0.0 for index in known])
+    for index, share in zip(known, shares, strict=True):
         plain[index] = _adjusted(plain[index], share, len(known))
     return tuple(plain)
 
 
-def _plain(evidence: Evidence, a: str, b: str, point: Point, metric: Quantity) -> Compared:
-    effect = evidence.effect(a, b, point, metric)
+def _plain(
+    evidence: Evidence,
+    a: str,
+    b: str,
+    point: Point,
+    metric: Quantity,
+    against: Point | None = None,
+) -> Compared:
+    effect = evidence.effect(a, b, point, metric, against)
     margin = evidence.primary.margin_share
     verdict = decide(effect.logs, margin, better=metric.known.better, b_later=effect.b_later)
-    return Compared(metric, a, b, point, effect, verdict, repeated_chance(effect.logs))
+    chance = repeated_chance(effect.logs)
+    return Compared(metric, a, b, point, effect, verdict, chance, against=against)
 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:

@@ -1,0 +1,97 @@
+"""Throughput, hits and reads of the device against each factor that varied beside the users."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from stithy.report.context import Context
+from stithy.report.drawing.chart import (
+    PERCENT,
+    WIDTH,
+    Axis,
+    Panel,
+    by_users,
+    domain_of,
+    window_rows,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts import factors
+from stithy.report.tables import PageTable, Show
+
+NAME = "factors"
+ORDER = 5
+SECTION = "factors"
+
+NOPM_AXIS = Axis("New orders per minute (NOPM)")
+HITS = Axis("Hits in the server's buffers", format=PERCENT)
+READS = Axis("Device reads per second")
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure for each factor; nothing where only users vary."""
+    return [_figure(context.along(name), name) for name in factors.factors(context)]
+
+
+def _figure(context: Context, name: str) -> Drawn:
+    lines, points = window_rows(context, "nopm")
+    stem = f"by-{name.replace('.', '-')}"
+    if not points:
+        return Absent(stem, f"throughput against {name}", "no window has numbers")
+    drawing = Drawing()
+    panels = {
+        NOPM_AXIS: (lines, points),
+        HITS: (_levels(context, factors.hit_shares(context)), []),
+        READS: (_levels(context, factors.reads(context)), []),
+    }
+    known = {axis: rows for axis, rows in panels.items() if rows[0]}
+    charts = [_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
+    title = f"Throughput, hits and device reads against {name}"
+    return Figure(
+        name=stem,
+        title=title,
+        caption=f"New orders per minute, the share of blocks found in the server's buffers, and "
+        f"reads per second of the busiest block device, against {name}, at "
+        f"{_rest(context)}. Small marks are windows; lines join the means of valid windows."
+        f"{bars_told(points)}",
+        description=f"{title}. Line charts against {name}, one line for each candidate: "
+        f"{', '.join(context.evidence.candidates)}.",
+        footer=context.footer,
+        spec=drawing.spec(grid(charts, len(charts))),
+        table=_table(context, known),
+    )
+
+
+def _rest(context: Context) -> str:
+    """Where all other factors were."""
+    point = context.evidence.levels[0]
+    others = [f"{key} {value}" for key, value in point.others if key != context.axis]
+    return ", ".join([f"{point.users:,} {context.level_unit}s", *others])
+
+
+def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
+    return [
+        {**context.place(point), "candidate": name, "value": cells[name, str(point)]}
+        for name in context.evidence.candidates
+        for point in context.evidence.levels
+        if (name, str(point)) in cells
+    ]
+
+
+def _chart(context: Context, drawing: Drawing, axis: Axis, lines: Rows, points: Rows) -> Spec:
+    drawn = points or [
+        {**row, "block": 0, "valid": True, "note": "all valid windows"} for row in lines
+    ]
+    domain = (0.0, 1.0) if axis is HITS else domain_of(with_spans(drawn, log=False), log=False)
+    panel = Panel(lines, drawn, domain, title=axis.title, width=(WIDTH + 20) // 3 - 45, height=230)
+    return by_users(context, drawing, axis, panel)
+
+
+def _table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTable:
+    rows = [{"what": axis.title, **row} for axis, (lines, _) in panels.items() for row in lines]
+    shows = (
+        Show("what", "what"), context.axis_show, Show("candidate", "candidate"),
+        Show("value", "mean", "rate"),
+    )  # fmt: skip
+    name = f"by-{context.axis.replace('.', '-')}"
+    return PageTable(name, f"Means against {context.axis}", shows, pl.DataFrame(rows).drop("level"))

@@ -1,0 +1,218 @@
+"""What a study varied beside its users: what each value brought, and where more brings no more."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.answers.comparisons import Compared, gains
+from stithy.analysis.verdict.decide import Call
+from stithy.metrics import NOPM
+from stithy.point import USERS, Point, said, varied
+from stithy.report import metrics
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import exactly, factor, finely
+
+NOTE = (
+    "Each ratio is that of two values on the same candidate, paired by round: every round has one "
+    "block at each value, in random order. The ratios are adjusted for their number. The share of "
+    "hits is that of the server's own buffers; the page cache of the operating system comes after "
+    "them. Reads are those of the busiest block device."
+)
+
+PAYS = frozenset({Call.BETTER, Call.HIGHER})
+STOPS = frozenset({Call.EQUIVALENT, Call.NEGLIGIBLE})
+
+
+def factors(context: Context) -> tuple[str, ...]:
+    """What varied beside the users."""
+    return tuple(name for name in varied(context.evidence.points) if name != USERS)
+
+
+def values(context: Context) -> PageTable:
+    """What every candidate did at each value, where the question is asked as to all else."""
+    asked = context.evidence.primary.metric
+    rows = [_value(context, *cell) for cell in _cells(context)]
+    own = () if asked == NOPM else (Show("asked", asked.label, _kind(context)),)
+    shows = (
+        Show("factor", "Factor"), Show("value", "Value"), Show("candidate", "Candidate"), *own,
+        Show("nopm", "NOPM", "count"), Show("p95_s", "p95", "duration"),
+        Show("hit_share", "Hits in the server's buffers", "share"),
+        Show("reads_per_s", "Device reads per second", "rate"),
+        Show("windows", "Valid windows", "count"),
+    )  # fmt: skip
+    types: dict[str, Any] = {
+        "factor": pl.String, "value": pl.String, "candidate": pl.String, "asked": pl.Float64,
+        "nopm": pl.Float64, "p95_s": pl.Float64, "hit_share": pl.Float64,
+        "reads_per_s": pl.Float64, "windows": pl.Int64,
+    }  # fmt: skip
+    return PageTable("factors", "What each value gave", shows, pl.DataFrame(rows, schema=types))
+
+
+def steps(context: Context) -> PageTable:
+    """What each further value changed on each candidate, with its verdict."""
+    rows = [
+        _step(name, each) for name in factors(context) for each in gains(context.evidence, name)
+    ]
+    metric = context.evidence.primary.metric
+    shows = (
+        Show("factor", "Factor"), Show("candidate", "Candidate"), Show("from", "From"),
+        Show("to", "To"), Show("ratio", f"Ratio of {metric.label}", "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        Show("blocks", "Rounds", "count"), Show("verdict", "Verdict"),
+        Show("because", "Why open"),
+    )  # fmt: skip
+    types: dict[str, Any] = {
+        **dict.fromkeys(("factor", "candidate", "from", "to"), pl.String), "ratio": pl.Float64,
+        "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
+        "because": pl.String,
+    }  # fmt: skip
+    caption = "What each further value changed"
+    return PageTable("factor-steps", caption, shows, pl.DataFrame(rows, schema=types))
+
+
+def sentences(context: Context) -> Iterator[str]:
+    """For each factor and candidate up to where more pays; then what another candidate is worth."""
+    for name in factors(context):
+        found = gains(context.evidence, name)
+        for candidate in context.evidence.candidates:
+            mine = [each for each in found if each.b == candidate]
+            if mine:
+                yield _where_it_stops(context, name, candidate, mine)
+        yield from _against_storage(context, name, found)
+
+
+def _where_it_stops(context: Context, name: str, candidate: str, mine: list[Compared]) -> str:
+    """`On gp3, more database.memory pays up to 512 MiB: …; from 512 MiB to 1 GiB …`."""
+    noun = context.evidence.primary.metric.noun
+    paying = [each for each in mine if each.verdict.call in PAYS]
+    last = mine.index(paying[-1]) if paying else -1
+    parts = [_said(name, each) for each in mine[max(0, last) : last + 2]]
+    if not paying:
+        head = f"On {candidate}, no step of {name} improved {noun}"
+        return f"{head}: {'; '.join(parts)}."
+    end = said(paying[-1].point.values[name])
+    if last == len(mine) - 1:
+        head = f"On {candidate}, {noun} still improved with the last step of {name}, to {end}"
+    elif mine[last + 1].verdict.call in STOPS:
+        head = f"On {candidate}, {name} beyond {end} does not improve {noun}"
+    else:
+        head = f"On {candidate}, {noun} improved with {name} up to {end}; beyond it is not decided"
+    return f"{head}: {'; '.join(parts)}."
+
+
+def _said(name: str, each: Compared) -> str:
+    """`from 256 MiB to 512 MiB the ratio is 1.42 (1.30 to 1.55)`, or why there is none."""
+    assert each.against is not None  # a step has two ends
+    ends = [said(point.values[name]) for point in (each.against, each.point)]
+    where = f"from {ends[0]} to {ends[1]}"
+    effect = each.effect
+    if effect.ratio is None:
+        return f"{where} it cannot be compared, because {effect.missing_because}"
+    if effect.low is None or effect.high is None:
+        return f"{where} the ratio is {factor(effect.ratio)} in one round, without an interval"
+    span = f"{finely(effect.low)} to {finely(effect.high)}"
+    calls = {
+        Call.EQUIVALENT: f", within the margin of {exactly(each.verdict.margin_share)}",
+        Call.UNDECIDED: ", undecided",
+    }
+    return f"{where} the ratio is {finely(effect.ratio)} ({span}){calls.get(each.verdict.call, '')}"
+
+
+def _against_storage(context: Context, name: str, found: tuple[Compared, ...]) -> Iterator[str]:
+    """What the best step of a factor and another candidate are worth, from the same start."""
+    evidence = context.evidence
+    if len(evidence.candidates) != 2 or not found:
+        return
+    first, second = evidence.candidates
+    start, *others = evidence.along(name)
+    metric = evidence.primary.metric
+    storage = evidence.effect(first, second, start, metric)
+    more = [(point, evidence.effect(first, first, point, metric, start)) for point in others]
+    known = [(point, effect) for point, effect in more if effect.low and effect.ratio]
+    if not storage.low or not storage.ratio or not known:
+        return
+    point, most = max(known, key=lambda each: each[1].ratio or 0.0)
+    if metric.known.better == "lower":
+        point, most = min(known, key=lambda each: each[1].ratio or 0.0)
+    at, value = said(start.values[name]), said(point.values[name])
+    yield (
+        f"From {first} with {name} {at}, {metric.noun}: {second} instead of {first} gives "
+        f"{_times(storage)}; {value} instead of {at} on {first} gives {_times(most)}."
+    )
+
+
+def _times(effect: Any) -> str:
+    return f"{finely(effect.ratio)} times ({finely(effect.low)} to {finely(effect.high)})"
+
+
+def _cells(context: Context) -> Iterator[tuple[str, Point, str]]:
+    for name in factors(context):
+        for point in context.evidence.along(name):
+            for candidate in context.evidence.candidates:
+                yield name, point, candidate
+
+
+def _kind(context: Context) -> str:
+    units: Mapping[str, str] = {"s": "duration", "share": "share", "1/min": "count"}
+    return units.get(context.evidence.primary.metric.known.unit, "rate")
+
+
+def _value(context: Context, name: str, point: Point, candidate: str) -> dict[str, Any]:
+    evidence = context.evidence
+    return {
+        "factor": name, "value": said(point.values[name]), "candidate": candidate,
+        "asked": evidence.level_of(candidate, point, evidence.primary.metric),
+        "nopm": evidence.level_value(candidate, point, "nopm"),
+        "p95_s": evidence.printable_level(candidate, point, "response_p95_s"),
+        "hit_share": hit_shares(context).get((candidate, str(point))),
+        "reads_per_s": reads(context).get((candidate, str(point))),
+        "windows": len(evidence.valid_at(candidate, point)),
+    }  # fmt: skip
+
+
+def hit_shares(context: Context) -> dict[tuple[str, str], float]:
+    """The share of blocks that the server found in its buffers, by candidate and point.
+
+    The mean over the valid windows.
+    """
+    rates = _by_window(context, metrics.DATABASE, (metrics.BLOCKS_HIT, metrics.BLOCKS_READ), "sum")
+    both = rates.pivot(on="metric", index=["window_id", "candidate", "point"], values="rate")
+    if not {metrics.BLOCKS_HIT, metrics.BLOCKS_READ} <= {*both.columns}:
+        return {}
+    total = pl.col(metrics.BLOCKS_HIT) + pl.col(metrics.BLOCKS_READ)
+    share = both.filter(total > 0).with_columns((pl.col(metrics.BLOCKS_HIT) / total).alias("rate"))
+    return _means(share)
+
+
+def reads(context: Context) -> dict[tuple[str, str], float]:
+    """Reads a second of the busiest block device, by candidate and point: mean of valid windows."""
+    return _means(_by_window(context, metrics.BLOCK, (metrics.OPERATIONS["read"][0],), "max"))
+
+
+def _by_window(
+    context: Context, collector: str, wanted: tuple[str, ...], of_several: str
+) -> pl.DataFrame:
+    """These metrics of each valid window, its subjects added up or the largest of them."""
+    mine = (pl.col("collector") == collector) & pl.col("metric").is_in(wanted)
+    value = pl.col("mean").sum() if of_several == "sum" else pl.col("mean").max()
+    keys = ("window_id", "candidate", "point", "metric")
+    return context.valid_means.filter(mine).group_by(*keys).agg(value.alias("rate"))
+
+
+def _means(frame: pl.DataFrame) -> dict[tuple[str, str], float]:
+    cells = frame.group_by("candidate", "point").agg(pl.col("rate").mean())
+    return {(name, point): rate for name, point, rate in cells.iter_rows()}
+
+
+def _step(name: str, each: Compared) -> dict[str, Any]:
+    assert each.against is not None  # a step has two ends
+    effect = each.effect
+    return {
+        "factor": name, "candidate": each.b, "from": said(each.against.values[name]),
+        "to": said(each.point.values[name]), "ratio": effect.ratio, "low": effect.low,
+        "high": effect.high, "blocks": effect.pairs,
+        "verdict": each.verdict.call.value if effect.low is not None else "not tested",
+        "because": effect.missing_because or each.verdict.because,
+    }  # fmt: skip

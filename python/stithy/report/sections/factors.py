@@ -1,0 +1,35 @@
+"""What a study varied beside its users, and where more of it brings no more."""
+
+from collections.abc import Iterator
+
+from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import factors
+from stithy.report.tables import PageTable
+
+NAME = "factors"
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """The values, and the steps between them."""
+    yield factors.values(context)
+    yield factors.steps(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where something beside the users varied."""
+    names = factors.factors(page.context)
+    if names:
+        heading = f"What {' and '.join(names)} changed"
+        yield Section(NAME, 15, heading, tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    for text in factors.sentences(page.context):
+        yield from paragraph(text)
+    if (group := page.group(NAME)) is not None:
+        yield from figures(group)
+    yield from grid(page.tables["factors"])
+    yield from grid(page.tables["factor-steps"])
+    yield from paragraph(factors.NOTE, style="note")

@@ -1,0 +1,58 @@
+"""A point is the same however it is written, and has its place among others."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.point import Point, Value, magnitude, named, varied
+
+NAMES = st.from_regex(r"[a-z][a-z0-9_.\-]{0,12}", fullmatch=True)
+VALUES: st.SearchStrategy[Value] = st.one_of(
+    st.booleans(), st.integers(-(10**12), 10**12), st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20),
+)  # fmt: skip
+
+
+@given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=4))
+def test_the_text_of_a_point_is_read_as_the_same_point(values: dict[str, Value]) -> None:
+    """Whatever its values hold: commas, quotes, numbers as text."""
+    point = Point(tuple(values.items()))
+    read = Point.parse(str(point))
+    assert read == point
+    assert [type(value) for _, value in read.factors] == [type(value) for value in values.values()]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "users", "users=", "users=4,", "=4", "users=4, ", "a=1 b=2,c"]
+)
+def test_any_other_text_is_no_point(text: str) -> None:
+    """So that a damaged table is found out."""
+    with pytest.raises(ValueError, match="not a point"):
+        Point.parse(text)
+
+
+def test_points_are_in_order_of_their_other_factors_and_then_of_the_users() -> None:
+    """Sizes, times and shares by how much they are, words after them."""
+    memory = ["192 MiB", "0.5 GiB", "1 GiB", "8 TiB"]
+    points = [Point((("users", u), ("database.memory", m))) for m in memory for u in (2, 10)]
+    assert sorted([*points[3:], *points[:3]]) == points
+    assert sorted(["on", "20 ms", "1 s", "off"], key=lambda v: Point.of(x=v)) == [
+        "20 ms", "1 s", "off", "on",
+    ]  # fmt: skip
+    assert magnitude("30%") == 0.3
+
+
+def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:
+    """The value where one factor varies, else the point's own word."""
+    ladder = [Point.of(users=users) for users in (1, 13)]
+    found = [named(ladder, word) for word in ("13", "u13", "2", "")]
+    assert found == [ladder[1], ladder[1], None, None]
+    sizes = [Point((("users", 8), ("database.memory", m))) for m in ("256 MiB", "1 GiB")]
+    assert [named(sizes, word) for word in ("1GiB", "u8-memory1gib", "8")] == [sizes[1]] * 2 + [
+        None
+    ]
+    both = [*sizes, *(each.replaced("users", 4) for each in sizes)]
+    assert varied(both) == ("users", "database.memory")
+    assert named(both, "1GiB") is None
+    assert named(both, "u4-memory1gib") == both[3]
+    assert both[3].in_words() == "4 users with database.memory 1 GiB"
