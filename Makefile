@@ -23,7 +23,7 @@ PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all setup browser check lint tests golden bench prove lock
+.PHONY: help demo papers test test-all setup browser check lint tests golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -31,6 +31,9 @@ help: ## print this list
 demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; print where the report is
 	@study=demo; tools/setup can-emulate || study=disk-and-memory; \
 	tools/setup && .venv/bin/stithy run studies/$$study.yaml
+
+papers: setup ## run studies/papers, scale models of published tests, in about 40 minutes
+	@code=0; for each in studies/papers/*.yaml; do .venv/bin/stithy run $$each || code=$$?; done; exit $$code
 
 # Programs and tests are one build, quicker to make than a release.
 test: export STITHY_BUILD := ci

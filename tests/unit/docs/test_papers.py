@@ -1,0 +1,50 @@
+"""Studies of published tests are scale models of what was published."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.study.load import read_study
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def published(root: Path) -> dict[str, Any]:
+    """What was published, and which study runs which test."""
+    return tomllib.loads((root / "studies/papers/published.toml").read_text())
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_users_are_as_published_and_sizes_are_divided_by_one_number(
+    root: Path, published: dict[str, Any], number: int
+) -> None:
+    """Warehouses, memory at every point, and the drives of as many hosts as were published."""
+    model = published["study"][number]
+    study = read_study(root / "studies/papers" / model["file"]).study
+    tests = [each for each in published["test"] if each["id"] in model["tests"]]
+    asked = [each["parameters"] for each in tests]
+    assert len(tests) == len(model["tests"])
+    assert all(list(study.load.users) == each["virtual_users"] for each in asked)
+    assert {each["warehouses"] for each in asked} == {study.workload.warehouses * model["divisor"]}
+    wanted = {-(-each["ram_gb"] * 1024 // model["divisor"]) * MIB for each in asked}
+    assert {study.at(point).database.memory_bytes for point in study.points} == wanted
+    for candidate in study.candidates.values():
+        spec: Any = candidate.spec
+        # A data store is one profile; of single drives each cluster had nine.
+        drives = 1 if spec.drive.endswith("-vsan") else 9
+        assert round(model["divisor"] / spec.scale) == drives
+
+
+def test_every_published_test_has_a_study_and_its_results(published: dict[str, Any]) -> None:
+    """So that nothing of what was published is lost; a damaged number has its probable value."""
+    ran = [name for each in published["study"] for name in each["tests"]]
+    assert ran == [each["id"] for each in published["test"]] == [
+        "1a", "1b", "1c", "2a", "2b", "2c", "3a", "3b",
+    ]  # fmt: skip
+    for each in published["test"]:
+        results = {**each["results"], **each.get("probable", {})}
+        assert results["at_virtual_users"] == 89
+        assert 4 < results["tpm"] / results["nopm"] < 5.3
