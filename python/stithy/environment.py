@@ -48,10 +48,10 @@ def no_colour() -> bool:
     return bool(os.environ.get("NO_COLOR"))
 
 
-def for_processes() -> dict[str, str]:
+def for_processes(without: tuple[str, ...]) -> dict[str, str]:
     """The environment for processes that Stithy starts.
 
-    libpq's variables (PGHOST, PGOPTIONS, PGDATA, …) are left out: a server or a client of a study
-    must see what the study says, not what the person's shell happens to hold.
+    Variables that begin `without` are those with which engines and their clients are told things: a
+    server of a study must see what the study says, not what the person's shell happens to hold.
     """
-    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {name: value for name, value in os.environ.items() if not name.startswith(without)}

@@ -31,13 +31,7 @@ def disk(
     return (Device("vda", used_share, under_way, reads_under_way),)
 
 
-EVENTS = {
-    "cpu": "CPU", "device": "IO:DataFileRead", "log": "IO:WALSync", "locks": "Lock:tuple",
-    "client": "Client:ClientRead", "other": "Timeout:VacuumDelay",
-}  # fmt: skip
-
-
 def sessions(looks: int = 60, **groups: float) -> Sessions:
     """Mean numbers of active sessions by what they did."""
-    events = {EVENTS[group]: mean for group, mean in groups.items()}
-    return Sessions(looks, sum(groups.values()), dict(groups), events)
+    locks = {"Lock:tuple": groups["locks"]} if "locks" in groups else {}
+    return Sessions(looks, sum(groups.values()), dict(groups), locks)

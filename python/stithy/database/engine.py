@@ -83,8 +83,8 @@ class Endpoint(Protocol):
         """What the server did besides the users' work."""
         ...
 
-    def checkpoint_rule(self) -> CheckpointRule:
-        """When it begins a checkpoint by itself."""
+    def checkpoint_rule(self) -> CheckpointRule | None:
+        """When it begins a checkpoint by itself; None where no rule says it."""
         ...
 
     def facts(self) -> ServerFacts:

@@ -56,6 +56,11 @@ def server_user() -> ServerUser | None:
     )
 
 
+def _variables() -> tuple[str, ...]:
+    """How the variables of engines begin."""
+    return tuple(each for package in plugins("engine").values() for each in package.VARIABLES)
+
+
 def unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
     own = (name for package in plugins("engine").values() for name in package.USERS)
@@ -174,7 +179,7 @@ class LocalRunner:
                 text=True,
                 errors="replace",
                 cwd=command.directory or "/",
-                env={**for_processes(), **self._environment, **command.environment},
+                env={**for_processes(_variables()), **self._environment, **command.environment},
                 start_new_session=True,
             )
         except OSError as error:

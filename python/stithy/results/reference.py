@@ -59,7 +59,7 @@ Written from `python/stithy/results/comparability.py`; do not edit.
 last table. Otherwise it names each fact that differs, and compares nothing.
 
 Use `--ignore` for a fact that you changed on purpose: `--ignore kernel`,
-`--ignore settings.wal_level`. A part of a name with dots is enough: `--ignore firmware` means that
+`--ignore settings.work_mem`. A part of a name with dots is enough: `--ignore firmware` means that
 of every device, `--ignore settings` means every setting. Ignored facts are printed above the
 comparison.
 

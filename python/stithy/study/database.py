@@ -81,6 +81,12 @@ def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Viola
             yield Violation("a setting that Stithy chooses itself", right, name, (name,))
 
 
+def example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Settings of the first engine: as a study may give them, and as a candidate may."""
+    of_study, of_candidate = next(iter(plugins("engine").values())).EXAMPLES
+    return of_study, of_candidate
+
+
 class Database(BaseModel):
     """The database that each candidate carries.
 
@@ -90,7 +96,7 @@ class Database(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     engine: Annotated[str, AfterValidator(read_engine)] = Field(
-        description="The database product.", examples=["postgresql"]
+        description="The database product.", examples=list(plugins("engine"))[:1]
     )
     memory_bytes: Memory = Field(
         alias="memory",
@@ -119,7 +125,7 @@ class Database(BaseModel):
             "Settings of the database server, passed to it unchanged. Stithy itself sets those "
             "that name files and sockets."
         ),
-        examples=[{"shared_buffers": "384MB"}],
+        examples=[example_settings()[0]],
     )
 
     @field_validator("settings")

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from stithy.registry import plugins
-from stithy.study.database import Memory, Settings
+from stithy.study.database import Memory, Settings, example_settings
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
@@ -72,7 +72,7 @@ class CandidateKeys(BaseModel):
             "Settings of the database server on this candidate. They replace those of the same "
             "name in `database.settings`; the other settings stay."
         ),
-        examples=[{"shared_buffers": "768MB"}],
+        examples=[example_settings()[1]],
     )
 
 

@@ -57,6 +57,28 @@ def only_our_words(project: Project) -> Iterator[Finding]:
                 yield source.found(line, f"{name!r} uses {word!r}", f"say {foreign[word]}")
 
 
+OF_PLUGINS = "## Words of plug-ins\n"
+
+
+def strings(source: Source) -> Iterator[tuple[int, str]]:
+    """Every text in the code that is no docstring, with its line."""
+    prose = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
+    """No module outside of a plug-in's folder has its words, in names or in texts."""
+    folders = words_below(project, OF_PLUGINS)
+    for source in project.package():
+        theirs = {w: at for w, at in folders.items() if not source.path.startswith(at.strip("`"))}
+        for line, text in (*identifiers(source), *strings(source)):
+            if word := foreign_word(text, theirs):
+                remedy = f"let the plug-in declare it: only {folders[word]} may name it"
+                yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
+
+
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/")
 HELP = ("python/stithy/cli/", "python/stithy/study/", "python/stithy/storage/")
 CODE_FONT = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -137,6 +159,7 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
+_PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/database/engines/b/` |\n"}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
@@ -146,6 +169,10 @@ RULES = (
     Rule("only our words in file names", only_our_words,
          breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
          keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"}),
+    Rule("plug-ins keep their words", words_of_plugins_stay_there,
+         breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
+         keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
+                          "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
     Rule("standard words in documents", standard_words_for_people,
          breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
          keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"}),

@@ -85,14 +85,14 @@ fewer a share is reported only where it cannot be a half."""
 class Sessions:
     """Active sessions of the database, means over so many `looks` at them.
 
-    `by_group`: by what they did or waited for, see `waits`. `events`: by the server's own name,
-    those that occurred.
+    `by_group`: by what they did or waited for. `locks`: those that waited for one, by the server's
+    own name of the event.
     """
 
     looks: int
     active: float
     by_group: Mapping[str, float]
-    events: Mapping[str, float]
+    locks: Mapping[str, float]
 
 
 @dataclass(frozen=True)

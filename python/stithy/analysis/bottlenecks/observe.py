@@ -15,6 +15,7 @@ import polars as pl
 
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
+    LOCKS,
     Cpus,
     Device,
     Growth,
@@ -252,7 +253,8 @@ def _sessions(values: Values, looks: int, engine: Declaration) -> Sessions | Non
     groups = dict.fromkeys(GROUPS, 0.0)
     for event, mean in events.items():
         groups[engine.wait_group(event)] += mean
-    return Sessions(looks, active, groups, events)
+    locks = {each: mean for each, mean in events.items() if engine.wait_group(each) == LOCKS}
+    return Sessions(looks, active, groups, locks)
 
 
 def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:

@@ -221,11 +221,7 @@ def _locks(observed: Observation) -> RuleResult:
     part = observed.part("locks")
     if part is None or observed.sessions is None:
         return unknown(observed.why_no_sessions)
-    waits = {
-        event: mean
-        for event, mean in observed.sessions.events.items()
-        if event.startswith(("Lock:", "LWLock:", "BufferPin")) and "WAL" not in event
-    }
+    waits = observed.sessions.locks
     most = f" (most for {max(waits, key=lambda event: waits[event])})" if waits else ""
     shown = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
     return RuleResult(part, shown, samples=observed.samples)

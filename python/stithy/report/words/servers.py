@@ -12,7 +12,7 @@ def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
 
 
 def settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
-    """`shared_buffers = 512MB`: the settings that any candidate has of its own, as this one has
+    """`work_mem = 8MB`: the settings that any candidate has of its own, as this one has
     them; None if no candidate has any.
     """
     names = dict.fromkeys(name.lower() for each in manifest.candidates for name in each.settings)

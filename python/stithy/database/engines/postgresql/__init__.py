@@ -8,6 +8,12 @@ from collections.abc import Mapping
 
 NAME = "postgresql"
 URL_SCHEMES = ("postgresql", "postgres")
+VARIABLES = ("PG",)
+"""How the variables begin that libpq and its programs read: PGHOST, PGOPTIONS, PGDATA, …"""
+
+EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
+"""Settings as a study may give them: of the database, and of a candidate."""
+
 USERS = ("postgres",)
 """Users as whom its servers run, which come with the distributions' packages."""
 
