@@ -208,10 +208,11 @@ def _part(group: str, win: Row, samples: int) -> float | None:
     """Share of the users' time in sessions of a group; None where too few were looked at."""
     if not samples:
         return None
-    share: float = min(1.0, win[group] / samples)
+    share: float = win[group] / samples
     if group in ("data", "log") and win["used"] is not None:
         seen = (win["data"] + win["log"]) / samples
         share *= min(1.0, win["used"] / seen) if seen else 1.0
+    share = min(1.0, share)
     low, high = interval(share, samples)
     is_told = samples >= 30 or share + samples**-0.5 < 0.5
     return share if is_told and high - low <= 0.5 else None

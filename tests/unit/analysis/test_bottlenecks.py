@@ -263,3 +263,12 @@ def test_seconds_that_chance_leaves_empty_are_no_stall() -> None:
     """Of nine transactions a second none is now and then done by chance; half is no stall."""
     assert stalled_windows(_seconds(9, 9, 0, 9, 9)) == {}
     assert stalled_windows(_seconds(100, 100, 50, 49, 100)) == {"w": {103: 0.51}}
+
+
+def test_more_waits_for_storage_are_never_a_smaller_part_of_the_users_time() -> None:
+    """Also where more sessions wait than there are users, on a device that is always in use."""
+    parts = [
+        observed(places=10, sessions=sessions(log=log), devices=disk(1.0)).part("log")
+        for log in (7.0, 10.0, 17.0)
+    ]
+    assert parts == [pytest.approx(each) for each in (0.7, 1.0, 1.0)]

@@ -188,8 +188,8 @@ class Observation:
         """
         if self.sessions is None or not self.sessions.looks:
             return None
-        share = min(1.0, self.sessions.by_group.get(group, 0.0) / self.places)
-        share *= self._true_share if group in STORAGE else 1.0
+        seen = self.sessions.by_group.get(group, 0.0) / self.places
+        share = min(1.0, seen * (self._true_share if group in STORAGE else 1.0))
         shown = self.enough or share + self._unsure_share < HALF
         return share if shown and is_known(share, self.samples) else None
 
