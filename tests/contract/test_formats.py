@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 from stithy.cli.report import report
 from stithy.registry import plugins
-from stithy.report.page import build
+from stithy.report.page import Page
 from support.drawn import context_built
 from support.sample_run import Shape, build_run, window_id
 
@@ -28,7 +28,7 @@ def test_a_format_is_named_by_the_help_and_tells_of_a_run_without_anything(
     assert f"`{name}`" in (report.__doc__ or "")
     gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
     build_run(tmp_path, Shape(users=(1,), left_out=gone)).manifest.write_text("{")
-    assert len(FORMATS[name].make(build(context_built(tmp_path)), {})) > 100
+    assert len(FORMATS[name].make(Page(context_built(tmp_path)), {})) > 100
 
 
 def text_of(module: ModuleType, root: Path, shape: Shape | None = None) -> str:

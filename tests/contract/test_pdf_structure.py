@@ -12,7 +12,7 @@ import pytest
 
 from stithy.registry import plugins
 from stithy.report.drawing import draw
-from stithy.report.page import Page, build
+from stithy.report.page import Page
 from support.drawn import context_built
 from support.fixed_run import FIXED
 from support.pdf_text import contents_of, elements_of, outline_of, pages_of, read_pdf
@@ -23,7 +23,7 @@ HEADING = re.compile(r"/H([1-6])$")
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The page of a run with nearly everything."""
-    return build(context_built(tmp_path_factory.mktemp("printed") / "run", FIXED))
+    return Page(context_built(tmp_path_factory.mktemp("printed") / "run", FIXED))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, 
 from stithy.analysis.answers.findings import Finding
 from stithy.cli.app import run
 from stithy.point import Point
-from stithy.report.page import build
+from stithy.report.page import Page
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts, SearchFacts
@@ -169,7 +169,7 @@ def test_every_number_of_a_comparison_follows_from_the_files(
 
 def test_every_number_of_the_page_alone_follows_from_the_files(files: Files) -> None:
     """Of captions and footers; cells show their numbers rounded, on the page as in print."""
-    page = build(context_built(files.root))
+    page = Page(context_built(files.root))
     outcome = Outcome()
     for figure in page.figures:
         pool = words_pool(files, {"figure": figure.name, "title": figure.title})

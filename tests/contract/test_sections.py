@@ -3,19 +3,24 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.html_page import read_page
 from support.pdf_text import text_of
 from support.reported import write_report
 from support.sample_run import Shape, build_run
 
 SHAPE = Shape(users=(1,), duration_s=3, series=False)
-SAID = ("Whose turn it was", "The candidates took turns.", "Every window, by its turn")
+SAID = (
+    "Whose turn it was", "The candidates took turns.", "Every window, by its turn",
+    "They took turns", "Each mark is a window.",
+)  # fmt: skip
 
 
 def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
     fakes: Path, tmp_path: Path
 ) -> None:
-    """Its heading, words and table, its place in the contents, and the files of its table."""
+    """Its heading, words, table and figure, its place in the contents, and its files."""
     assert (fakes / "section/turns.py").is_file()
     build_run(tmp_path, SHAPE)
     html, pdf, md, document = write_report(tmp_path, ("html", "pdf", "md", "json"))
@@ -26,6 +31,20 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
         assert [each for each in SAID if each not in text.replace("\N{NO-BREAK SPACE}", " ")] == []
     section = json.loads(document.read_text("utf-8"))["sections"]["turns"]
     assert section["heading"] == SAID[0]
-    assert section["facts"] == {"took turns": True}
+    assert (section["facts"], section["figures"]) == ({"windows": 2}, {"turns": SAID[3]})
     assert section["tables"]["turns"][0] == {"turn": 1, "candidate": "memory"}
     assert (tmp_path / "report/tables/turns.csv").read_text().startswith("turn,candidate\n1,")
+    assert (tmp_path / "report/figures/turns.svg").is_file()
+
+
+def test_two_sections_with_a_table_of_the_same_name_are_refused(
+    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the two would silently be the other."""
+    folder = tmp_path / "own/section"
+    folder.mkdir(parents=True)
+    text = (fakes / "section/turns.py").read_text().replace('NAME = "turns"', 'NAME = "windows"')
+    (folder / "again.py").write_text(text)
+    monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
+    with pytest.raises(ValueError, match="two tables of the report are called 'windows'"):
+        write_report(build_run(tmp_path / "run", SHAPE).root)

@@ -11,7 +11,7 @@ import pytest
 from stithy.analysis.evidence import Window
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.report.context import Context
-from stithy.report.page import build
+from stithy.report.parts.answer import answer
 from stithy.secrets import Secret
 from stithy.validity import Flag
 from support import flags
@@ -59,7 +59,7 @@ def test_a_payment_that_is_taken_away_is_missed(sabotaged: Context) -> None:
     assert of_window["lost"].to_list() == [1]
     findings = sabotaged.run.ledger_findings.filter(window_id=window.id)
     assert findings["kind"].to_list() == ["lost"]
-    [shown, *_] = build(sabotaged).answer.flawed
+    [shown, *_] = answer(sabotaged).flaws
     assert shown == "ACKNOWLEDGED WORK IS GONE: the ledgers of 1 window show 1 lost."
 
 

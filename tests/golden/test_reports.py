@@ -14,7 +14,8 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn
-from stithy.report.page import build, render
+from stithy.report.page import Page, render
+from stithy.report.parts.answer import answer
 from stithy.report.parts.certainty import question_sentence
 from stithy.report.parts.validity import lost_pattern
 from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts
@@ -32,7 +33,7 @@ def test_the_summary_in_markdown_and_the_page_are_those_accepted(
 ) -> None:
     """Of a short run with an invalid window: a disk that saturates, and memory."""
     shape = Shape(users=(1, 4), duration_s=3, series=False, changes=BROKEN)
-    page = build(context_built(tmp_path, shape))
+    page = Page(context_built(tmp_path, shape))
     # What stands in a pull request or a ticket.
     text = plugins("format")["md"].make(page, {}).decode()
     golden.same(HERE / "reports/disk-and-memory.md", text, accept_golden)
@@ -95,11 +96,11 @@ LOST: dict[str, tuple[dict[str, Any], set[tuple[int, int]]]] = {
 
 def told(context: Context) -> str:
     """All sentences and table rows that concern it."""
-    page = build(context)
+    page = Page(context)
     sure = question_sentence(context) or "", lost_pattern(context) or ""
     rows = page.tables["reasons"].frame.rows(named=True)
     reasons = (f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in rows)
-    flawed = ("What weakens the answer:", *page.answer.flawed)
+    flawed = ("What weakens the answer:", *answer(context).flaws)
     return "\n".join((*flawed, "", "How sure this is:", *sure, "", "Validity:", *reasons, ""))
 
 

@@ -15,7 +15,8 @@ from stithy.errors import InvalidMeasurement
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.page import build, render
+from stithy.report.page import Page, render
+from stithy.report.parts.answer import answer
 from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
 from support.damage import DAMAGES, damaged
@@ -148,8 +149,8 @@ def test_a_run_that_answers_nothing_is_reported_all_the_same(tmp_path: Path, wha
     """With every format and export that can tell of it; an export may be refused."""
     build_run(tmp_path, Shape(users=(4,), ramp_up_s=1, duration_s=2, **NOTHING[what]))
     context = context_built(tmp_path)
-    page = build(context)
-    assert page.answer.headline
+    page = Page(context)
+    assert answer(context).headline
     render(page, dict.fromkeys((figure.name for figure in page.figures), "<svg></svg>"))
     for name in ("md", "json"):
         plugins("format")[name].make(page, {})

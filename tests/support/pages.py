@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
-from stithy.report.page import build, render
+from stithy.report.page import Page, render
 from stithy.results.manifest import CostFacts, LimitFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
@@ -46,7 +46,7 @@ def write_page(root: Path, shape: Shape) -> Path:
 
 def page_of(root: Path) -> Path:
     """The page of the run that lies there."""
-    made = build(context_of(read_run(root)))
+    made = Page(context_of(read_run(root)))
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in made.figures}
     page = root / "report.html"
     page.write_text(render(made, drawings), encoding="utf-8")

@@ -15,7 +15,8 @@ from stithy.database.engine import Configuration
 from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
-from stithy.report.page import build
+from stithy.report.page import Page
+from stithy.report.parts.answer import answer
 from stithy.results.read import read_run
 from stithy.results.write import write_json
 from stithy.run.events import Note, StepStarted
@@ -85,7 +86,7 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
     assert [each.effective_settings for each in context.manifest.candidates] == [
         {"fsync": "off", "shared_buffers": "64MB"}, {"fsync": "on", "shared_buffers": "1MB"},
     ]  # fmt: skip
-    page = build(context)
+    page = Page(context)
     assert page.tables["candidates"].frame.select("memory_limit_bytes", "settings").rows() == [
         (256 * 2**20, "shared_buffers = 64MB, fsync = off"),
         (192 * 2**20, "shared_buffers = 32MB, fsync = on"),
@@ -94,7 +95,7 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
         "database settings of candidates",
         "a: shared_buffers = 64MB, fsync = off; b: shared_buffers = 32MB, fsync = on",
     ) in page.tables["compared"].frame.rows()
-    assert page.answer.flawed[0].startswith("Durability is given up with fsync off on a: ")
+    assert answer(context).flaws[0].startswith("Durability is given up with fsync off on a: ")
     assert context.label == "NOT DURABLE: fsync off on a"
     assert context.names_drawn == {"a": "a (fsync off)", "b": "b"}
     assert run(["compare", str(plain.out), str(faked.out)]) == 2
@@ -142,7 +143,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
         text = outcome.directory.report_as(kind).read_text()
         assert "What database.memory changed" in text
         assert "320 MiB" in text
-    page = build(context)
+    page = Page(context)
     assert page.tables["factor-steps"].frame.select("candidate", "from", "to").rows() == [
         (name, *step)
         for name in "ab" for step in (("192 MiB", "320 MiB"), ("320 MiB", "1 GiB"))
@@ -212,8 +213,8 @@ def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_o
     assert reported["durability_given_up"] == {"base": planned, "other": planned}
     directory = build_run(tmp_path / "run", Shape(settings=OFF, duration_s=3, series=False))
     context = context_of(read_run(directory.root))
-    page = build(context)
-    assert page.answer.flawed[0].startswith(SAID)
+    page = Page(context)
+    assert answer(context).flaws[0].startswith(SAID)
     assert context.label == LABEL
     [forest] = [each for each in page.figures if each.name == "nopm-by-users"]
     assert LABEL in page.footer(forest)

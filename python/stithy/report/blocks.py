@@ -4,11 +4,11 @@ A section (`sections/`) yields blocks and knows no format. Texts are plain: what
 stays the letters it is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from stithy.report.figure import Absent, Drawn, Figure, FigureGroup
+from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable
 
 ROWS_OPEN_MAX = 24
@@ -155,7 +155,7 @@ def in_files(table: PageTable, folder: str = "tables") -> Paragraph:
     )  # fmt: skip
 
 
-def drawn(each: Drawn, *, alone: bool) -> Block:
+def drawn(each: Drawn, *, alone: bool = True) -> Block:
     """A figure, or why it is not there."""
     if isinstance(each, Absent):
         reason = f" {each.would_show}; {each.because}."
@@ -163,8 +163,10 @@ def drawn(each: Drawn, *, alone: bool) -> Block:
     return Picture(each, alone)
 
 
-def figures(group: FigureGroup) -> Iterator[Block]:
-    """The figures of a group, with what must be read with all of them."""
-    for each in group.drawn:
-        yield drawn(each, alone=group.footer is None)
-    yield from paragraph(group.footer, style="fine")
+def figures(every: Sequence[Drawn]) -> Iterator[Block]:
+    """These figures; what must be read with all of them stands once, where that is the same."""
+    footers = {each.footer for each in every if isinstance(each, Figure)}
+    footer = footers.pop() if len(footers) == 1 else None
+    for each in every:
+        yield drawn(each, alone=footer is None)
+    yield from paragraph(footer, style="fine")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.findings import answer_level
+from stithy.analysis.answers.findings import Finding, answer_level, findings
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
@@ -280,6 +280,11 @@ class Context:
         plan = self.manifest.plan if self.manifest else None
         facts = (plan.limit or plan.search) if plan else None
         return _limit(facts) if facts else None
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the run says, the most important first."""
+        return findings(self.evidence, self.limited)
 
     @cached_property
     def answer_level(self) -> Point | None:

@@ -1,8 +1,9 @@
 """What a figure is: a finding as title, a drawing, and the data behind it; nothing may be left out.
 
 A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on the page), `SECTION`
-(one of `SECTIONS`) and `draw(context)`, which returns figures, or absences with their reasons; and
-nothing at all where the study does not ask for it, or where the page says it in a sentence.
+(the section of the report that shows it) and `draw(context)`. That returns figures, or absences
+with their reasons; and nothing at all where the study does not ask for it, or where the page says
+it in a sentence.
 """
 
 from collections.abc import Mapping
@@ -10,22 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stithy.report.tables import PageTable
-
-SECTIONS = {
-    "answer": "The answer",
-    "factors": "What the varied settings changed",
-    "certainty": "How sure this is",
-    "compared": "How it was set up",
-    "throughput": "Throughput",
-    "response": "Response time",
-    "limits": "What limited the throughput",
-    "machine": "The machine",
-    "storage": "The storage devices",
-    "database": "Inside the database",
-    "seconds": "Second by second",
-    "baselines": "Whether the machine stayed the same",
-}
-"""Figures of the first three stand in the report itself, those of the others in its appendix."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +75,3 @@ class Absent:
 
 
 Drawn = Figure | Absent
-
-
-@dataclass(frozen=True)
-class FigureGroup:
-    """The figures of one subject: its key, its heading and what is drawn."""
-
-    key: str
-    heading: str
-    drawn: tuple[Drawn, ...]
-
-    @property
-    def footer(self) -> str | None:
-        """What must be read with all its figures, where that is the same; it then stands once."""
-        footers = {each.footer for each in self.drawn if isinstance(each, Figure)}
-        return footers.pop() if len(footers) == 1 else None

@@ -1,4 +1,4 @@
-"""The page of a report: what stands on it, and itself as HTML that needs nothing else.
+"""The page of a report: what its sections say, and itself as HTML that needs nothing else.
 
 Pure: `write` reads the results before and writes afterwards. The same results give the same bytes.
 """
@@ -6,7 +6,7 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,15 +15,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from stithy.analysis.answers.findings import MAIN, Finding, findings
 from stithy.registry import plugins
 from stithy.report.between import Pair
-from stithy.report.blocks import APPENDIX, ROWS_MAX, Section, in_files
+from stithy.report.blocks import APPENDIX, ROWS_MAX, Picture, Section, in_files
 from stithy.report.context import Context
 from stithy.report.drawing import compose, draw, palette
 from stithy.report.drawing.compact import slim
-from stithy.report.figure import SECTIONS, Absent, Drawn, Figure, FigureGroup
-from stithy.report.parts import answer, candidates, compared, other_runs, page_tables
+from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import bound, seen
 
@@ -36,25 +34,11 @@ FIGURE_FILES = (
 """Each figure's files beside the page: what they are, and their endings."""
 
 
-DECISIVE = "decisive"
-"""The group of the figures that bear the answer, beside the comparisons on top."""
-
-MAIN_GROUPS = ("answer", "factors", DECISIVE, "runs", "certainty")
-"""What stands before the appendix."""
-
-APART = frozenset({"answer", "factors", "certainty", "baselines"})
-"""Groups that stand in a section which says more than figures do."""
-
-
 @dataclass(frozen=True)
 class Page:
-    """Everything that a report says, whatever the format."""
+    """Everything that a report says, whatever the format; `pairs` hold its run against others."""
 
     context: Context
-    answer: answer.Answer
-    groups: tuple[FigureGroup, ...]
-    tables: dict[str, PageTable]
-    facts: tuple[PageTable, ...]
     pairs: tuple[Pair, ...] = ()
 
     @property
@@ -76,66 +60,54 @@ class Page:
         found = (each for module in plugins("section").values() for each in module.sections(self))
         return tuple(sorted(found, key=lambda each: each.order))
 
+    @cached_property
+    def tables(self) -> dict[str, PageTable]:
+        """Those of all sections by their names. Raises ValueError where two have the same."""
+        found: dict[str, PageTable] = {}
+        for _, table in _of_sections("tables", self):
+            if found.setdefault(table.name, table) is not table:
+                raise ValueError(f"two tables of the report are called {table.name!r}")
+        return found
+
+    @cached_property
+    def drawn(self) -> tuple[tuple[str, Drawn], ...]:
+        """All figures with the section in which each stands, also those that are absent."""
+        families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
+        found = [(each.SECTION, drawn) for each in families for drawn in each.draw(self.context)]
+        found += _of_sections("draw", self)
+        claimed = {name: key for key, name in _of_sections("claims", self)}
+        return tuple((_place(each, key, claimed), _told(each, self.context)) for key, each in found)
+
+    def drawn_in(self, key: str) -> tuple[Drawn, ...]:
+        """The figures of a section."""
+        return tuple(each for place, each in self.drawn if place == key)
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """All that are shown, in their order; by it they are numbered."""
+        blocks = (block for section in self.sections for block in section.blocks)
+        return tuple(block.figure for block in blocks if isinstance(block, Picture))
+
     def caption(self, table: PageTable) -> str:
         """What stands above a table, with what must stand beside every number of the run."""
         marked = self.context.label and not table.name.startswith("facts-")
         return f"{table.caption} · {self.context.label}" if marked else table.caption
-
-    def group(self, key: str) -> FigureGroup | None:
-        """The figures of this subject, None where there are none."""
-        return next((each for each in self.groups if each.key == key), None)
-
-    @property
-    def figures(self) -> list[Figure]:
-        """All figures, in the order of the page."""
-        return [each for g in self.groups for each in g.drawn if isinstance(each, Figure)]
 
     def footer(self, figure: Figure) -> str:
         """What must be read with a figure where it stands alone, away from the page."""
         return " · ".join(each for each in (self.context.label, figure.footer) if each)
 
 
-def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
-    """The page's content from a run's evidence; `pairs` compare it with other runs."""
-    groups = _groups(context)
-    if pairs:
-        of_runs = tuple(_told(each, context) for each in other_runs.drawn(pairs))
-        groups = _in_order((*groups, FigureGroup("runs", "Compared with other runs", of_runs)))
-    found = findings(context.evidence, context.limited)
-    return Page(
-        context,
-        answer.answer(context, found[:MAIN]),
-        groups,
-        {each.name: each for each in _tables(context, groups, found, pairs)},
-        tuple(compared.facts_tables(context.manifest)) if context.manifest else (),
-        tuple(pairs),
-    )
+def _of_sections(what: str, page: Page) -> Iterator[tuple[str, Any]]:
+    """What those sections yield that have such a function, each with the section's name."""
+    for name, module in plugins("section").items():
+        if (ask := getattr(module, what, None)) is not None:
+            yield from ((name, each) for each in ask(page))
 
 
-def _tables(
-    context: Context,
-    groups: Sequence[FigureGroup],
-    found: Sequence[Finding],
-    pairs: Sequence[Pair],
-) -> Iterator[PageTable]:
-    """Those of the sections, and those that are made of more than the run's evidence."""
-    for module in plugins("section").values():
-        yield from getattr(module, "tables", _no_tables)(context)
-    drawn = [each for group in groups for each in group.drawn]
-    yield page_tables.titles([each for each in drawn if isinstance(each, Figure)])
-    absent = [each for each in drawn if isinstance(each, Absent)]
-    missing = [(f"figure: {each.would_show}", each.because) for each in absent]
-    yield page_tables.missing(missing, context)
-    table = candidates.table(context)
-    yield table
-    yield candidates.devices(context, table)
-    yield answer.findings_table(found)
-    yield from other_runs.tables(pairs)
-
-
-def _no_tables(context: Context) -> tuple[PageTable, ...]:
-    del context  # a section of words alone
-    return ()
+def _place(drawn: Drawn, key: str, claimed: Mapping[str, str]) -> str:
+    """A section may claim a figure of another; why one is absent stays with its family."""
+    return claimed.get(drawn.name, key) if isinstance(drawn, Figure) else key
 
 
 def render(page: Page, drawings: dict[str, str]) -> str:
@@ -163,39 +135,6 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         library=Markup(library),
         policy=_policy(library, script),
     )
-
-
-def _groups(context: Context) -> tuple[FigureGroup, ...]:
-    families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
-    drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
-    for family in families:
-        drawn[family.SECTION] += [_told(each, context) for each in family.draw(context)]
-    names = _decisive(context)
-    decisive = [each for part in drawn.values() for each in part if each.name in names]
-    decisive = [each for each in decisive if isinstance(each, Figure)]
-    headings = {DECISIVE: "What decides the answer", **SECTIONS}
-    parts = {
-        key: [each for each in part if not any(each is one for one in decisive)]
-        for key, part in drawn.items()
-    }
-    return _in_order(
-        FigureGroup(key, headings[key], tuple(part))
-        for key, part in {**parts, DECISIVE: decisive}.items()
-        if part
-    )
-
-
-def _decisive(context: Context) -> tuple[str, ...]:
-    """The figures that bear the answer: what is asked about against users, and what limited it."""
-    known = context.evidence.primary.metric.known
-    asked = {"window": "nopm-by-users", "transactions": "response-by-users"}
-    return asked.get(known.source, "device-latency"), "limits"
-
-
-def _in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
-    """As they stand on the page, by which figures are numbered."""
-    order = (*MAIN_GROUPS, *SECTIONS)
-    return tuple(sorted(groups, key=lambda each: order.index(each.key)))
 
 
 def _told(drawn: Drawn, context: Context) -> Drawn:

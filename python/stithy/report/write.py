@@ -15,7 +15,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.drawing.draw import Words
 from stithy.report.figure import Figure
-from stithy.report.page import Page, build
+from stithy.report.page import Page
 from stithy.report.typeset import png
 from stithy.report.words.escape import bound
 from stithy.results.files import alone, replaced, write_durably
@@ -59,7 +59,7 @@ def write_report_of(
     one is there, and by one process at a time. Missing or damaged pieces of the results are shown
     in the report, not raised. Raises InfrastructureError where the report cannot be written.
     """
-    page, where = build(context, pairs), context.run.directory
+    page, where = Page(context, tuple(pairs)), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
     made = {name: plugins("format")[name].make(page, drawings) for name in formats}
     with _told(where.report), alone(where.report):
@@ -94,7 +94,7 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
     for figure in page.figures:
         figure.table.write(figures)
         _write_figure(figures, page, figure, drawings[figure.name])
-    for table in (*page.tables.values(), *page.facts):
+    for table in page.tables.values():
         table.write(tables)
 
 

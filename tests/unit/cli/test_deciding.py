@@ -16,8 +16,9 @@ from stithy.cli.running.sensitivity import ended_before_its_corners, with_corner
 from stithy.errors import InfrastructureError
 from stithy.report.context import Context, context_of
 from stithy.report.formats import json as json_format
-from stithy.report.page import build
+from stithy.report.page import Page
 from stithy.report.parts import sensitivity
+from stithy.report.parts.answer import answer
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CostFacts
 from stithy.results.read import read_manifest, read_run
@@ -261,10 +262,10 @@ def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) ->
     [holds], [overturned] = _said(faked)
     assert "against a, the two are still equivalent within 2 %" in holds
     assert "against b, a would be better" in overturned
-    page = build(_context(faked))
-    assert overturned in page.answer.flawed
-    answer = json.loads(json_format.make(page, {}))["sections"]["answer"]
-    shown = {each["against"]: each for each in answer["facts"]["sensitivity"]}
+    page = Page(_context(faked))
+    assert overturned in answer(page.context).flaws
+    facts = json.loads(json_format.make(page, {}))["sections"]["answer"]["facts"]
+    shown = {each["against"]: each for each in facts["sensitivity"]}
     assert {name: each["holds"] for name, each in shown.items()} == {"a": True, "b": False}
     assert (shown["b"]["call"], shown["b"]["missing_because"]) == ("worse", None)
     assert shown["b"]["low"] <= shown["b"]["ratio"] <= shown["b"]["high"]

@@ -25,8 +25,8 @@ from stithy.report.between import pairs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.junit import SUITE, junit_xml
-from stithy.report.page import Page, build, render
-from stithy.report.parts.answer import judged, main_findings
+from stithy.report.page import Page, render
+from stithy.report.parts.answer import answer, judged, main_findings
 from stithy.report.typeset import pdf
 from stithy.report.words.escape import seen
 from stithy.report.write import formats_named
@@ -46,7 +46,7 @@ CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 def html(context: Context) -> str:
     """The page of a run without the time that drawing takes; a space is a space."""
-    page = build(context)
+    page = Page(context)
     made = render(page, {figure.name: "<svg></svg>" for figure in page.figures})
     return made.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -97,7 +97,7 @@ def test_the_page_is_whole_self_contained_and_runs_its_own_scripts_alone(written
 
 def test_a_figure_that_is_cut_out_says_what_the_report_says_of_it(written: Path) -> None:
     """Title, description and footer are inside its drawing and its specification."""
-    for figure in build(context_built(written)).figures:
+    for figure in Page(context_built(written)).figures:
         stem = written / "report" / "figures" / figure.name
         spec = json.loads(Path(f"{stem}.vl.json").read_text())
         inside = [*spec["title"]["text"], *spec["title"]["subtitle"], spec["description"]]
@@ -160,7 +160,7 @@ def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path
                     drives={"disk": 0.02}, null=True,
                     thresholds=thresholds("disk.nopm_at_1 > 1"))  # fmt: skip
     context = context_built(tmp_path / "run", shape)
-    page, text = build(context), html(context)
+    page, text = Page(context), html(context)
     label = str(context.label)
     assert label.startswith(f"{HAMMERDB}; ")
     assert f'<p class="label">{label}</p>' in text
@@ -169,7 +169,9 @@ def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path
     for said in ("MEMORY LIMIT NOT ENFORCED", "EMULATED"):
         assert all(said in figure.footer for figure in page.figures)
     assert main_findings(context)[0] == f"{label}."
-    assert "disk (sample-ssd at scale 1/8) is an emulated drive" in " ".join(page.answer.support)
+    assert "disk (sample-ssd at scale 1/8) is an emulated drive" in " ".join(
+        answer(context).support
+    )
     assert "Assumed are write and flush; its other numbers name their source." in text
     assert "EMULATED drives: disk = " in junit_xml(context, judged(context)).decode()
     tpm = read(exported(context, "openmetrics"))["stithy_window_transactions_per_minute"]
@@ -185,7 +187,7 @@ def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path
 def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> None:
     """What cannot be read, or was not run, is listed; of too many rows it says where they are."""
     run = build_run(tmp_path, replace(SHORT, left_out=frozenset({window_id("disk", 4, 0)})))
-    page = build(context_built(tmp_path))
+    page = Page(context_built(tmp_path))
     laws = page.tables["identities"]
     page.tables["identities"] = replace(laws, frame=pl.concat([laws.frame] * 201))
     shown = read_page(render(page, dict.fromkeys((each.name for each in page.figures), "")))
@@ -204,7 +206,7 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     named = " ".join(row[0][0] for row in missing.rows)
     assert all(each in named for each in ("manifest.json", "study.yaml", "seconds.parquet"))
     assert str(tmp_path) not in named
-    md = plugins("format")["md"].make(build(context), {}).decode()
+    md = plugins("format")["md"].make(Page(context), {}).decode()
     assert "# Report of a run whose question is not known\n" in md
     assert "stithy run" not in md
 
@@ -212,9 +214,9 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
 def test_the_pdf_says_what_the_page_says_tagged_and_dated_by_the_run(written: Path) -> None:
     """Its fonts are inside; of a drawing without a size nothing is assumed but a square."""
     content = (written / "report.pdf").read_bytes()
-    page, letters = build(context_built(written)), "".join(text_of(content).split())
-    answer = page.answer
-    said = [answer.headline, *answer.others, *answer.support, "it is not a TPC benchmark"]
+    page, letters = Page(context_built(written)), "".join(text_of(content).split())
+    top = answer(page.context)
+    said = [top.headline, *top.findings, *top.support, "it is not a TPC benchmark"]
     said += [cell.text for row in page.tables["summary"].cells() for cell in row]
     said += [f"Figure {n} {each.title}" for n, each in enumerate(page.figures, start=1)]
     assert [each for each in said if "".join(each.split()) not in letters] == []
@@ -359,7 +361,7 @@ def _is_harmless(page: Page) -> None:
 
 def test_names_and_messages_of_any_kind_stay_texts_in_page_and_drawings(hostile: Context) -> None:
     """Nothing of them runs or ends a document; whoever looks closely sees each letter."""
-    page = build(hostile)
+    page = Page(hostile)
     _is_harmless(page)
     assert json.loads(plugins("format")["json"].make(page, {}))["candidates"] == [*NAMES]
     for each in page.figures:
@@ -403,7 +405,7 @@ def test_nothing_of_a_name_steers_a_terminal_or_a_report_beside_another(
     shown = "".join(capsys.readouterr())
     assert shown
     assert not re.search(CONTROL, shown)
-    page = build(hostile, pairs(hostile, [context_built(other)]))
+    page = Page(hostile, pairs(hostile, [context_built(other)]))
     _is_harmless(page)
     [listed] = [figure for figure in page.figures if figure.name == "runs-1"]
     ElementTree.fromstring(draw.svg(listed.spec, "runs-1"))

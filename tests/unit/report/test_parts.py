@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.findings import decision_status, findings
+from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.verdict.decide import PrimaryComparison
@@ -58,7 +58,7 @@ SAYS: Mapping[str, Callable[[Context], object]] = {
     "state": lambda of: certainty.state_sentence(of, decision_status(of.evidence)),
     "same": lambda of: f"{machine.machine_sentence(of)} {machine.machine_flaw(of)}",
     "load": lambda of: " ".join(specified_sentences(of)), "resumed": validity.resumed_sentence,
-    "flaws": lambda of: answer.answer(of, findings(of.evidence, of.limited)).flawed,
+    "flaws": lambda of: answer.answer(of).flaws,
 }  # fmt: skip
 """What a part says, by what it speaks of; of the driver's headroom also whether it weakens."""
 

@@ -24,7 +24,7 @@ from stithy.report.words.wording import listing, percent, plural
 
 NAME = "baseline"
 ORDER = 90
-SECTION = "baselines"
+SECTION = "validity"
 
 LEAST_DRAWN_SHARE = 0.05
 """Own: a vertical axis shows no less than that around the median, so that noise looks like it."""

@@ -21,7 +21,7 @@ from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import exactly, finely, plural, told_apart, upper_bound
 
 NAME = "blocks"
-ORDER = 80
+ORDER = 2
 SECTION = "certainty"
 
 ROOM = 1.5

@@ -35,7 +35,7 @@ from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, took
 
 NAME = "percentiles"
-ORDER = 25
+ORDER = 24
 SECTION = "response"
 
 LEVELS_MOST = 4

@@ -17,8 +17,8 @@ from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"
-ORDER = 2
-SECTION = "compared"
+ORDER = 3
+SECTION = "set-up"
 
 SHOWS = "the machine, the hammer, the servers, their volumes and drives"
 

@@ -8,10 +8,8 @@ import polars as pl
 
 from stithy.analysis.answers.findings import (
     MAIN,
-    Finding,
     Limits,
     decision_status,
-    findings,
     limits_of,
 )
 from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
@@ -169,16 +167,17 @@ DRIVES_OFF = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The sentences on top; `flawed` is set where something weakens the answer.
+    """The sentences on top; `flaws` weaken the answer, `support` says why it may be trusted.
 
     `headline` is the first sentence of the answer, `detail` its others: values and intervals.
+    `findings` are the others.
     """
 
     headline: str
     detail: str
-    others: tuple[str, ...]
+    flaws: tuple[str, ...]
+    findings: tuple[str, ...]
     support: tuple[str, ...]
-    flawed: tuple[str, ...]
 
 
 def main_findings(context: Context) -> tuple[str, ...]:
@@ -187,19 +186,18 @@ def main_findings(context: Context) -> tuple[str, ...]:
     Before them stands what must stand beside every number: the label of the run, where it has one,
     and which drives are emulated.
     """
-    found = sentences(findings(context.evidence, context.limited)[:MAIN], context.level_unit)
+    found = sentences(context.findings[:MAIN], context.level_unit)
     notes = (context.label, loads.footer(context.manifest))
     return (*(f"{each}." for each in notes if each), *found)
 
 
-def answer(context: Context, found: Sequence[Finding]) -> Answer:
-    """The top of the page for these findings."""
-    said = sentences(found, context.level_unit)
+def answer(context: Context) -> Answer:
+    """The top of the page."""
+    said = sentences(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
-    others, flaws = (*said[1:], *bottlenecks.stall_sentences(context)), tuple(_flaws(context))
-    return Answer(
-        f"{headline}." if dot else headline, detail, others, tuple(_support(context)), flaws
-    )
+    others = (*said[1:], *bottlenecks.stall_sentences(context))
+    flaws, support = tuple(_flaws(context)), tuple(_support(context))
+    return Answer(f"{headline}." if dot else headline, detail, flaws, others, support)
 
 
 def _support(context: Context) -> Iterator[str]:
@@ -313,11 +311,11 @@ def _gone(absent: int, *, finished: bool) -> str:
     return f"{'was' if absent == 1 else 'were'} not run"
 
 
-def findings_table(found: Sequence[Finding]) -> PageTable:
+def findings_table(context: Context) -> PageTable:
     """The numbers of all findings, so that those in the sentences can be found."""
     rows = [
         {"finding": number, "kind": finding.kind, "number": name, "value": value}
-        for number, finding in enumerate(found, start=1)
+        for number, finding in enumerate(context.findings, start=1)
         for name, value in _numbers("", finding)
     ]
     schema = {

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, comparisons
-from stithy.analysis.answers.findings import DecisionStatus, findings, question
+from stithy.analysis.answers.findings import DecisionStatus, question
 from stithy.analysis.evidence import Window
 from stithy.analysis.verdict.decide import Call, Next, certainty
 from stithy.analysis.verdict.effect import EACH_ORDER_LEAST, Position, position_effect
@@ -235,7 +235,7 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
         return f"No block answers the question yet{_why(context)}."
-    said = sentences(findings(context.evidence, context.limited)[:1], context.level_unit)[0]
+    said = sentences(context.findings[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
 
 

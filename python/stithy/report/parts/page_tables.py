@@ -11,7 +11,7 @@ from stithy.analysis.steady.steadiness import unknown
 from stithy.metrics import NOPM
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.figure import Figure
+from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import machine
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import upper_bound
@@ -266,9 +266,13 @@ def restores(context: Context) -> PageTable:
     )  # fmt: skip
 
 
-def titles(figures: Iterable[Figure]) -> PageTable:
+def titles(drawn: Iterable[Drawn]) -> PageTable:
     """The titles of the figures with the ratios that they state; written beside the page only."""
-    rows = [{"figure": each.name, "title": each.title, "ratio": each.ratio} for each in figures]
+    rows = [
+        {"figure": each.name, "title": each.title, "ratio": each.ratio}
+        for each in drawn
+        if isinstance(each, Figure)
+    ]
     return PageTable(
         "titles",
         "Titles of the figures",
@@ -277,9 +281,13 @@ def titles(figures: Iterable[Figure]) -> PageTable:
     )
 
 
-def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
+def missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
     """What this report could not show, and why: figures, planned windows, damaged files."""
-    rows = [{"what": what, "because": because} for what, because in absent]
+    rows = [
+        {"what": f"figure: {each.would_show}", "because": each.because}
+        for each in drawn
+        if isinstance(each, Absent)
+    ]
     gone = "its results are missing" if context.is_finished else "it was not run"
     rows += [{"what": f"window {each}", "because": gone} for each in context.not_run]
     root = context.run.directory.root

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Section, grid, opened, paragraph
-from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import bottlenecks
 from stithy.report.tables import PageTable
@@ -23,11 +22,11 @@ METHOD = (
 )
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """Bounds by window and by level, and stalls by their cause."""
-    yield bottlenecks.bottleneck_windows(context)
-    yield bottlenecks.bottleneck_levels(context)
-    yield bottlenecks.stalls_table(context)
+    yield bottlenecks.bottleneck_windows(page.context)
+    yield bottlenecks.bottleneck_levels(page.context)
+    yield bottlenecks.stalls_table(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import Block, Grid, Section, figures, grid, paragraph
-from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import certainty, validity
 from stithy.report.tables import PageTable
@@ -15,12 +14,12 @@ VERDICTS_OPEN_MAX = 12
 """More verdicts are folded on the page."""
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """Verdicts with their statistics, the order of the candidates, reasons against windows."""
-    yield from certainty.verdict_tables(context)
-    yield certainty.order_table(context)
-    yield validity.reasons_table(context)
-    yield validity.gathered_table(context)
+    yield from certainty.verdict_tables(page.context)
+    yield certainty.order_table(page.context)
+    yield validity.reasons_table(page.context)
+    yield validity.gathered_table(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -34,8 +33,7 @@ def _blocks(page: Page) -> Iterator[Block]:
     context = page.context
     if not page.tables["verdicts"].frame.is_empty():
         yield from _verdicts(page)
-    if (group := page.group("certainty")) is not None:
-        yield from figures(group)
+    yield from figures(page.drawn_in("certainty"))
     yield from paragraph(validity.lost_pattern(context))
     yield from paragraph(certainty.order_sentence(context))
     yield from paragraph(*loads.short_windows(context.load))

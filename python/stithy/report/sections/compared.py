@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import Block, Grid, Section, paragraph
-from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import compared
 from stithy.report.tables import PageTable
@@ -11,9 +10,9 @@ from stithy.report.tables import PageTable
 NAME = "compared"
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """One row per fact."""
-    yield compared.compared_table(context)
+    yield compared.compared_table(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -25,5 +24,5 @@ def _blocks(page: Page) -> Iterator[Block]:
     table = page.tables["compared"]
     if not table.frame.is_empty():
         yield Grid(table, "facts")
-    elif not page.facts:
+    elif page.context.manifest is None:
         yield from paragraph("The manifest could not be read, so the set-up is not known.")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
-from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable
@@ -11,10 +10,10 @@ from stithy.report.tables import PageTable
 NAME = "factors"
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """The values, and the steps between them."""
-    yield factors.values(context)
-    yield factors.steps(context)
+    yield factors.values(page.context)
+    yield factors.steps(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -28,8 +27,7 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     for text in factors.sentences(page.context):
         yield from paragraph(text)
-    if (group := page.group(NAME)) is not None:
-        yield from figures(group)
+    yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables["factors"])
     yield from grid(page.tables["factor-steps"])
     yield from paragraph(factors.NOTE, style="note")

@@ -1,39 +1,44 @@
-"""The figures: those that bear the answer in the report itself, all others in its appendix."""
+"""The figures of the appendix, by their subjects."""
 
 from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Section, figures, grid, paragraph
-from stithy.report.context import Context
-from stithy.report.figure import SECTIONS, FigureGroup
-from stithy.report.page import APART, DECISIVE, Page
-from stithy.report.parts import compared, transactions
+from stithy.report.page import Page
+from stithy.report.parts import compared, page_tables, transactions
 from stithy.report.tables import PageTable
 
 NAME = "figures"
 
-ORDER = APPENDIX + 20
+SUBJECTS = {
+    "set-up": "How it was set up",
+    "throughput": "Throughput",
+    "response": "Response time",
+    "limits": "What limited the throughput",
+    "machine": "The machine",
+    "storage": "The storage devices",
+    "database": "Inside the database",
+    "seconds": "Second by second",
+}
+"""A section each, in this order."""
 
 
-def tables(context: Context) -> Iterator[PageTable]:
-    """Response times by transaction type."""
-    yield transactions.types_table(context)
+def tables(page: Page) -> Iterator[PageTable]:
+    """Response times by transaction type, and what the figures say."""
+    yield transactions.types_table(page.context)
+    yield page_tables.titles(each for _, each in page.drawn)
 
 
 def sections(page: Page) -> Iterator[Section]:
-    """One for each group of figures that no other section shows."""
-    if (group := page.group(DECISIVE)) is not None:
-        yield Section(DECISIVE, 20, group.heading, tuple(figures(group)))
-    for number, key in enumerate(SECTIONS):
-        if key not in APART and (group := page.group(key)) is not None:
-            # The report itself has a section on what was compared.
-            name = "set-up" if key == "compared" else key
-            yield Section(name, ORDER + number, group.heading, tuple(_blocks(page, group)))
+    """One for each subject that has figures."""
+    for number, (key, heading) in enumerate(SUBJECTS.items(), start=20):
+        if page.drawn_in(key):
+            yield Section(key, APPENDIX + number, heading, tuple(_blocks(page, key)))
 
 
-def _blocks(page: Page, group: FigureGroup) -> Iterator[Block]:
-    if group.key == "throughput":
+def _blocks(page: Page, key: str) -> Iterator[Block]:
+    if key == "throughput":
         yield from paragraph(compared.guide_words(page.context), style="note")
-    yield from figures(group)
-    if group.key == "response" and not page.tables["types"].frame.is_empty():
+    yield from figures(page.drawn_in(key))
+    if key == "response" and not page.tables["types"].frame.is_empty():
         yield from grid(page.tables["types"])
         yield from paragraph(transactions.TYPES_NOTE, style="note")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Grid, Section, paragraph
-from stithy.report.context import Context
+from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.parts import page_tables, searches
 from stithy.report.tables import PageTable
@@ -13,9 +13,9 @@ NAME = "levels"
 INTRODUCTION = "All figures and tables, the proofs that the work was done, and the method."
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """The summary by levels."""
-    yield page_tables.summary(context)
+    yield page_tables.summary(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -37,6 +37,6 @@ def _notes(page: Page) -> Iterator[str]:
         yield f"Ratios are to {context.evidence.candidates[0]}{interval}"
     searched = ", or that the search did not need this level" if searches.asked(context) else ""
     yield f"A dash means that no valid window has the value{searched}."
-    if "forest" not in {each.name for each in page.figures}:
+    if not any(isinstance(each, Figure) for each in page.drawn_in("answer")):
         yield f"{context.footer}."
     yield context.reach or ""

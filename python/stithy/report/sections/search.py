@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
-from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import searches
 from stithy.report.tables import PageTable
@@ -20,9 +19,9 @@ METHOD = (
 )
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """Every level that was tried."""
-    yield searches.table(context)
+    yield searches.table(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:

@@ -14,7 +14,6 @@ from stithy.report.blocks import (
     opened,
     paragraph,
 )
-from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
 from stithy.report.parts import machine, page_tables, proof, transactions
@@ -24,9 +23,9 @@ from stithy.report.words import loads
 NAME = "validity"
 
 
-def tables(context: Context) -> Iterator[PageTable]:
+def tables(page: Page) -> Iterator[PageTable]:
     """Windows, and every proof of what they did."""
-    run = context.run
+    context, run = page.context, page.context.run
     yield page_tables.windows(context)
     yield machine.baseline_table(context)
     yield transactions.work_table(context)
@@ -40,6 +39,7 @@ def tables(context: Context) -> Iterator[PageTable]:
     yield page_tables.broken_conditions(context)
     yield page_tables.restores(context)
     yield page_tables.laws(context)
+    yield page_tables.missing(page.context, [each for _, each in page.drawn])
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -84,10 +84,9 @@ def _baseline_checks(page: Page) -> Iterator[Block]:
         f"{machine.floors()}. Windows of such a block get a note and stay valid, because all "
         "candidates of a block met the same conditions.",
     )
-    table, group = page.tables["baseline"], page.group("baselines")
-    figure = group.drawn[0] if group else None
-    if isinstance(figure, Figure):
-        yield Picture(figure, alone=True)
+    table, drawn = page.tables["baseline"], page.drawn_in(NAME)
+    if drawn and isinstance(drawn[0], Figure):
+        yield Picture(drawn[0], alone=True)
         yield Grid(table, fold=table.caption)
     else:
         yield from grid(table, even_empty=True)

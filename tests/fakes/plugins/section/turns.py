@@ -1,34 +1,55 @@
-"""A second kind of section: who was measured after whom; words, a list and a table."""
+"""A second kind of section: whose turn it was, in words, a list, a table and a figure."""
 
 from collections.abc import Iterator
 
+import altair as alt
 import polars as pl
 
-from stithy.report.blocks import APPENDIX, Block, Section, bullets, grid, paragraph
+from stithy.report.blocks import APPENDIX, Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
+from stithy.report.drawing.compose import Drawing, unit
+from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
 
 NAME = "turns"
 
+HEADING = "Whose turn it was"
 
-def tables(context: Context) -> Iterator[PageTable]:
+
+def tables(page: Page) -> Iterator[PageTable]:
     """The windows in the order in which they were measured."""
-    windows = context.evidence.windows
-    names = [each.row["candidate"] for each in windows]
+    yield _table(page.context)
+
+
+def _table(context: Context) -> PageTable:
+    names = [each.row["candidate"] for each in context.evidence.windows]
     frame = pl.DataFrame({"turn": range(1, len(names) + 1), "candidate": names})
-    columns = Show("turn", "Turn", "count"), Show("candidate", "Whose turn it was")
-    yield PageTable("turns", "Every window, by its turn", columns, frame)
+    columns = Show("turn", "Turn", "count"), Show("candidate", HEADING)
+    return PageTable(NAME, "Every window, by its turn", columns, frame)
+
+
+def draw(page: Page) -> Iterator[Drawn]:
+    """A mark for each window; nothing without one."""
+    table, drawing = _table(page.context), Drawing()
+    chart = alt.Chart(drawing.add(table.frame.to_dicts())).mark_point()
+    chart = chart.encode(alt.X("turn:Q"), alt.Y("candidate:N"))
+    if not table.frame.is_empty():
+        yield Figure(
+            NAME, "They took turns", "Each mark is a window.", "They took turns, a mark each.",
+            page.context.footer, drawing.spec(unit(chart)), table,
+        )  # fmt: skip
 
 
 def sections(page: Page) -> Iterator[Section]:
     """Where there are windows."""
-    if not page.tables["turns"].frame.is_empty():
-        blocks, facts = tuple(_blocks(page)), {"took turns": True}
-        yield Section("turns", APPENDIX + 400, "Whose turn it was", blocks, facts=facts)
+    if not page.tables[NAME].frame.is_empty():
+        facts = {"windows": page.tables[NAME].frame.height}
+        yield Section(NAME, APPENDIX + 400, HEADING, tuple(_blocks(page)), facts=facts)
 
 
 def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph("The candidates took turns.")
     yield from bullets(page.context.evidence.candidates, "findings")
-    yield from grid(page.tables["turns"])
+    yield from grid(page.tables[NAME])
+    yield from figures(page.drawn_in(NAME))
