@@ -18,13 +18,14 @@ from stithy.collect.sampler import Sampler
 from stithy.database.engines.postgresql.endpoint import endpoint
 from stithy.hosts.runner import LocalRunner
 from stithy.secrets import Secret
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import RunRequest
 from stithy.workload.hammer import Hammer
-from stithy.workload.program import RunRequest, Watch
+from stithy.workload.program import Watch
+from stithy.workload.workloads.order_entry import Choice
 
 TARGET_SHARE = 0.01
 DATABASE = "collectors"
-SIZE = WorkloadSize(name="order-entry", warehouses=1)
+SIZE = Choice(warehouses=1)
 USERS = 8
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from instance import Instance
 from processes import run, run_together
-from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadSize
+from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadChoice
 from stithy.wire.program import HAMMER, find_program
+from stithy.workload.workloads.order_entry import Choice
 
 USERS = 8
 WAREHOUSES = 5
 LOADERS = 2
 SEED = 20_260_101
 DRIVEN, COPIED = "driven", "copied"
-WORKLOAD = WorkloadSize(name="order-entry", warehouses=WAREHOUSES)
+WORKLOAD = Choice(warehouses=WAREHOUSES)
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Drive:
     response_p95_ms: dict[str, float | None]
 
 
-def prepare(instance: Instance, workload: WorkloadSize = WORKLOAD) -> float:
+def prepare(instance: Instance, workload: WorkloadChoice = WORKLOAD) -> float:
     """The hammer loads; the wall time of the whole program, seconds."""
     instance.renew(DRIVEN)
     url = instance.url(DRIVEN)
@@ -49,16 +50,15 @@ def drive(
     instance.sql("CHECKPOINT")
     job = RunJob(
         url=instance.url(DRIVEN),
-        workload=WORKLOAD,
+        workload=WORKLOAD.model_copy(update={"procedures": procedures}),
         seed=seed,
         users=USERS,
         ramp_up_s=3.0,
         duration_s=duration_s,
-        procedures=procedures,
         isolation=Isolation.READ_COMMITTED,
         error_limit=10,
         hlog_stem=None,
-        ledger=None if ledger is None else str(ledger),
+        ledger=ledger,
     )
     messages, _, cpu_s = _hammer(job)
     return _drive_of(messages[-1], cpu_s)
@@ -83,7 +83,7 @@ def _drive_of(summary: dict, cpu_s: float) -> Drive:  # type: ignore[type-arg]  
 
 
 def broken_conditions(
-    instance: Instance, *, after_load: bool, workload: WorkloadSize = WORKLOAD
+    instance: Instance, *, after_load: bool, workload: WorkloadChoice = WORKLOAD
 ) -> list[int]:
     """Numbers of the consistency conditions that do not hold."""
     url = instance.url(DRIVEN)

@@ -37,13 +37,14 @@ from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
 from stithy.wire.drive.jobs import VolatileBytes
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, LedgerCounts, Second
 from stithy.workload.hammer import Hammer
-from stithy.workload.program import RunRequest, Watch
+from stithy.workload.program import Watch
+from stithy.workload.workloads.order_entry import Choice
 
 KINDS = ("ext4", "xfs", "btrfs")
-SIZE = WorkloadSize(name="order-entry", warehouses=1)
+SIZE = Choice(warehouses=1)
 MIB = 2**20
 DRIVE, LOG_DRIVE = "data", "log"
 DRIVE_BYTES = 1536 * MIB
@@ -214,8 +215,8 @@ class Machine:
             cuts=cut.drives,
             clean=all(each.clean for each in checked),
             said="\n".join(each.text for each in checked if not each.clean),
-            orders=verified.orders,
-            payments=verified.payments,
+            orders=verified.entries["order"],
+            payments=verified.entries["payment"],
             holds=verified.holds,
             broken=broken,
         )

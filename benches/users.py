@@ -18,10 +18,11 @@ from pathlib import Path
 import measurements
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think, WorkloadSize
+from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think
 from stithy.wire.program import HAMMER, find_program
+from stithy.workload.workloads.order_entry import Choice
 
-WORKLOAD = WorkloadSize(name="order-entry", warehouses=10)
+WORKLOAD = Choice(warehouses=10)
 KEYED_CYCLE_S = 20.7
 """Mean keying and thinking; clauses 5.2.4.2 and 5.2.5.7 of the specification."""
 NEW_ORDER_SHARE = 10 / 23
@@ -170,16 +171,18 @@ def measured(instance: Instance, case: Case) -> Taken:
     """One run of the hammer, watched from outside."""
     job = RunJob(
         url=instance.url(measurements.DRIVEN),
-        workload=WORKLOAD,
+        workload=WORKLOAD.model_copy(
+            update={
+                "users_per_warehouse": case.users_per_warehouse,
+                "deferred_delivery": isinstance(case.pace, Keyed),
+            }
+        ),
         seed=1,
         users=case.users,
         connections=case.connections,
         pace=case.pace,
-        users_per_warehouse=case.users_per_warehouse,
-        deferred_delivery=isinstance(case.pace, Keyed),
         ramp_up_s=case.ramp_up_s,
         duration_s=case.duration_s,
-        procedures=True,
         isolation=Isolation.READ_COMMITTED,
         error_limit=10,
         hlog_stem=None,

@@ -14,7 +14,7 @@ from stithy.database.engine import Engine, Instance
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import WorkloadChoice
 from stithy.workload.hammer import Hammer
 from support import servers
 
@@ -36,9 +36,10 @@ class Loaded:
         return sample(self.engine_name)
 
     @property
-    def size(self) -> WorkloadSize:
+    def choice(self) -> WorkloadChoice:
         """As it was loaded."""
-        return WorkloadSize(name=self.workload, warehouses=1)
+        made: WorkloadChoice = plugins("workload")[self.workload].Choice(warehouses=1)
+        return made
 
     def hammer(self, url: Secret) -> Hammer:
         """The load driver on a server of it."""
@@ -90,7 +91,7 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
         of = Loaded(name, workload, engine, place)
         instance = engine.start(servers.start(place, loading=True))
         try:
-            of.hammer(instance.url).prepare(of.size, seed=1, loaders=2)
+            of.hammer(instance.url).prepare(of.choice, seed=1, loaders=2)
             instance.finish_loading(0)
         finally:
             instance.stop()

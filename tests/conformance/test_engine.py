@@ -22,8 +22,9 @@ from stithy.hosts.processes import pids_inside
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import part
+from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.program import RunRequest, Watch
+from stithy.workload.program import Watch
 from support.servers import PASSWORD, mounted, request, server_place, start
 
 MIB = 2**20
@@ -63,7 +64,7 @@ def test_a_restored_copy_is_the_database_that_was_loaded(loaded: Loaded) -> None
         for _ in range(2):
             instance = loaded.start(place)
             facts, kept = instance.facts(), instance.kept_url()
-            checked = loaded.hammer(instance.url).check(loaded.size, quick=True, after_load=True)
+            checked = loaded.hammer(instance.url).check(loaded.choice, quick=True, after_load=True)
             instance.stop()
             instance.stop()
             assert instance.ended_by() == "ended with code 0"
@@ -85,7 +86,7 @@ def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
         memory = instance.shared_memory()
         watch = every_second(lambda: killed(instance))
         ledger = tmp_path / "ledger"
-        driven = loaded.hammer(instance.url).run(loaded.size, load(600, ledger), watch=watch)
+        driven = loaded.hammer(instance.url).run(loaded.choice, load(600, ledger), watch=watch)
         assert not driven.summary.complete
         assert instance.ended_by() == "was ended by SIGKILL"
         with pytest.raises(InfrastructureError):
@@ -97,12 +98,14 @@ def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
         assert not loaded.sample.left(memory)
         recovered = loaded.start(place)
         try:
-            found = loaded.hammer(recovered.url).verify_ledger(loaded.size, ledger).summary
-            checked = loaded.hammer(recovered.url).check(loaded.size, quick=True, after_load=False)
+            found = loaded.hammer(recovered.url).verify_ledger(loaded.choice, ledger).summary
+            checked = loaded.hammer(recovered.url).check(
+                loaded.choice, quick=True, after_load=False
+            )
         finally:
             recovered.stop(at_once=True)
         assert found.holds
-        assert found.orders.acknowledged > 0
+        assert found.entries["order"].acknowledged > 0
         assert checked.broken == ()
 
 
@@ -119,8 +122,8 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
         instance = loaded.start(place, sockets=made, log=made / "server.log")
         ended = every_second(lambda: instance.ended_by() is not None)
         try:
-            errors = loaded.hammer(instance.url).run(loaded.size, load(60), watch=ended)
-            classes = [classify(each.sqlstate, each.text) for each in errors.summary.errors]
+            errors = loaded.hammer(instance.url).run(loaded.choice, load(60), watch=ended)
+            classes = [classify(each.code, each.text) for each in errors.summary.errors]
         finally:
             instance.stop(at_once=True)
         lines = (made / "server.log").read_text(errors="replace").splitlines()
@@ -138,7 +141,7 @@ def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
         with loaded.copied() as place:
             instance = loaded.start(place, memory_cgroup=group.path)
             try:
-                loaded.hammer(instance.url).run(loaded.size, load())
+                loaded.hammer(instance.url).run(loaded.choice, load())
                 assert group.lost(instance.pid) is None
                 assert group.killed() in (0, None)
                 assert 16 * MIB < (group.peak_bytes() or 0) <= 256 * MIB
@@ -155,7 +158,7 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
     with loaded.running() as instance:
         clock = SystemClock()
         before, commits = instance.maintenance(), instance.commits(clock)
-        summary = loaded.hammer(instance.url).run(loaded.size, load()).summary
+        summary = loaded.hammer(instance.url).run(loaded.choice, load()).summary
         later = instance.commits(clock)
         instance.checkpoint()
         after = instance.maintenance()
@@ -204,7 +207,7 @@ def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
         return True
 
     try:
-        loaded.hammer(instance.url).run(loaded.size, load(600), watch=every_second(look))
+        loaded.hammer(instance.url).run(loaded.choice, load(600), watch=every_second(look))
     finally:
         collector.close()
     return found

@@ -20,8 +20,9 @@ from stithy.registry import plugins
 from stithy.results.convert import read_latencies, second_rows, transaction_rows
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.results.write import frame_of
+from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.program import RunRequest, Watch
+from stithy.workload.program import Watch
 
 
 def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:
@@ -35,7 +36,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
     sampler = Sampler(Scope((Path("/"),), server))
     sampler.start()
-    driven = loaded.hammer(server.url).run(loaded.size, request(tmp_path / "hammer"))
+    driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()
     latencies = read_latencies(tmp_path / "hammer")
     totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary, latencies))
@@ -63,9 +64,9 @@ def test_a_stop_ends_a_run_with_a_summary_of_what_was_done(
             stop.set()
 
     watch = Watch(on_message=on_message, stop=stop)
-    driven = loaded.hammer(server.url).run(loaded.size, request(duration_s=600), watch=watch)
+    driven = loaded.hammer(server.url).run(loaded.choice, request(duration_s=600), watch=watch)
     assert not driven.summary.complete
-    orders = driven.summary.order_numbers
+    orders = driven.summary.proof
     assert orders.before is not None
     assert orders.after == orders.before + orders.acknowledged
 

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from stithy.wire.drive import control, jobs
 from stithy.wire.drive import messages as drive_messages
-from stithy.wire.jobs import PrepareJob, WorkloadSize
+from stithy.wire.jobs import PrepareJob
 from stithy.wire.messages import parse_message
+from stithy.workload.workloads.order_entry import Choice
 from support import heard
 from support.examples import WIRE
 
@@ -59,6 +60,6 @@ def test_every_kind_has_an_example() -> None:
 
 def test_the_password_of_a_job_is_not_printed() -> None:
     """The printed form of a job leaves out the URL."""
-    size = WorkloadSize(name="order-entry", warehouses=1)
+    size = Choice(warehouses=1)
     job = PrepareJob(url="postgresql://u:hush@/d", workload=size, seed=1, loaders=1)
     assert "hush" not in repr(job) + str(job)

@@ -6,8 +6,8 @@ from typing import Any
 
 from stithy.errors import StithyError
 from stithy.wire import messages
-from stithy.wire.jobs import WorkloadSize
-from stithy.workload.program import NOBODY, Checked, Driven, LedgerVerified, RunRequest, Watch, Work
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+from stithy.workload.program import NOBODY, Checked, Driven, LedgerVerified, Watch, Work
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
 SHARES = dict(zip(TYPES, (10 / 23, 10 / 23, 1 / 23, 1 / 23, 1 / 23), strict=True))
@@ -56,22 +56,24 @@ class FakeHammer:
         self.calibrated: list[int] = []
         self.baselines: list[Path] = []
 
-    def prepare(self, workload: WorkloadSize, **_: Any) -> messages.PrepareSummary:
+    def prepare(self, workload: WorkloadChoice, **_: Any) -> messages.PrepareSummary:
         """A hundred rows."""
         self._fail("prepare")
         rows = (messages.TableRows(table="item", rows=100),)
         return messages.PrepareSummary(
-            duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, c_last_load=1, sample=_SAMPLE
+            duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, workload={}, sample=_SAMPLE
         )
 
     def warm_up(
-        self, workload: WorkloadSize, *, transactions: int, **_: Any
+        self, workload: WorkloadChoice, *, transactions: int, **_: Any
     ) -> messages.WarmUpSummary:
         """All of them."""
         self._fail("warm-up")
         return messages.WarmUpSummary(duration_s=0.1, transactions=transactions)
 
-    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
         """One second with ten of each."""
         self._fail("run")
         self.before_run()
@@ -84,12 +86,12 @@ class FakeHammer:
             watch.on_message(second)
         return Driven((second,), self._warnings, self._summary(request))
 
-    def check(self, workload: WorkloadSize, *, quick: bool, **_: Any) -> Checked:
+    def check(self, workload: WorkloadChoice, *, quick: bool, **_: Any) -> Checked:
         """Conditions 1 to 4, or 1 to 12."""
         self._fail("check")
         return Checked(tuple(self._condition(number) for number in range(1, 5 if quick else 13)))
 
-    def verify_ledger(self, workload: WorkloadSize, ledger: Path, **_: Any) -> LedgerVerified:
+    def verify_ledger(self, workload: WorkloadChoice, ledger: Path, **_: Any) -> LedgerVerified:
         """Ten of each, and all are there but the lost ones."""
         self._fail("verify-ledger")
         self.verified.append(ledger)
@@ -97,9 +99,9 @@ class FakeHammer:
         counts = messages.LedgerCounts(**{**nothing, "acknowledged": 10})
         orders = counts.model_copy(update={"lost": self._lost})
         summary = messages.LedgerSummary(
-            holds=self._lost == 0, orders=orders, payments=counts, torn_bytes=0
+            holds=self._lost == 0, entries={"order": orders, "payment": counts}, torn_bytes=0
         )
-        what: Any = {"deal": messages.Deal.ORDER, "kind": messages.LedgerFindingKind.LOST}
+        what: Any = {"entry": "order", "kind": messages.LedgerFindingKind.LOST}
         found = (messages.LedgerFinding(**what, text=f"order {n}") for n in range(self._lost))
         return LedgerVerified(tuple(found), summary)
 
@@ -138,7 +140,7 @@ class FakeHammer:
     def _summary(self, request: RunRequest) -> messages.RunSummary:
         done = self._done(request)
         made, begin_s = done["new-order"], START_S + request.ramp_up_s
-        orders = messages.OrderNumbers(
+        orders = messages.Proof(
             before=10, after=10 + made, acknowledged=made, in_doubt=0, in_doubt_found=0
         )
         return messages.RunSummary(
@@ -146,11 +148,12 @@ class FakeHammer:
             measure_to_s=begin_s + request.duration_s, ended_at_s=begin_s + request.duration_s,
             complete=self._complete, users=request.users,
             transactions=_totals(done, self._response_s(request)), commits=0, rollbacks=0,
-            lateness=_times(0.0001 if self._sound else 0.002), order_numbers=orders,
+            lateness=_times(0.0001 if self._sound else 0.002), proof=orders,
             errors=self._errors,
             driver=messages.DriverCost(cpu_s=0.1, run_queue_delay_s=None),
             connections=messages.ConnectionCounts(opened=request.users, lost=0),
-            nurand=(1, 2, 3), ledger=_WRITTEN if request.ledger else None,
+ workload={}, sizes=messages.Sizes(database_bytes=None, cache_bytes=None),
+            ledger=_WRITTEN if request.ledger else None,
         )  # fmt: skip
 
     def _done(self, request: RunRequest) -> dict[str, int]:

@@ -67,8 +67,8 @@ def _of(messages: list[Row], kind: str) -> list[Row]:
 
 
 def _window(files: Files, name: str, summary: Row) -> Row:
-    totals, touched = summary["transactions"], summary["touched"] or {}
-    numbers, driver = summary["order_numbers"], summary["driver"]
+    totals, told, sizes = summary["transactions"], summary["workload"], summary["sizes"]
+    numbers, driver = summary["proof"], summary["driver"]
     ledger = summary["ledger"] or {}
     place = re.search(r"-b(\d+)(-again)?$", name)
     service = files.percentiles(
@@ -98,9 +98,8 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "lateness_p99_s": summary["lateness"]["p99_s"],
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},
         "first_success_s": summary["connections"]["first_success_s"],
-        "warehouses_touched": touched.get("warehouses"),
-        **{k: touched.get(k) for k in ("warehouses_total", "database_bytes",
-                                       "buffer_pool_bytes")},
+        **{k: told.get(k) for k in ("warehouses_touched", "warehouses_total")},
+        "database_bytes": sizes["database_bytes"], "buffer_pool_bytes": sizes["cache_bytes"],
         "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],
         "driver_run_queue_s": driver["run_queue_delay_s"],
         "order_numbers_before": numbers["before"], "order_numbers_after": numbers["after"],
@@ -189,4 +188,4 @@ def _ledgers(root: Path) -> Iterator[Row]:
     for path in root.glob("windows/*/verify-ledger.jsonl"):
         for shown in _of(_messages(path), "ledger-summary"):
             for deal in ("order", "payment"):
-                yield {"window_id": path.parent.name, "deal": deal, **shown[f"{deal}s"]}
+                yield {"window_id": path.parent.name, "deal": deal, **shown["entries"][deal]}

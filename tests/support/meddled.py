@@ -13,10 +13,10 @@ from stithy.run.preparation.equip import Tools
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from stithy.secrets import Secret
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.hammer import Hammer
-from stithy.workload.program import NOBODY, Driven, RunRequest, Watch
+from stithy.workload.program import NOBODY, Driven, Watch
 from support.running import left_by, write_study
 
 Deed = Callable[[Secret], None]
@@ -39,7 +39,9 @@ class Meddler(Hammer):
         super().__init__(runner, url)
         self._database, self._during, self._after = url, during, after
 
-    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
         """Drive, and have it done."""
 
         def on_message(message: AnyMessage) -> None:

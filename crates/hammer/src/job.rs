@@ -2,7 +2,7 @@
 //! workload.
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VERSION};
+use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadChoice, WIRE_VERSION};
 
 use crate::client::{postgresql, Target};
 use crate::error::HammerError;
@@ -13,8 +13,6 @@ use crate::workload::{Context, Workload};
 /// Name and version, as the first message tells them.
 pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));
 
-/// More warehouses than this do not fit into the tables' 32-bit keys with room to spare.
-const WAREHOUSES_MAX: u32 = 1_000_000;
 /// More connections than any server takes.
 const LOADERS_MAX: u32 = 1_000;
 /// No server takes more.
@@ -62,7 +60,7 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 /// Errors: those of the job, `unknown-workload` (usage).
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
     const WORKLOADS: &[&str] = &[OrderEntry::NAME];
-    match size(job).map(|size| size.name.as_str()) {
+    match choice(job).map(|choice| choice.name.as_str()) {
         None | Some(OrderEntry::NAME) => {
             execute_as::<postgresql::Target, OrderEntry>(job, context).await
         }
@@ -80,9 +78,6 @@ pub async fn execute_as<T: Target, W: Workload>(
     job: &Job,
     context: Context<'_>,
 ) -> Result<(), HammerError> {
-    if let Some(size) = size(job) {
-        within("workload.warehouses", size.warehouses, WAREHOUSES_MAX)?;
-    }
     refuse_wrong_numbers(job)?;
     let Context { sink, stop } = context;
     sink(started());
@@ -96,7 +91,7 @@ pub async fn execute_as<T: Target, W: Workload>(
 }
 
 /// What the job works on; None where it needs no tables.
-fn size(job: &Job) -> Option<&WorkloadSize> {
+fn choice(job: &Job) -> Option<&WorkloadChoice> {
     match job {
         Job::Prepare(job) => Some(&job.workload),
         Job::WarmUp(job) => Some(&job.workload),

@@ -178,12 +178,13 @@ impl Errors {
     fn add(&mut self, error: &SessionError) {
         self.refused += u64::from(!error.is_lost());
         let same = |known: &&mut ErrorCount| {
-            known.sqlstate == error.code && (error.code.is_some() || known.text == error.text)
+            known.code == error.code && (error.code.is_some() || known.text == error.text)
         };
         match self.counts.iter_mut().find(same) {
             Some(known) => known.count += 1,
             None => self.counts.push(ErrorCount {
-                sqlstate: error.code.clone(),
+                kind: error.kind,
+                code: error.code.clone(),
                 text: error.text.clone(),
                 count: 1,
             }),
@@ -194,11 +195,11 @@ impl Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::SessionErrorKind;
+    use stithy_wire::ErrorKind;
 
     fn server(code: &str, text: &str) -> SessionError {
         SessionError {
-            kind: SessionErrorKind::Other,
+            kind: ErrorKind::Other,
             code: Some(code.into()),
             text: text.into(),
         }
@@ -215,7 +216,7 @@ mod tests {
         let told: Vec<_> = errors
             .counts
             .iter()
-            .map(|e| (e.sqlstate.as_deref(), e.count))
+            .map(|e| (e.code.as_deref(), e.count))
             .collect();
         assert_eq!(vec![(Some("23505"), 2), (None, 1), (None, 1)], told);
         assert_eq!("key (1) exists", errors.counts[0].text);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use stithy_measure::{Moment, Outcome, Sample, Times};
 
-use crate::client::{Session, SessionErrorKind};
+use stithy_wire::ErrorKind;
+
+use crate::client::Session;
 use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::transaction_script::TransactionScript;
@@ -139,7 +141,7 @@ async fn act(
             Ok(outcome) => return ended(outcome, false),
             Err(error) => error,
         };
-        let retryable = error.kind == SessionErrorKind::Retryable && retries < RETRIES_MAX;
+        let retryable = error.kind == ErrorKind::Retryable && retries < RETRIES_MAX;
         if !retryable {
             record.add_error(&error);
         }

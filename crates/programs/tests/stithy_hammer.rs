@@ -223,7 +223,9 @@ fn a_baseline_needs_no_database() {
 /// Direct reads are of whole pages, and work takes time.
 #[test]
 fn a_wrong_baseline_is_refused() {
-    let good = r#"{"job":"baseline","wire":4,"file":"/tmp/f","file_bytes":4096,"spin_s":1.0,"read_s":1.0}"#;
+    let good = format!(
+        r#"{{"job":"baseline","wire":{WIRE_VERSION},"file":"/tmp/f","file_bytes":4096,"spin_s":1.0,"read_s":1.0}}"#
+    );
     for (change, key) in [
         (("4096", "5000"), "file_bytes"),
         (("4096", "0"), "file_bytes"),

@@ -1,6 +1,7 @@
 //! What a program is asked to do.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One task for the hammer; `job` in the JSON names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,14 +23,14 @@ pub enum Job {
     Baseline(BaselineJob),
 }
 
-/// Which workload, at which size.
+/// Which workload, and what it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkloadSize {
-    /// The workload's name, `order-entry`.
+pub struct WorkloadChoice {
+    /// The workload's name.
     pub name: String,
-    /// Number of warehouses (dimensionless, at least 1).
-    pub warehouses: u32,
+    /// What the workload alone reads; the same keys in every job on the same database.
+    #[serde(flatten)]
+    pub options: Map<String, Value>,
 }
 
 /// When virtual users act.
@@ -64,17 +65,6 @@ pub enum Arrivals {
     Constant,
 }
 
-/// Which mix and which keys virtual users draw.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// As specified: skewed keys, types dealt to all users from decks of 23 cards.
-    #[default]
-    Specification,
-    /// As HammerDB: uniform keys, each type drawn by itself.
-    Hammerdb,
-}
-
 /// Transaction isolation of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,7 +88,7 @@ pub struct DataShape {
     pub duplicate_percent: u8,
 }
 
-/// Create the schema, load the rows, then indexes, keys and procedures.
+/// Create the schema, load the rows, then indexes and keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrepareJob {
@@ -107,7 +97,7 @@ pub struct PrepareJob {
     /// Connection URL, password included.
     pub url: String,
     /// What to load.
-    pub workload: WorkloadSize,
+    pub workload: WorkloadChoice,
     /// Seed of every generated value.
     pub seed: u64,
     /// Parallel loading connections.
@@ -125,13 +115,11 @@ pub struct WarmUpJob {
     /// Connection URL, password included.
     pub url: String,
     /// What was loaded.
-    pub workload: WorkloadSize,
+    pub workload: WorkloadChoice,
     /// Seed of the chosen rows.
     pub seed: u64,
     /// Read-only transactions to do.
     pub transactions: u64,
-    /// Only rows of the first so many warehouses are read. Null: of all.
-    pub warehouses_touched: Option<u32>,
 }
 
 /// One window of load.
@@ -143,7 +131,7 @@ pub struct RunJob {
     /// Connection URL, password included.
     pub url: String,
     /// What was loaded.
-    pub workload: WorkloadSize,
+    pub workload: WorkloadChoice,
     /// Seed of every draw of the virtual users.
     pub seed: u64,
     /// Virtual users.
@@ -153,21 +141,13 @@ pub struct RunJob {
     pub connections: Option<u32>,
     /// When users act.
     pub pace: Pace,
-    /// Mix and keys.
-    pub profile: Profile,
-    /// Users that are bound to each warehouse, one district after the other, the first warehouse
-    /// first. Null: each transaction draws its warehouse and district.
-    pub users_per_warehouse: Option<u32>,
-    /// Only the first so many warehouses are touched. Null: all.
-    pub warehouses_touched: Option<u32>,
-    /// Deliveries are queued and done behind the users' backs, who go on at once.
-    pub deferred_delivery: bool,
+    /// Unix time at which users begin, seconds, so that several hammers begin together. Null: as soon as
+    /// all are seated.
+    pub start_at_s: Option<f64>,
     /// Seconds before the measurement starts.
     pub ramp_up_s: f64,
     /// Seconds measured.
     pub duration_s: f64,
-    /// Transactions as server-side procedures, or as plain prepared SQL.
-    pub procedures: bool,
     /// Transaction isolation.
     pub isolation: Isolation,
     /// Unexpected errors after which the run gives up.
@@ -192,10 +172,10 @@ pub struct CheckJob {
     /// Connection URL, password included.
     pub url: String,
     /// What was loaded.
-    pub workload: WorkloadSize,
-    /// Only conditions 1 to 4.
+    pub workload: WorkloadChoice,
+    /// Only the conditions that the workload holds for quick ones.
     pub quick: bool,
-    /// Nothing has run since loading: condition 11 is checked as well.
+    /// Nothing has run since loading: conditions that hold only then are checked as well.
     pub after_load: bool,
 }
 
@@ -208,7 +188,7 @@ pub struct VerifyLedgerJob {
     /// Connection URL, password included.
     pub url: String,
     /// What was loaded.
-    pub workload: WorkloadSize,
+    pub workload: WorkloadChoice,
     /// The file that a run wrote.
     pub ledger: String,
 }

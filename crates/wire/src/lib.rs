@@ -17,15 +17,15 @@ pub use drive::{
 };
 pub use job::{
     Arrivals, BaselineJob, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
-    Profile, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadSize,
+    RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
 };
 pub use message::{
     BaselineSummary, CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts,
-    DataSample, Deal, DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding,
-    LedgerFindingKind, LedgerSummary, LedgerWritten, Message, OrderNumbers, Percentiles, Phase,
-    PrepareSummary, Progress, RunSummary, Second, Started, TableRows, Touched, TransactionSecond,
+    DataSample, DriverCost, ErrorCount, ErrorKind, Failure, LedgerCounts, LedgerFinding,
+    LedgerFindingKind, LedgerSummary, LedgerWritten, Message, Percentiles, Phase, PrepareSummary,
+    Progress, Proof, RunSummary, Second, Sizes, Started, TableRows, TransactionSecond,
     TransactionTotal, WarmUpSummary, Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 4;
+pub const WIRE_VERSION: u32 = 5;

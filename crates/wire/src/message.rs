@@ -1,8 +1,9 @@
 //! What a program answers, one message a line.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-use crate::Profile;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One line of output; `message` in the JSON names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ pub struct Second {
     /// Ramp-up, measure or drain.
     pub phase: Phase,
     /// Transactions that were due and not yet begun when the second ended: waiting for a connection,
-    /// or as deferred deliveries.
+    /// or to be done behind the users' backs.
     pub waiting: u64,
     /// One entry a transaction type, always all, in the workload's order.
     pub transactions: Vec<TransactionSecond>,
@@ -95,7 +96,7 @@ pub struct TransactionSecond {
     pub name: String,
     /// Committed.
     pub committed: u64,
-    /// Rolled back as the specification wants it.
+    /// Rolled back as the workload wants it.
     pub rolled_back: u64,
     /// Failed.
     pub errors: u64,
@@ -186,8 +187,8 @@ pub struct PrepareSummary {
     pub index_s: f64,
     /// Rows of each table.
     pub tables: Vec<TableRows>,
-    /// The constant of NURand for C_LAST while loading (0 to 255).
-    pub c_last_load: u32,
+    /// What the workload says of it.
+    pub workload: Map<String, Value>,
     /// What the rows are like, measured.
     pub sample: DataSample,
 }
@@ -231,42 +232,59 @@ pub struct TransactionTotal {
     pub name: String,
     /// Committed.
     pub committed: u64,
-    /// Rolled back as the specification wants it.
+    /// Rolled back as the workload wants it.
     pub rolled_back: u64,
     /// Failed.
     pub errors: u64,
     /// Repeated after a serialization failure or deadlock.
     pub retries: u64,
-    /// From the moment the user meant to act to the answer, retries included; of a deferred delivery to
-    /// the moment it was queued.
+    /// From the moment the user meant to act to the answer, retries included; of a deferred transaction
+    /// to the moment it was queued.
     pub response: Percentiles,
     /// From sending the last attempt to the answer.
     pub service: Percentiles,
-    /// Waiting for a connection, or in the queue of deferred deliveries; null where a type never
+    /// Waiting for a connection, or in the queue of deferred ones; null where a type never
     /// waits.
     pub pool_wait: Option<Percentiles>,
 }
 
-/// Whether the database holds as many orders as it acknowledged, over the whole job.
+/// Whether the database holds as many transactions as it acknowledged, over the whole job. Those that
+/// count are the workload's choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrderNumbers {
-    /// Sum of D_NEXT_O_ID before the first transaction; null when it could not be read.
+pub struct Proof {
+    /// The database's own count before the first transaction; null when it could not be read.
     pub before: Option<u64>,
-    /// Sum of D_NEXT_O_ID after the last; null when it could not be read.
+    /// The same after the last; null when it could not be read.
     pub after: Option<u64>,
-    /// New orders acknowledged as committed between the two, ramp-up and drain included.
+    /// Counted transactions acknowledged as committed between the two, ramp-up and drain included.
     pub acknowledged: u64,
-    /// New orders whose answer never came.
+    /// Counted transactions whose answer never came.
     pub in_doubt: u64,
     /// Of those, found in the database afterwards; null when that could not be looked up.
     pub in_doubt_found: Option<u64>,
 }
 
+/// What an error means, whatever the engine calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The same transaction may succeed when tried again: a conflict with another one.
+    Retryable,
+    /// The server has no room left on a volume.
+    Full,
+    /// The connection is gone, and with it the answer.
+    Lost,
+    /// Anything else; the session goes on.
+    Other,
+}
+
 /// An unexpected error, and how often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// SQLSTATE, or null for errors that are not the server's.
-    pub sqlstate: Option<String>,
+    /// What it means.
+    pub kind: ErrorKind,
+    /// The engine's own code, or null for errors that are not the server's.
+    pub code: Option<String>,
     /// Text of the first such error.
     pub text: String,
     /// How often it came.
@@ -299,17 +317,13 @@ pub struct ConnectionCounts {
     pub first_success_s: Option<f64>,
 }
 
-/// How much of the data the users can reach, and what the server keeps in memory by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touched {
-    /// Warehouses in reach.
-    pub warehouses: u32,
-    /// Warehouses in all.
-    pub warehouses_total: u32,
-    /// Size of the database at the start; null where it could not be read.
+/// What the server said of its own size at the start; null where it could not be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// The database.
     pub database_bytes: Option<u64>,
-    /// The server's shared buffers; null where it could not be read.
-    pub shared_buffers_bytes: Option<u64>,
+    /// What the server keeps in memory by itself.
+    pub cache_bytes: Option<u64>,
 }
 
 /// What one window gave.
@@ -327,10 +341,10 @@ pub struct RunSummary {
     pub complete: bool,
     /// Virtual users.
     pub users: u32,
-    /// Mix and keys.
-    pub profile: Profile,
-    /// How much of the data is in reach.
-    pub touched: Touched,
+    /// What the workload says of the run.
+    pub workload: Map<String, Value>,
+    /// The server's sizes.
+    pub sizes: Sizes,
     /// Every transaction type, in the workload's order, over the measurement.
     pub transactions: Vec<TransactionTotal>,
     /// Commits over the whole job, ramp-up and drain included (server commits expected).
@@ -345,16 +359,14 @@ pub struct RunSummary {
     pub suppressed_arrivals: Option<u64>,
     /// Transactions that were due in the measurement and not begun by its end.
     pub backlog: u64,
-    /// Proof that orders were counted rightly.
-    pub order_numbers: OrderNumbers,
+    /// Proof that transactions were counted rightly.
+    pub proof: Proof,
     /// Unexpected errors over the whole job.
     pub errors: Vec<ErrorCount>,
     /// What the driver itself cost.
     pub driver: DriverCost,
     /// Connections.
     pub connections: ConnectionCounts,
-    /// The constants of NURand of this run: C_LAST, C_ID, OL_I_ID.
-    pub nurand: [u32; 3],
     /// What was written into the ledger; null where the job wanted none.
     pub ledger: Option<LedgerWritten>,
 }
@@ -383,16 +395,6 @@ pub struct CheckSummary {
     pub broken: Vec<u32>,
 }
 
-/// Which kept transaction a ledger's finding is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Deal {
-    /// A new order.
-    Order,
-    /// A payment.
-    Payment,
-}
-
 /// What ledger and database tell differently, or what became of a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -414,15 +416,15 @@ pub enum LedgerFindingKind {
 /// A transaction for which ledger and database tell different things, or which was in doubt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerFinding {
-    /// Order or payment.
-    pub deal: Deal,
+    /// Which of the transactions that the workload keeps.
+    pub entry: String,
     /// What is the matter.
     pub kind: LedgerFindingKind,
     /// Which one, in words.
     pub text: String,
 }
 
-/// Orders or payments of a ledger, counted.
+/// One of the transactions that a ledger keeps, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerCounts {
     /// Acknowledged as committed.
@@ -448,10 +450,8 @@ pub struct LedgerCounts {
 pub struct LedgerSummary {
     /// Whether everything acknowledged is there as it was acknowledged, and nothing refused is.
     pub holds: bool,
-    /// Orders.
-    pub orders: LedgerCounts,
-    /// Payments.
-    pub payments: LedgerCounts,
+    /// Each of the transactions that the workload keeps.
+    pub entries: BTreeMap<String, LedgerCounts>,
     /// Bytes at the ledger's end that are no whole group of entries.
     pub torn_bytes: u64,
 }

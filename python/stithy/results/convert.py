@@ -17,14 +17,12 @@ from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
     ConnectionCounts,
-    Deal,
     LedgerFinding,
     LedgerSummary,
     LedgerWritten,
     Percentiles,
     RunSummary,
     Second,
-    Touched,
     TransactionTotal,
 )
 
@@ -182,7 +180,7 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
     new_orders = sum(each.committed for each in summary.transactions if each.name == headline)
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
-    numbers = summary.order_numbers
+    numbers = summary.proof
     return {
         "started_at_s": summary.started_at_s,
         "measure_from_s": summary.measure_from_s,
@@ -200,7 +198,7 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         "suppressed_arrivals": summary.suppressed_arrivals,
         "backlog": summary.backlog,
         **_connections(summary.connections),
-        **_touched(summary.touched),
+        **_touched(summary),
         "driver_nice": summary.driver.nice,
         **_ledger_written(summary.ledger),
         "driver_cpu_s": summary.driver.cpu_s,
@@ -230,12 +228,12 @@ def _connections(counts: ConnectionCounts) -> Row:
     }
 
 
-def _touched(touched: Touched | None) -> Row:
+def _touched(summary: RunSummary) -> Row:
     return {
-        "warehouses_touched": touched.warehouses if touched else None,
-        "warehouses_total": touched.warehouses_total if touched else None,
-        "database_bytes": touched.database_bytes if touched else None,
-        "buffer_pool_bytes": touched.shared_buffers_bytes if touched else None,
+        "warehouses_touched": summary.workload.get("warehouses_touched"),
+        "warehouses_total": summary.workload.get("warehouses_total"),
+        "database_bytes": summary.sizes.database_bytes,
+        "buffer_pool_bytes": summary.sizes.cache_bytes,
     }
 
 
@@ -248,18 +246,17 @@ def _ledger_written(written: LedgerWritten | None) -> Row:
 
 
 def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
-    """Rows of LEDGER: orders, then payments."""
-    kept = {Deal.ORDER: summary.orders, Deal.PAYMENT: summary.payments}
+    """Rows of LEDGER, one for each transaction that the workload keeps."""
     return [
-        {"window_id": window_id, "deal": deal.value, **counts.model_dump()}
-        for deal, counts in kept.items()
+        {"window_id": window_id, "deal": deal, **counts.model_dump()}
+        for deal, counts in summary.entries.items()
     ]
 
 
 def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
     """Rows of LEDGER_FINDINGS, in the order of the findings."""
     return [
-        {"window_id": window_id, **each.model_dump(mode="json", exclude={"message"})}
+        {"window_id": window_id, "deal": each.entry, "kind": each.kind.value, "text": each.text}
         for each in findings
     ]
 
@@ -268,7 +265,7 @@ def _worst_error(summary: RunSummary) -> str | None:
     if not summary.errors:
         return None
     worst = max(summary.errors, key=lambda error: error.count)
-    return f"{worst.sqlstate}: {worst.text}" if worst.sqlstate else worst.text
+    return f"{worst.code}: {worst.text}" if worst.code else worst.text
 
 
 def condition_rows(

@@ -15,9 +15,11 @@ from stithy.run.session import Session
 from stithy.run.volumes import Volumes
 from stithy.secrets import Secret
 from stithy.study.load import StudyFile
-from stithy.wire.jobs import DataShape, WorkloadSize
+from stithy.study.model import Study
+from stithy.wire.jobs import DataShape
 from stithy.workload.program import Program
 from stithy.workload.workload import Workload
+from stithy.workload.workloads.order_entry import Choice, Profile
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,9 @@ class Context:
         return workload
 
     @property
-    def size(self) -> WorkloadSize:
+    def choice(self) -> Choice:
         """The workload as the hammer is told it."""
-        asked = self.file.study.workload
-        return WorkloadSize(name=asked.name, warehouses=asked.warehouses)
+        return choice_of(self.file.study)
 
     @property
     def data(self) -> DataShape:
@@ -122,3 +123,17 @@ class Context:
             compressible_percent=asked.compressible_percent,
             duplicate_percent=asked.duplicate_percent,
         )
+
+
+def choice_of(study: Study) -> Choice:
+    """A study's workload in the words of the hammer."""
+    asked, load = study.workload, study.load
+    return Choice(
+        name=asked.name,
+        warehouses=asked.warehouses,
+        warehouses_touched=load.reach(asked.warehouses),
+        users_per_warehouse=load.home_users,
+        profile=Profile(load.profile),
+        deferred_delivery=load.deferred_delivery,
+        procedures=load.procedures,
+    )

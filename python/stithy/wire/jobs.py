@@ -5,11 +5,12 @@ left out of every printed form. Types here decide nothing.
 """
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-WIRE_VERSION = 4
+WIRE_VERSION = 5
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -61,13 +62,6 @@ Pace = Annotated[BackToBack | Keyed | Think | Rate, Field(discriminator="kind")]
 """When virtual users act."""
 
 
-class Profile(StrEnum):
-    """Which mix and which keys virtual users draw."""
-
-    SPECIFICATION = "specification"
-    HAMMERDB = "hammerdb"
-
-
 class Isolation(StrEnum):
     """Transaction isolation of a run."""
 
@@ -76,11 +70,12 @@ class Isolation(StrEnum):
     SERIALIZABLE = "serializable"
 
 
-class WorkloadSize(Wire):
-    """Which workload, at which size."""
+class WorkloadChoice(Wire):
+    """Which workload, and what it is asked: keys that the workload's own class describes."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str
-    warehouses: U32
 
 
 class _Task(Wire):
@@ -88,7 +83,7 @@ class _Task(Wire):
 
     wire: U32 = WIRE_VERSION
     url: str = Field(repr=False)
-    workload: WorkloadSize
+    workload: SerializeAsAny[WorkloadChoice]
 
 
 class DataShape(Wire):
@@ -103,7 +98,7 @@ class DataShape(Wire):
 
 
 class PrepareJob(_Task):
-    """Create the schema, load the rows, then indexes, keys and procedures."""
+    """Create the schema, load the rows, then indexes and keys."""
 
     job: Literal["prepare"] = "prepare"
     seed: U64
@@ -117,38 +112,38 @@ class WarmUpJob(_Task):
     job: Literal["warm-up"] = "warm-up"
     seed: U64
     transactions: U64
-    warehouses_touched: U32 | None = None
 
 
-class RunJob(_Task):
-    """One window of load; `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+class RunRequest(Wire):
+    """One window of load, whatever the workload and the database.
 
-    `connections` None gives each user its own, `users_per_warehouse` None binds nobody to a
-    warehouse, `warehouses_touched` None touches all. While no connection can be opened,
-    `reconnect_limit_s` is waited for the server to come back.
+    `connections` None gives each user its own. `start_at_s` is the Unix time at which users begin,
+    None as soon as all are seated. While no connection can be opened, `reconnect_limit_s` is waited
+    for the server to come back. `hlog_stem` None writes no latency logs, `ledger` None no ledger.
     """
 
-    job: Literal["run"] = "run"
     seed: U64
     users: U32
     connections: U32 | None = None
     pace: Pace = BackToBack()
-    profile: Profile = Profile.SPECIFICATION
-    users_per_warehouse: U32 | None = None
-    warehouses_touched: U32 | None = None
-    deferred_delivery: bool = False
+    start_at_s: float | None = None
     ramp_up_s: float
     duration_s: float
-    procedures: bool
-    isolation: Isolation
-    error_limit: U64
+    isolation: Isolation = Isolation.READ_COMMITTED
+    error_limit: U64 = 100
     reconnect_limit_s: float = 10.0
-    hlog_stem: str | None
-    ledger: str | None
+    hlog_stem: Path | None = None
+    ledger: Path | None = None
+
+
+class RunJob(RunRequest, _Task):
+    """One window of load."""
+
+    job: Literal["run"] = "run"
 
 
 class CheckJob(_Task):
-    """Verify the consistency conditions; `quick` means 1 to 4, `after_load` adds 11."""
+    """Verify the consistency conditions; `after_load` adds those that hold only then."""
 
     job: Literal["check"] = "check"
     quick: bool

@@ -5,11 +5,14 @@ are Unix time. What is not known is None, never 0. Types here decide nothing.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from stithy.wire.jobs import U32, U64, Profile, Wire
+from stithy.wire.jobs import U32, U64, Wire
+
+Told: TypeAlias = dict[str, Any]
+"""What a workload says in its own keys."""
 
 
 class Phase(StrEnum):
@@ -123,7 +126,7 @@ class PrepareSummary(Wire):
     copy_s: float
     index_s: float
     tables: tuple[TableRows, ...]
-    c_last_load: U32
+    workload: Told
     sample: DataSample
 
 
@@ -153,8 +156,8 @@ class TransactionTotal(Wire):
     """One transaction type over the measurement, ramp-up apart.
 
     `response` counts from the moment the user meant to act, retries included, of a deferred
-    delivery until it is queued; `service` counts from sending the last attempt. `pool_wait` is the
-    wait for a connection, or in the queue of deferred deliveries; None where a type never waits.
+    one until it is queued; `service` counts from sending the last attempt. `pool_wait` is the
+    wait for a connection, or in the queue of deferred ones; None where a type never waits.
     """
 
     name: str
@@ -167,11 +170,12 @@ class TransactionTotal(Wire):
     pool_wait: Percentiles | None = None
 
 
-class OrderNumbers(Wire):
-    """Whether the database holds as many orders as it acknowledged, over the whole job.
+class Proof(Wire):
+    """Whether the database holds as many transactions as it acknowledged, over the whole job.
 
-    `before` and `after` are the sum of D_NEXT_O_ID, None when it could not be read; `in_doubt`
-    are new orders whose answer never came, `in_doubt_found` those of them in the database.
+    Those that count are the workload's choice. `before` and `after` are the database's own count,
+    None when it could not be read; of those `in_doubt` the answer never came, `in_doubt_found` of
+    them are in the database.
     """
 
     before: U64 | None
@@ -181,10 +185,23 @@ class OrderNumbers(Wire):
     in_doubt_found: U64 | None
 
 
-class ErrorCount(Wire):
-    """An unexpected error, the text of its first occurrence, and how often it came."""
+class ErrorKind(StrEnum):
+    """What an error means, whatever the engine calls it."""
 
-    sqlstate: str | None
+    RETRYABLE = "retryable"
+    FULL = "full"
+    LOST = "lost"
+    OTHER = "other"
+
+
+class ErrorCount(Wire):
+    """An unexpected error, the text of its first occurrence, and how often it came.
+
+    `code` is the engine's own; None for errors that are not the server's.
+    """
+
+    kind: ErrorKind
+    code: str | None
     text: str
     count: U64
 
@@ -213,16 +230,11 @@ class ConnectionCounts(Wire):
     first_success_s: float | None = None
 
 
-class Touched(Wire):
-    """How much of the data the users can reach, and what the server keeps in memory by itself.
+class Sizes(Wire):
+    """What the server said of its own size at the start; None where it could not be read."""
 
-    Sizes are None where they could not be read.
-    """
-
-    warehouses: U32
-    warehouses_total: U32
     database_bytes: U64 | None
-    shared_buffers_bytes: U64 | None
+    cache_bytes: U64 | None
 
 
 class LedgerWritten(Wire):
@@ -254,19 +266,18 @@ class RunSummary(Wire):
     ended_at_s: float
     complete: bool
     users: U32
-    profile: Profile = Profile.SPECIFICATION
-    touched: Touched | None = None
+    workload: Told
+    sizes: Sizes
     transactions: tuple[TransactionTotal, ...]
     commits: U64
     rollbacks: U64
     lateness: Percentiles
     suppressed_arrivals: U64 | None = None
     backlog: U64 = 0
-    order_numbers: OrderNumbers
+    proof: Proof
     errors: tuple[ErrorCount, ...]
     driver: DriverCost
     connections: ConnectionCounts
-    nurand: tuple[U32, U32, U32]
     ledger: LedgerWritten | None = None
 
 
@@ -276,13 +287,6 @@ class CheckSummary(Wire):
     message: Literal["check-summary"] = "check-summary"
     checked: U32
     broken: tuple[U32, ...]
-
-
-class Deal(StrEnum):
-    """Which kept transaction a ledger's finding is about."""
-
-    ORDER = "order"
-    PAYMENT = "payment"
 
 
 class LedgerFindingKind(StrEnum):
@@ -297,16 +301,19 @@ class LedgerFindingKind(StrEnum):
 
 
 class LedgerFinding(Wire):
-    """A transaction, in words, for which ledger and database tell different things."""
+    """A transaction, in words, for which ledger and database tell different things.
+
+    `entry` is which of the transactions that the workload keeps.
+    """
 
     message: Literal["ledger-finding"] = "ledger-finding"
-    deal: Deal
+    entry: str
     kind: LedgerFindingKind
     text: str
 
 
 class LedgerCounts(Wire):
-    """Orders or payments of a ledger, counted.
+    """One of the transactions that a ledger keeps, counted.
 
     Of those acknowledged some may be lost or differing, of those refused some may have returned,
     of those in doubt some may be found. `unknown` are rows that the ledger does not know.
@@ -327,8 +334,7 @@ class LedgerSummary(Wire):
 
     message: Literal["ledger-summary"] = "ledger-summary"
     holds: bool
-    orders: LedgerCounts
-    payments: LedgerCounts
+    entries: dict[str, LedgerCounts]
     torn_bytes: U64
 
 

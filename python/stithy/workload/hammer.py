@@ -18,9 +18,10 @@ from stithy.wire.jobs import (
     DataShape,
     PrepareJob,
     RunJob,
+    RunRequest,
     VerifyLedgerJob,
     WarmUpJob,
-    WorkloadSize,
+    WorkloadChoice,
 )
 from stithy.wire.messages import (
     AnyMessage,
@@ -45,7 +46,6 @@ from stithy.workload.program import (
     Checked,
     Driven,
     LedgerVerified,
-    RunRequest,
     Watch,
     Work,
 )
@@ -92,7 +92,7 @@ class Hammer:
 
     def prepare(
         self,
-        workload: WorkloadSize,
+        workload: WorkloadChoice,
         *,
         seed: int,
         loaders: int,
@@ -107,11 +107,10 @@ class Hammer:
 
     def warm_up(
         self,
-        workload: WorkloadSize,
+        workload: WorkloadChoice,
         *,
         seed: int,
         transactions: int,
-        warehouses_touched: int | None = None,
         watch: Watch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass; errors as in `run_program`."""
@@ -120,11 +119,12 @@ class Hammer:
             workload=workload,
             seed=seed,
             transactions=transactions,
-            warehouses_touched=warehouses_touched,
         )
         return _expect(WarmUpSummary, self._do(job, watch, _ignore))
 
-    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
         """Drive the database for one window; errors as in `run_program`."""
         heard: list[AnyMessage] = []
         job = run_job(self._url, workload, request)
@@ -132,7 +132,7 @@ class Hammer:
         return Driven(_those(Second, heard), _those(Warning, heard), summary)
 
     def check(
-        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; errors as in `run_program`."""
         heard: list[AnyMessage] = []
@@ -143,7 +143,7 @@ class Hammer:
         return Checked(_those(Condition, heard))
 
     def verify_ledger(
-        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; errors as in `run_program`."""
         heard: list[AnyMessage] = []
@@ -199,14 +199,14 @@ class Hammer:
         )
 
 
-def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
-    """The job of one window: a request names everything as the job does.
+def run_job(url: Secret, workload: WorkloadChoice, request: RunRequest) -> RunJob:
+    """The job of one window.
 
     Paths are absolute, because programs are started in another directory than the caller's.
     """
     paths = {"hlog_stem": request.hlog_stem, "ledger": request.ledger}
-    shown = {name: None if path is None else str(path.absolute()) for name, path in paths.items()}
-    return RunJob(url=url.reveal(), workload=workload, **{**vars(request), **shown})
+    shown = {name: path and path.absolute() for name, path in paths.items()}
+    return RunJob(url=url.reveal(), workload=workload, **{**dict(request), **shown})
 
 
 def text_percent(sample: DataSample) -> tuple[float, float]:

@@ -6,14 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stithy.secrets import Secret
-from stithy.wire.jobs import (
-    BackToBack,
-    DataShape,
-    Isolation,
-    Pace,
-    Profile,
-    WorkloadSize,
-)
+from stithy.wire.jobs import DataShape, RunRequest, WorkloadChoice
 from stithy.wire.messages import (
     BaselineSummary,
     CalibrateSummary,
@@ -27,34 +20,6 @@ from stithy.wire.messages import (
     Warning,
 )
 from stithy.wire.program import OnMessage
-
-BACK_TO_BACK = BackToBack()
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """One window of load, as the hammer needs it.
-
-    `connections` None gives each user its own, `users_per_warehouse` None binds nobody,
-    `warehouses_touched` None touches all. `hlog_stem` None writes no latency logs, `ledger` None
-    no ledger.
-    """
-
-    seed: int
-    users: int
-    ramp_up_s: float
-    duration_s: float
-    connections: int | None = None
-    pace: Pace = BACK_TO_BACK
-    deferred_delivery: bool = False
-    profile: Profile = Profile.SPECIFICATION
-    users_per_warehouse: int | None = None
-    warehouses_touched: int | None = None
-    procedures: bool = True
-    isolation: Isolation = Isolation.READ_COMMITTED
-    error_limit: int = 100
-    hlog_stem: Path | None = None
-    ledger: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +85,7 @@ class Program(Protocol):
 
     def prepare(
         self,
-        workload: WorkloadSize,
+        workload: WorkloadChoice,
         *,
         seed: int,
         loaders: int,
@@ -132,28 +97,29 @@ class Program(Protocol):
 
     def warm_up(
         self,
-        workload: WorkloadSize,
+        workload: WorkloadChoice,
         *,
         seed: int,
         transactions: int,
-        warehouses_touched: int | None = None,
         watch: Watch = NOBODY,
     ) -> WarmUpSummary:
-        """Do the fixed read-only pass, over the first warehouses or over all."""
+        """Do the fixed read-only pass over what users touch."""
         ...
 
-    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
         """Drive the database for one window."""
         ...
 
     def check(
-        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; broken ones are a result, not an error."""
         ...
 
     def verify_ledger(
-        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+        self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; what was lost is a result, not an error."""
         ...

@@ -27,7 +27,7 @@ from stithy.run.cleanup.handlers import clean
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import Outcome, execute
-from stithy.workload.program import RunRequest
+from stithy.wire.jobs import RunRequest
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import entries, manifest

@@ -81,9 +81,10 @@ def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Com
     ):  # fmt: skip
         assert part in ended.out
     [job] = ended.jobs
-    assert (job.users, job.ramp_up_s, job.duration_s, job.procedures) == (15000, 5.0, 20.0, False)
-    assert (job.connections, job.users_per_warehouse, job.warehouses_touched) == (64, 5000, 3)
-    assert job.ledger == str(Path("run.ledger").absolute())
+    asked = job.workload
+    assert (job.users, job.ramp_up_s, job.duration_s, asked.procedures) == (15000, 5.0, 20.0, False)
+    assert (job.connections, asked.users_per_warehouse, asked.warehouses_touched) == (64, 5000, 3)
+    assert job.ledger == Path("run.ledger").absolute()
 
 
 def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
@@ -98,8 +99,8 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
     ):
         [job] = hammer(f"run --warehouses 10 {words}", "started", "run-summary").jobs
         keyed = isinstance(pace, Keyed)
-        assert (job.pace, job.users_per_warehouse) == (pace, 10 if keyed else None)
-        assert job.deferred_delivery is (keyed or "deferred" in words)
+        assert (job.pace, job.workload.users_per_warehouse) == (pace, 10 if keyed else None)
+        assert job.workload.deferred_delivery is (keyed or "deferred" in words)
 
 
 LOST = "✗ ACKNOWLEDGED WORK IS GONE: 1 lost; the ledger's last 168 bytes"

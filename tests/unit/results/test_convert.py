@@ -71,7 +71,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     assert numbers.keys() <= {column.name for column in tables.WINDOW.columns}
     partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
-    cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "touched": None})
+    cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
     found = window_numbers(cut, "new-order", None)
     assert (found["nopm"], found["warehouses_touched"]) == (None, None)
 

@@ -15,7 +15,7 @@ from stithy.results.read import Run, read_run
 from stithy.run import events
 from stithy.run.cleanup.handlers import clean
 from stithy.run.executor import execute
-from stithy.wire.messages import ErrorCount
+from stithy.wire.messages import ErrorCount, ErrorKind
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
@@ -106,7 +106,10 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
 
 
 def _gave_up(text: str, sqlstate: str = "XX000") -> FakeHammer:
-    return FakeHammer(complete=False, errors=(ErrorCount(sqlstate=sqlstate, text=text, count=3),))
+    return FakeHammer(
+        complete=False,
+        errors=(ErrorCount(kind=ErrorKind.OTHER, code=sqlstate, text=text, count=3),),
+    )
 
 
 LATE = ("something else", "answers were still missing a minute after the end")

@@ -18,13 +18,14 @@ from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
 from stithy.results.tables import Row
-from stithy.run.context import Context
+from stithy.run.context import Context, choice_of
 from stithy.run.events import Note
 from stithy.run.windows import driving, headroom, surroundings, window
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
-from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Profile, Rate, Think
+from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import Phase, Second, TransactionSecond
+from stithy.workload.workloads.order_entry import Profile
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import left_by, manifest, window_row
@@ -51,8 +52,9 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         plan = next(step.window for step in expand(made).steps if step.window)
         asked = driving.request_of(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
-        assert (asked.ledger, asked.users_per_warehouse) == (None, 10 if "keyed" in line else None)
-        pool = (asked.connections, asked.warehouses_touched, asked.profile)
+        choice = choice_of(made)
+        assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
+        pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
         assert headroom.pause_s(made.load) == pause_s
 

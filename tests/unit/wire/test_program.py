@@ -10,13 +10,14 @@ from stithy import errors
 from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.wire import program
-from stithy.wire.jobs import CheckJob, WorkloadSize
+from stithy.wire.jobs import CheckJob
 from stithy.wire.messages import CheckSummary, Failure
 from stithy.wire.program import default_places, failure_error, find_program, run_program, supervised
+from stithy.workload.workloads.order_entry import Choice
 
 JOB = CheckJob(
     url="postgresql://u:hush@/d",
-    workload=WorkloadSize(name="order-entry", warehouses=1),
+    workload=Choice(warehouses=1),
     quick=True,
     after_load=False,
 )

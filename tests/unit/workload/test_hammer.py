@@ -6,14 +6,17 @@ import pytest
 
 from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
-from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, WarmUpJob, WorkloadSize
+from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, RunRequest, WarmUpJob, WorkloadChoice
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
 from stithy.workload.hammer import Hammer
-from stithy.workload.program import RunRequest, Watch
+from stithy.workload.program import Watch
 from stithy.workload.words import Reach, reach
+from stithy.workload.workloads.order_entry import Choice
 from support.examples import wire_example
 
-SIZE = WorkloadSize(name="order-entry", warehouses=3)
+SIZE = Choice(warehouses=3)
+HEARD = WorkloadChoice(**SIZE.model_dump(mode="json"))
+"""The same as the program hears it, which knows the keys of no workload."""
 URL = Secret("postgresql://u:hush@/d")
 REVEALED = URL.reveal()
 
@@ -41,7 +44,7 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
     assert len(driven.warnings) == 1
     assert shown == ["started", "second", "warning", "second", "run-summary"]
     assert len(raw.read_text().splitlines()) == 5
-    warmed = driver.warm_up(SIZE, seed=7, transactions=20000, warehouses_touched=2)
+    warmed = driver.warm_up(SIZE, seed=7, transactions=20000)
     assert isinstance(warmed, WarmUpSummary)
     assert isinstance(driver.prepare(SIZE, seed=7, loaders=2), PrepareSummary)
     checked = driver.check(SIZE, quick=False, after_load=True)
@@ -49,12 +52,12 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
     assert [command.cpus for command in runner.commands[:3]] == [(0, 2), (0, 2), None]
     job, *others = runner.jobs
     assert isinstance(job, RunJob)
-    assert (job.users, job.procedures, job.error_limit) == (13, True, 100)
-    assert job.hlog_stem == str(Path("stem").absolute())
+    assert (job.users, job.workload, job.error_limit) == (13, HEARD, 100)
+    assert job.hlog_stem == Path("stem").absolute()
     assert others == [
-        WarmUpJob(url=REVEALED, workload=SIZE, seed=7, transactions=20000, warehouses_touched=2),
-        PrepareJob(url=REVEALED, workload=SIZE, seed=7, loaders=2),
-        CheckJob(url=REVEALED, workload=SIZE, quick=False, after_load=True),
+        WarmUpJob(url=REVEALED, workload=HEARD, seed=7, transactions=20000),
+        PrepareJob(url=REVEALED, workload=HEARD, seed=7, loaders=2),
+        CheckJob(url=REVEALED, workload=HEARD, quick=False, after_load=True),
     ]
     with pytest.raises(TypeError, match="check-summary"):
         driver.prepare(SIZE, seed=1, loaders=1)

@@ -3,6 +3,8 @@
 
 use std::future::Future;
 
+use stithy_wire::Sizes;
+
 use super::rows::RowFormat;
 use crate::error::HammerError;
 
@@ -35,15 +37,6 @@ impl Value {
             _ => None,
         }
     }
-}
-
-/// What the server says of its own size; None where it cannot be read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// The database.
-    pub database_bytes: Option<u64>,
-    /// What the server keeps in memory by itself.
-    pub cache_bytes: Option<u64>,
 }
 
 /// A connection for what is asked once. `doing` tells in an error's place what it was for.

@@ -8,8 +8,8 @@ mod rows;
 mod session;
 mod target;
 
-pub use control::{Control, Copying, Sizes, Value};
-pub use failure::{SessionError, SessionErrorKind};
+pub use control::{Control, Copying, Value};
+pub use failure::SessionError;
 pub use rows::RowFormat;
 pub use session::{Answer, Params, Row, Session, Statement};
 pub use target::{SessionSettings, Target};

@@ -19,7 +19,8 @@ pub(super) async fn check<T: Target, W: Workload>(
     job: &CheckJob,
     context: Context<'_>,
 ) -> Result<CheckSummary, HammerError> {
-    let found = Found::<T, W>::at(&job.url, &job.workload).await?;
+    let options = W::options(&job.workload)?;
+    let found = Found::<T, W>::at(&job.url, &options).await?;
     found.control.begin_snapshot().await?;
     let mut summary = CheckSummary {
         checked: 0,

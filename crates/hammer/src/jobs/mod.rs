@@ -9,7 +9,7 @@ mod warm_up;
 
 pub(crate) use baseline::READ_BYTES;
 
-use stithy_wire::{Job, Message, WorkloadSize};
+use stithy_wire::{Job, Message};
 
 use crate::client::Target;
 use crate::error::HammerError;
@@ -49,11 +49,11 @@ impl<T: Target, W: Workload> Found<T, W> {
     /// Looks at the database of a URL.
     ///
     /// Errors: those of [`Workload::sql`], of connecting and of [`Workload::facts`].
-    pub(crate) async fn at(url: &str, size: &WorkloadSize) -> Result<Self, HammerError> {
+    pub(crate) async fn at(url: &str, options: &W::Options) -> Result<Self, HammerError> {
         let sql = W::sql(T::ENGINE)?;
         let target = T::parse(url)?;
         let control = target.connect().await?;
-        let facts = W::facts(target.place(), &control, sql, size).await?;
+        let facts = W::facts(target.place(), &control, sql, options).await?;
         Ok(Found {
             target,
             control,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use stithy_measure::{percentiles, priority, Clock, Moment};
-use stithy_wire::{DriverCost, OrderNumbers, RunJob, RunSummary, TransactionTotal};
+use stithy_measure::{percentiles, priority, Clock, Moment, SystemClock};
+use stithy_wire::{DriverCost, Proof, RunJob, RunSummary, Sizes, TransactionTotal};
 
 use super::Found;
-use crate::client::{Control, Sizes, Target};
+use crate::client::{Control, Target};
 use crate::error::HammerError;
 use crate::run::drive;
 use crate::seating::{seat, Places};
@@ -40,15 +40,42 @@ pub(super) async fn run<T: Target, W: Workload>(
         ready = make_ready::<T, W>(job) => ready?,
         () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
     };
+    tokio::select! {
+        started = wait_for_start(job.start_at_s) => started?,
+        () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
+    }
     let window = drive(ready.users, plan::<W>(job), context).await?;
     let proof = compared(&ready.target, &ready.run, ready.count_before).await;
     Ok(summary::<W>(job, ready.run, ready.sizes, &window, proof))
 }
 
+/// Waits for the moment at which several hammers begin together.
+///
+/// Errors: `start-missed` (precondition) where it is over.
+async fn wait_for_start(start_at_s: Option<f64>) -> Result<(), HammerError> {
+    let Some(start_at_s) = start_at_s else {
+        return Ok(());
+    };
+    let left_s = start_at_s - SystemClock::start().unix_start().as_secs_f64();
+    match Duration::try_from_secs_f64(left_s) {
+        Ok(left) => {
+            tokio::time::sleep(left).await;
+            Ok(())
+        }
+        Err(_) => Err(HammerError::precondition(
+            "start-missed",
+            format!("the users were seated {:.3} s after the start", -left_s),
+            "start_at_s",
+            "give a later start, so that every hammer has opened its connections by then",
+        )),
+    }
+}
+
 async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::Run>, HammerError> {
-    let options = W::options(job)?;
-    let found = Found::<T, W>::at(&job.url, &job.workload).await?;
-    let run = W::run(job, options, found.sql, &found.facts)?;
+    let options = W::options(&job.workload)?;
+    W::refuse_misfit(&options, job.users)?;
+    let found = Found::<T, W>::at(&job.url, &options).await?;
+    let run = W::run(job, &options, found.sql, &found.facts)?;
     let places = Places::of(job, run.deferrable());
     let (target, control) = (found.target, found.control);
     control.require_connections(places.connections()).await?;
@@ -76,7 +103,7 @@ fn plan<W: Workload>(job: &RunJob) -> Plan {
 }
 
 /// Counts again and looks for what is in doubt. What cannot be read is None.
-async fn compared(target: &impl Target, run: &impl Run, before: u64) -> OrderNumbers {
+async fn compared(target: &impl Target, run: &impl Run, before: u64) -> Proof {
     let read = async {
         let control = target.connect().await.ok()?;
         let found = run.found(&control).await.ok();
@@ -86,7 +113,7 @@ async fn compared(target: &impl Target, run: &impl Run, before: u64) -> OrderNum
     let read = tokio::time::timeout(ANSWER_LIMIT, read).await;
     let (after, in_doubt_found) = read.ok().flatten().unwrap_or((None, None));
     let account = run.account();
-    OrderNumbers {
+    Proof {
         before: Some(before),
         after,
         acknowledged: account.acknowledged,
@@ -100,11 +127,10 @@ fn summary<W: Workload>(
     run: W::Run,
     sizes: Sizes,
     window: &Window,
-    order_numbers: OrderNumbers,
+    proof: Proof,
 ) -> RunSummary {
     let (whole, measured) = (&window.whole, &window.phases.measured);
     let unix_s = |moment| window.clock.unix_s(moment);
-    let told = run.told(sizes);
     RunSummary {
         started_at_s: unix_s(Moment::START),
         measure_from_s: unix_s(measured.start),
@@ -112,15 +138,15 @@ fn summary<W: Workload>(
         ended_at_s: unix_s(window.ended),
         complete: window.complete,
         users: job.users,
-        profile: told.profile,
-        touched: told.touched,
+        workload: run.told(),
+        sizes,
         suppressed_arrivals: window.suppressed_arrivals,
         backlog: window.backlog,
         transactions: totals(W::TYPES, window),
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
         lateness: percentiles(&window.measured.late()),
-        order_numbers,
+        proof,
         errors: window.errors.clone(),
         driver: DriverCost {
             cpu_s: window.cpu.cpu.as_secs_f64(),
@@ -128,7 +154,6 @@ fn summary<W: Workload>(
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
-        nurand: told.nurand,
         ledger: run.finish(),
     }
 }

@@ -25,15 +25,16 @@ const PROGRESS_STEP: u64 = 1_000;
 
 /// Reads the rows of `transactions` transactions.
 ///
-/// Errors: those of the workload's reads, of [`Found::at`] and of connecting; `connection-lost`
+/// Errors: those of the workload's options, of [`Found::at`] and of connecting; `connection-lost`
 /// (infrastructure); `interrupted`.
 pub(super) async fn warm_up<T: Target, W: Workload>(
     job: &WarmUpJob,
     context: Context<'_>,
 ) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
-    let found = Found::<T, W>::at(&job.url, &job.workload).await?;
-    let reads = W::reads(job, found.sql, &found.facts)?;
+    let options = W::options(&job.workload)?;
+    let found = Found::<T, W>::at(&job.url, &options).await?;
+    let reads = W::reads(job, &options, found.sql, &found.facts);
     found.control.require_connections(SESSIONS).await?;
     let target = found.target;
     let sessions = connections::open_all(&target, SESSIONS, SessionSettings::ReadOnly).await?;

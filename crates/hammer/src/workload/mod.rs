@@ -5,12 +5,14 @@ pub mod order_entry;
 
 use std::future::Future;
 
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use stithy_wire::{
-    LedgerSummary, LedgerWritten, Message, PrepareJob, PrepareSummary, Profile, RunJob, Touched,
-    VerifyLedgerJob, WarmUpJob, WorkloadSize,
+    LedgerSummary, LedgerWritten, Message, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob,
+    WarmUpJob, WorkloadChoice,
 };
 
-use crate::client::{Control, Session, SessionError, Sizes, Target};
+use crate::client::{Control, Session, SessionError, Target};
 use crate::condition::ConditionQuery;
 use crate::connections::Statements;
 use crate::error::HammerError;
@@ -37,7 +39,7 @@ pub trait Workload: 'static {
     type Sql: Sync + 'static;
     /// What is known of a loaded database.
     type Facts;
-    /// What a run asks of it in particular.
+    /// What a job says to it alone.
     type Options;
     /// A run.
     type Run: Run;
@@ -56,7 +58,7 @@ pub trait Workload: 'static {
         place: &str,
         control: &impl Control,
         sql: &'static Self::Sql,
-        expected: &WorkloadSize,
+        options: &Self::Options,
     ) -> impl Future<Output = Result<Self::Facts, HammerError>>;
 
     /// Loads an empty database.
@@ -65,13 +67,16 @@ pub trait Workload: 'static {
         context: Context<'_>,
     ) -> impl Future<Output = Result<PrepareSummary, HammerError>>;
 
-    /// Reads its part of a job, before anything is connected. Errors: usage.
-    fn options(job: &RunJob) -> Result<Self::Options, HammerError>;
+    /// Reads what a job says to it, before anything is connected. Errors: usage.
+    fn options(choice: &WorkloadChoice) -> Result<Self::Options, HammerError>;
+
+    /// Refuses a run of so many users that its options do not fit. Errors: usage.
+    fn refuse_misfit(options: &Self::Options, users: u32) -> Result<(), HammerError>;
 
     /// A run that has not begun; its ledger is open, where it has one.
     fn run(
         job: &RunJob,
-        options: Self::Options,
+        options: &Self::Options,
         sql: &'static Self::Sql,
         facts: &Self::Facts,
     ) -> Result<Self::Run, HammerError>;
@@ -79,9 +84,10 @@ pub trait Workload: 'static {
     /// The read-only pass that fills caches before a run.
     fn reads(
         job: &WarmUpJob,
+        options: &Self::Options,
         sql: &'static Self::Sql,
         facts: &Self::Facts,
-    ) -> Result<Self::Reads, HammerError>;
+    ) -> Self::Reads;
 
     /// The consistency conditions, in their order.
     fn conditions(sql: &Self::Sql) -> Vec<ConditionQuery>;
@@ -91,6 +97,16 @@ pub trait Workload: 'static {
         job: &VerifyLedgerJob,
         context: Context<'_>,
     ) -> impl Future<Output = Result<LedgerSummary, HammerError>>;
+}
+
+/// Reads a job's choice into what a workload knows.
+///
+/// Errors: `job-invalid` (usage).
+pub fn options<O: DeserializeOwned>(choice: &WorkloadChoice) -> Result<O, HammerError> {
+    serde_json::from_value(Value::Object(choice.options.clone())).map_err(|e| {
+        let remedy = format!("give the keys of the workload {}", choice.name);
+        HammerError::usage("job-invalid", e.to_string(), "workload", remedy).caused_by(e)
+    })
 }
 
 /// A transaction type that may be left to be done behind the users' backs.
@@ -109,16 +125,6 @@ pub struct Account {
     pub acknowledged: u64,
     /// Counted transactions whose answer never came.
     pub in_doubt: u64,
-}
-
-/// What a workload says of a run in its summary.
-pub struct Told {
-    /// Mix and keys.
-    pub profile: Profile,
-    /// How much of the data is in reach.
-    pub touched: Touched,
-    /// The constants of skewed keys.
-    pub nurand: [u32; 3],
 }
 
 /// One run of a workload: what its users do, and how what they did is proven.
@@ -155,8 +161,8 @@ pub trait Run {
     /// Of the transactions in doubt, those that the database holds.
     fn found(&self, control: &impl Control) -> impl Future<Output = Result<u64, HammerError>>;
 
-    /// What there is to say of the run.
-    fn told(&self, sizes: Sizes) -> Told;
+    /// What there is to say of the run in particular.
+    fn told(&self) -> Map<String, Value>;
 
     /// Closes the ledger; gives what was written, where there is one.
     fn finish(self) -> Option<LedgerWritten>;

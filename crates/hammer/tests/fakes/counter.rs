@@ -3,21 +3,30 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use stithy_hammer::client::{Control, Params, Session, SessionError, Sizes, Statement, Target};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use stithy_hammer::client::{Control, Params, Session, SessionError, Statement, Target};
 use stithy_hammer::condition::ConditionQuery;
 use stithy_hammer::connections::Statements;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::pace::Waits;
 use stithy_hammer::transaction_script::TransactionScript;
-use stithy_hammer::workload::{Account, Context, Deferrable, Reads, Run, Told, Workload};
+use stithy_hammer::workload::{self, Account, Context, Deferrable, Reads, Run, Workload};
 use stithy_measure::{Outcome, Rng};
 use stithy_wire::{
-    DataSample, LedgerSummary, LedgerWritten, PrepareJob, PrepareSummary, Profile, RunJob, Touched,
-    VerifyLedgerJob, WarmUpJob, WorkloadSize,
+    DataSample, LedgerSummary, LedgerWritten, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob,
+    WarmUpJob, WorkloadChoice,
 };
 
 /// The workload.
 pub struct Counter;
+
+/// What a job says to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    counters: u32,
+}
 
 impl Workload for Counter {
     const NAME: &'static str = "counter";
@@ -25,7 +34,7 @@ impl Workload for Counter {
 
     type Sql = [&'static str; 3];
     type Facts = u32;
-    type Options = ();
+    type Options = Options;
     type Run = CounterRun;
     type Reads = CounterReads;
 
@@ -37,9 +46,9 @@ impl Workload for Counter {
         _: &str,
         _: &impl Control,
         _: &'static Self::Sql,
-        expected: &WorkloadSize,
+        options: &Options,
     ) -> Result<u32, HammerError> {
-        Ok(expected.warehouses)
+        Ok(options.counters)
     }
 
     async fn prepare<T: Target>(
@@ -47,14 +56,14 @@ impl Workload for Counter {
         _: Context<'_>,
     ) -> Result<PrepareSummary, HammerError> {
         let control = T::parse(&job.url)?.connect().await?;
-        let create = format!("create {}", job.workload.warehouses);
+        let create = format!("create {}", Self::options(&job.workload)?.counters);
         control.execute("creating", &create).await?;
         Ok(PrepareSummary {
             duration_s: 0.0,
             copy_s: 0.0,
             index_s: 0.0,
             tables: Vec::new(),
-            c_last_load: 0,
+            workload: Map::new(),
             sample: DataSample {
                 rows_bytes: 0,
                 rows_compressed_bytes: 0,
@@ -65,13 +74,17 @@ impl Workload for Counter {
         })
     }
 
-    fn options(_: &RunJob) -> Result<(), HammerError> {
+    fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
+        workload::options(choice)
+    }
+
+    fn refuse_misfit(_: &Options, _: u32) -> Result<(), HammerError> {
         Ok(())
     }
 
     fn run(
         job: &RunJob,
-        (): (),
+        _: &Options,
         sql: &'static Self::Sql,
         counters: &u32,
     ) -> Result<CounterRun, HammerError> {
@@ -85,16 +98,17 @@ impl Workload for Counter {
 
     fn reads(
         job: &WarmUpJob,
+        _: &Options,
         sql: &'static Self::Sql,
         counters: &u32,
-    ) -> Result<CounterReads, HammerError> {
+    ) -> CounterReads {
         let (seed, counters) = (job.seed, *counters);
-        Ok(CounterReads(CounterRun {
+        CounterReads(CounterRun {
             sql,
             seed,
             counters,
             books: Arc::default(),
-        }))
+        })
     }
 
     fn conditions(_: &Self::Sql) -> Vec<ConditionQuery> {
@@ -186,17 +200,8 @@ impl Run for CounterRun {
         Ok(self.account().in_doubt)
     }
 
-    fn told(&self, _: Sizes) -> Told {
-        Told {
-            profile: Profile::Specification,
-            touched: Touched {
-                warehouses: self.counters,
-                warehouses_total: self.counters,
-                database_bytes: None,
-                shared_buffers_bytes: None,
-            },
-            nurand: [0; 3],
-        }
+    fn told(&self) -> Map<String, Value> {
+        Map::from_iter([("counters".into(), self.counters.into())])
     }
 
     fn finish(self) -> Option<LedgerWritten> {

@@ -11,21 +11,23 @@ mod memory;
 
 use counter::Counter;
 use memory::MemoryTarget;
+use serde_json::Map;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job::execute_as;
 use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workload::Context;
+use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{
-    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, Profile, RunJob, RunSummary,
-    WarmUpJob, WorkloadSize, WIRE_VERSION,
+    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob, RunSummary, WarmUpJob,
+    WorkloadChoice, WIRE_VERSION,
 };
 
 const COUNTERS: u32 = 5;
 
-fn size() -> WorkloadSize {
-    WorkloadSize {
+fn counter() -> WorkloadChoice {
+    WorkloadChoice {
         name: "counter".into(),
-        warehouses: COUNTERS,
+        options: Map::from_iter([("counters".into(), COUNTERS.into())]),
     }
 }
 
@@ -33,18 +35,14 @@ fn run(url: &str, pace: Pace) -> RunJob {
     RunJob {
         wire: WIRE_VERSION,
         url: url.into(),
-        workload: size(),
+        workload: counter(),
         seed: 1,
         users: 4,
         connections: None,
         pace,
-        profile: Profile::Specification,
-        users_per_warehouse: None,
-        warehouses_touched: None,
-        deferred_delivery: false,
         ramp_up_s: 0.1,
         duration_s: 0.5,
-        procedures: false,
+        start_at_s: None,
         isolation: Isolation::Serializable,
         error_limit: 0,
         reconnect_limit_s: 5.0,
@@ -57,7 +55,7 @@ fn prepare(url: &str) -> Job {
     Job::Prepare(PrepareJob {
         wire: WIRE_VERSION,
         url: url.into(),
-        workload: size(),
+        workload: counter(),
         seed: 1,
         loaders: 1,
         data: DataShape::default(),
@@ -92,10 +90,9 @@ async fn every_job_works_for_another_workload_on_another_engine() {
     let warm_up = Job::WarmUp(WarmUpJob {
         wire: WIRE_VERSION,
         url: url.into(),
-        workload: size(),
+        workload: counter(),
         seed: 1,
         transactions: 10,
-        warehouses_touched: None,
     });
     let Message::WarmUpSummary(warmed) = last(warm_up).await.unwrap() else {
         panic!("no warm-up summary");
@@ -107,7 +104,7 @@ async fn every_job_works_for_another_workload_on_another_engine() {
         panic!("one type: {summary:?}");
     };
     assert_eq!("increment", increment.name);
-    let proof = &summary.order_numbers;
+    let proof = &summary.proof;
     assert!(increment.committed > 0 && proof.acknowledged >= increment.committed);
     assert_eq!(
         proof.after,
@@ -116,7 +113,7 @@ async fn every_job_works_for_another_workload_on_another_engine() {
     let check = Job::Check(CheckJob {
         wire: WIRE_VERSION,
         url: url.into(),
-        workload: size(),
+        workload: counter(),
         quick: true,
         after_load: false,
     });
@@ -139,7 +136,7 @@ async fn the_class_of_an_error_decides_what_follows() {
         .errors
         .iter()
         .all(|error| error.text.contains("lost")));
-    let proof = &summary.order_numbers;
+    let proof = &summary.proof;
     assert!(proof.in_doubt > 0, "{proof:?}");
     let counted = proof.acknowledged + proof.in_doubt_found.unwrap();
     assert_eq!(proof.after, proof.before.map(|before| before + counted));
@@ -158,4 +155,20 @@ async fn users_are_paced_whatever_they_do() {
         let open = matches!(pace, Pace::Rate { .. });
         assert_eq!(open, summary.suppressed_arrivals.is_none());
     }
+}
+
+/// Several hammers begin at one moment, or not at all.
+#[tokio::test]
+async fn users_begin_at_the_moment_that_the_job_names() {
+    let url = "memory://started";
+    last(prepare(url)).await.unwrap();
+    let now_s = SystemClock::start().unix_start().as_secs_f64();
+    let at = |start_at_s| RunJob {
+        start_at_s: Some(start_at_s),
+        ..run(url, Pace::None)
+    };
+    let summary = window(at(now_s + 0.5)).await;
+    assert!(summary.started_at_s >= now_s + 0.5, "{summary:?}");
+    let late = last(Job::Run(at(now_s - 1.0))).await.unwrap_err();
+    assert_eq!(("start-missed", 3), (late.code, late.exit()));
 }

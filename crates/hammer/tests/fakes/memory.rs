@@ -8,10 +8,11 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use stithy_hammer::client::{
-    Answer, Control, Copying, Params, Row, RowFormat, Session, SessionError, SessionErrorKind,
-    SessionSettings, Sizes, Statement, Target, Value,
+    Answer, Control, Copying, Params, Row, RowFormat, Session, SessionError, SessionSettings,
+    Statement, Target, Value,
 };
 use stithy_hammer::error::HammerError;
+use stithy_wire::{ErrorKind, Sizes};
 
 #[derive(Default)]
 struct Store {
@@ -95,7 +96,7 @@ impl MemorySession {
         );
         if conflict {
             return Err(SessionError {
-                kind: SessionErrorKind::Retryable,
+                kind: ErrorKind::Retryable,
                 code: Some("CONFLICT".into()),
                 text: "somebody else was faster".into(),
             });

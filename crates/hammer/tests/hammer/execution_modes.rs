@@ -7,11 +7,11 @@ use stithy_hammer::workload::order_entry::execution_mode::ExecutionMode;
 use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
 use stithy_hammer::workload::order_entry::input_profile::{InputProfile, TouchedWarehouses};
+use stithy_hammer::workload::order_entry::options::Profile;
 use stithy_hammer::workload::order_entry::output::Shown;
 use stithy_hammer::workload::order_entry::random::NurandConstants;
 use stithy_hammer::workload::order_entry::sql::{self, Sql};
 use stithy_measure::Outcome;
-use stithy_wire::Profile;
 
 const WAREHOUSES: u32 = 3;
 

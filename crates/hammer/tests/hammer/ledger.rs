@@ -1,5 +1,7 @@
 //! The ledger of a run on a real PostgreSQL: what was acknowledged is found, and what is gone is named.
 
+use crate::support::jobs::order_entry_with;
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -62,7 +64,7 @@ async fn what_was_acknowledged_is_in_ledger_and_database() {
         let url = instance.loaded_database();
         let place = Place::new(&format!("agrees-{procedures}"));
         let run_job = RunJob {
-            procedures,
+            workload: order_entry_with(1, json!({"procedures": procedures})),
             ..job(&url, &place)
         };
         let summary = run(run_job, |_| ()).await;
@@ -72,14 +74,17 @@ async fn what_was_acknowledged_is_in_ledger_and_database() {
             ledger.holds && findings.is_empty(),
             "{ledger:?} {findings:?}"
         );
-        let orders = summary.order_numbers.acknowledged;
+        let orders = summary.proof.acknowledged;
         let payments = instance.sql_at(&url, "SELECT count(*) - 30000 FROM history");
-        assert_eq!(orders, ledger.orders.acknowledged);
-        assert_eq!(payments, ledger.payments.acknowledged.to_string());
-        assert_eq!(orders + ledger.payments.acknowledged, written.acknowledged);
+        assert_eq!(orders, ledger.entries["order"].acknowledged);
+        assert_eq!(payments, ledger.entries["payment"].acknowledged.to_string());
+        assert_eq!(
+            orders + ledger.entries["payment"].acknowledged,
+            written.acknowledged
+        );
         assert!(orders > 0 && written.syncs > 1 && written.problem.is_none());
         assert!(
-            ledger.orders.refused > 0,
+            ledger.entries["order"].refused > 0,
             "one order in a hundred is rolled back"
         );
         instance.drop_database(&url);
@@ -118,9 +123,9 @@ async fn what_is_gone_or_changed_is_named() {
     assert_eq!(
         (1, 1, 1),
         (
-            summary.orders.lost,
-            summary.payments.lost,
-            summary.payments.differing
+            summary.entries["order"].lost,
+            summary.entries["payment"].lost,
+            summary.entries["payment"].differing
         )
     );
     let named = |kind| {
@@ -175,10 +180,10 @@ async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
     instance.start_again();
     let (findings, ledger) = verified(&url, &place).await;
     assert!(
-        !ledger.holds && ledger.orders.lost + ledger.payments.lost > 0,
+        !ledger.holds && ledger.entries["order"].lost + ledger.entries["payment"].lost > 0,
         "{ledger:?}"
     );
-    let doubts = ledger.orders.in_doubt + ledger.payments.in_doubt;
+    let doubts = ledger.entries["order"].in_doubt + ledger.entries["payment"].in_doubt;
     assert!(
         (1..=4).contains(&doubts),
         "each of 4 users has at most one: {ledger:?}"
@@ -187,7 +192,7 @@ async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
         .iter()
         .filter(|f| f.kind == LedgerFindingKind::Lost);
     let told = lost.count() as u64;
-    let all = ledger.orders.lost.min(100) + ledger.payments.lost.min(100);
+    let all = ledger.entries["order"].lost.min(100) + ledger.entries["payment"].lost.min(100);
     assert_eq!(all, told, "each is named, up to a hundred a table");
 }
 

@@ -1,9 +1,11 @@
 //! Users who wait, share connections, or arrive whoever is answered.
 
+use crate::support::jobs::order_entry_with;
 use crate::support::jobs::{assert_all_conditions_hold, window as run};
 use crate::support::{self, jobs, Instance};
+use serde_json::json;
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Arrivals, Job, Message, Pace, Phase, Profile, RunJob, RunSummary};
+use stithy_wire::{Arrivals, Job, Message, Pace, Phase, RunJob, RunSummary};
 
 fn rate(per_s: f64) -> Pace {
     let arrivals = Arrivals::Constant;
@@ -64,7 +66,7 @@ async fn many_users_share_few_connections() {
     let job = RunJob {
         connections: Some(4),
         pace: Pace::Think { mean_s: 1.0 },
-        deferred_delivery: true,
+        workload: order_entry_with(1, json!({"deferred_delivery": true})),
         ..jobs::run(&url, 1, 200, 4.0)
     };
     let (_, summary) = run(job, |_| ()).await;
@@ -92,7 +94,7 @@ async fn deferred_deliveries_are_done_behind_the_users() {
     let url = instance.loaded_database();
     let job = RunJob {
         pace: Pace::Think { mean_s: 0.05 },
-        deferred_delivery: true,
+        workload: order_entry_with(1, json!({"deferred_delivery": true})),
         ..jobs::run(&url, 1, 8, 3.0)
     };
     let (_, summary) = run(job, |_| ()).await;
@@ -149,26 +151,30 @@ async fn users_touch_only_the_warehouses_in_reach() {
     let instance = support::shared();
     let url = instance.loaded_database_of(3);
     let job = RunJob {
-        warehouses_touched: Some(2),
+        workload: order_entry_with(3, json!({"warehouses_touched": 2})),
         ..jobs::run(&url, 3, 4, 2.0)
     };
     let (_, summary) = run(job, |_| ()).await;
-    let touched = summary.touched;
-    assert_eq!((2, 3), (touched.warehouses, touched.warehouses_total));
-    assert!(touched.database_bytes > Some(200 << 20) && touched.shared_buffers_bytes.is_some());
+    let told = &summary.workload;
+    assert_eq!(
+        (&json!(2), &json!(3)),
+        (&told["warehouses_touched"], &told["warehouses_total"])
+    );
+    let sizes = summary.sizes;
+    assert!(sizes.database_bytes > Some(200 << 20) && sizes.cache_bytes.is_some());
     let orders = "SELECT string_agg((n > 30000)::text, ' ' ORDER BY w) FROM \
          (SELECT o_w_id AS w, count(*) AS n FROM orders GROUP BY 1) AS counted";
     assert_eq!("true true false", instance.sql_at(&url, orders));
     let bound = RunJob {
-        users_per_warehouse: Some(4),
-        profile: Profile::Hammerdb,
+        workload: order_entry_with(3, json!({"users_per_warehouse": 4, "profile": "hammerdb"})),
         seed: 9,
         ..jobs::run(&url, 3, 8, 2.0)
     };
     let (_, summary) = run(bound, |_| ()).await;
+    let told = &summary.workload;
     assert_eq!(
-        (2, Profile::Hammerdb),
-        (summary.touched.warehouses, summary.profile)
+        (&json!(2), &json!("hammerdb")),
+        (&told["warehouses_touched"], &told["profile"])
     );
     assert_eq!("true true false", instance.sql_at(&url, orders));
     assert_all_conditions_hold(&url, 3).await;
@@ -180,7 +186,7 @@ async fn users_touch_only_the_warehouses_in_reach() {
 #[tokio::test]
 async fn bound_users_need_warehouses_enough() {
     let job = RunJob {
-        users_per_warehouse: Some(10),
+        workload: order_entry_with(3, json!({"users_per_warehouse": 10})),
         ..jobs::run("postgresql://u@/d?host=/nowhere", 3, 31, 1.0)
     };
     let error = jobs::failed(&Job::Run(job)).await;
@@ -218,7 +224,7 @@ async fn lost_connections_come_back() {
         .filter(|s| s.second == 4)
         .flat_map(|s| &s.transactions);
     assert!(last.map(|t| t.committed).sum::<u64>() > 0, "users went on");
-    let numbers = &summary.order_numbers;
+    let numbers = &summary.proof;
     let growth = numbers.after.unwrap() - numbers.before.unwrap();
     assert_eq!(
         numbers.acknowledged + numbers.in_doubt_found.unwrap(),

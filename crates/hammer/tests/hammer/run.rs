@@ -1,12 +1,12 @@
 //! Running load on a real PostgreSQL: what was acknowledged is there, and nothing else.
 
+use crate::support::jobs::order_entry_with;
 use crate::support::jobs::{assert_all_conditions_hold, split, window as run};
 use crate::support::{self, jobs};
+use serde_json::json;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{
-    Arrivals, Isolation, Job, Message, OrderNumbers, Pace, Phase, RunJob, RunSummary,
-};
+use stithy_wire::{Arrivals, Isolation, Job, Message, Pace, Phase, Proof, RunJob, RunSummary};
 
 /// Row locks are taken in one order, so that without snapshots nothing is ever tried again.
 fn assert_no_deadlock(summary: &RunSummary) {
@@ -16,7 +16,7 @@ fn assert_no_deadlock(summary: &RunSummary) {
 }
 
 /// From quiet start to quiet end, the order numbers grow by exactly what is accounted for.
-fn assert_orders_agree(numbers: &OrderNumbers) {
+fn assert_orders_agree(numbers: &Proof) {
     let growth = numbers.after.unwrap() - numbers.before.unwrap();
     let accounted = numbers.acknowledged + numbers.in_doubt_found.unwrap();
     assert_eq!(accounted, growth, "{numbers:?}");
@@ -34,9 +34,9 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
         assert!(transaction.committed > 0, "{}", transaction.name);
     }
     assert_no_deadlock(&summary);
-    assert_orders_agree(&summary.order_numbers);
+    assert_orders_agree(&summary.proof);
     let orders = instance.sql_at(&url, "SELECT count(*) - 90000 FROM orders");
-    assert_eq!(summary.order_numbers.acknowledged.to_string(), orders);
+    assert_eq!(summary.proof.acknowledged.to_string(), orders);
     assert_all_conditions_hold(&url, 3).await;
     instance.drop_database(&url);
 }
@@ -48,13 +48,13 @@ async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
     let url = instance.loaded_database_of(3);
     let job = RunJob {
-        procedures: false,
+        workload: order_entry_with(3, json!({"procedures": false})),
         ..jobs::run(&url, 3, 6, 2.0)
     };
     let (_, summary) = run(job, |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
     assert_no_deadlock(&summary);
-    assert_orders_agree(&summary.order_numbers);
+    assert_orders_agree(&summary.proof);
     assert_all_conditions_hold(&url, 3).await;
     instance.drop_database(&url);
 }
@@ -89,14 +89,14 @@ async fn conflicts_of_isolation_as_specified_are_retried_and_counted() {
     for (isolation, procedures) in ways.into_iter().flatten() {
         let job = RunJob {
             isolation,
-            procedures,
+            workload: order_entry_with(1, json!({"procedures": procedures})),
             ramp_up_s: 0.0,
             ..jobs::run(&url, 1, 8, 1.0)
         };
         let (_, summary) = run(job, |_| ()).await;
         let retries: u64 = summary.transactions.iter().map(|t| t.retries).sum();
         assert!(retries > 0 && summary.errors.is_empty(), "{summary:?}");
-        assert_orders_agree(&summary.order_numbers);
+        assert_orders_agree(&summary.proof);
     }
     assert_all_conditions_hold(&url, 1).await;
     instance.drop_database(&url);
@@ -122,7 +122,7 @@ async fn endless_conflicts_are_given_up_as_errors() {
     let [error] = &summary.errors[..] else {
         panic!("no error: {summary:?}");
     };
-    assert_eq!((Some("40001"), 1), (error.sqlstate.as_deref(), error.count));
+    assert_eq!((Some("40001"), 1), (error.code.as_deref(), error.count));
     assert!(
         !summary.complete && summary.rollbacks >= 1_000,
         "{summary:?}"
@@ -171,7 +171,7 @@ async fn seconds_are_told_while_the_database_stands_still() {
         slowest_s > 1.0,
         "the wait is in the response time: {slowest_s}"
     );
-    assert_orders_agree(&summary.order_numbers);
+    assert_orders_agree(&summary.proof);
     instance.drop_database(&url);
 }
 
@@ -196,7 +196,7 @@ async fn a_server_that_dies_ends_the_run_with_an_incomplete_summary() {
         (4, 4),
         (summary.connections.opened, summary.connections.lost)
     );
-    let numbers = &summary.order_numbers;
+    let numbers = &summary.proof;
     assert_eq!((None, None), (numbers.after, numbers.in_doubt_found));
     assert!(
         numbers.acknowledged > 0 && numbers.in_doubt <= 4,
@@ -231,7 +231,7 @@ async fn orders_in_doubt_are_found_or_proven_absent() {
         summary.complete && summary.connections.lost > 0,
         "{summary:?}"
     );
-    assert_orders_agree(&summary.order_numbers);
+    assert_orders_agree(&summary.proof);
     assert_all_conditions_hold(&url, 1).await;
     instance.drop_database(&url);
 }
@@ -252,8 +252,8 @@ async fn a_request_to_stop_ends_in_an_incomplete_summary() {
     result.unwrap();
     let (_, summary) = split(messages);
     assert!(!summary.complete && summary.measure_to_s - summary.measure_from_s < 500.0);
-    assert_eq!(0, summary.order_numbers.in_doubt);
-    assert_orders_agree(&summary.order_numbers);
+    assert_eq!(0, summary.proof.in_doubt);
+    assert_orders_agree(&summary.proof);
     instance.drop_database(&url);
 }
 
@@ -285,12 +285,12 @@ async fn errors_past_the_limit_end_the_run_and_are_shown() {
     let (_, summary) = run(job, |_| ()).await;
     assert!(!summary.complete);
     let error = &summary.errors[0];
-    assert_eq!(Some("23514"), error.sqlstate.as_deref());
+    assert_eq!(Some("23514"), error.code.as_deref());
     assert!(
         error.count > 20 && error.text.contains("full_up"),
         "{error:?}"
     );
-    assert_orders_agree(&summary.order_numbers);
+    assert_orders_agree(&summary.proof);
     instance.drop_database(&url);
 }
 

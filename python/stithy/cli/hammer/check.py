@@ -41,10 +41,10 @@ def check(
     """
     from stithy.workload.program import Watch
 
-    size = options.size(warehouses or options.loaded(url))
+    choice = options.choice(warehouses or options.loaded(url))
     with until_interrupted() as stop:
         watch = Watch(on_message=condition_line(), stop=stop)
-        checked = options.hammer(url).check(size, quick=quick, after_load=after_load, watch=watch)
+        checked = options.hammer(url).check(choice, quick=quick, after_load=after_load, watch=watch)
     if json:
         conditions = [each.model_dump(mode="json") for each in checked.conditions]
         show_json({"conditions": conditions, "broken": list(checked.broken)})

@@ -9,8 +9,8 @@ from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
     from stithy.database.engine import Endpoint
-    from stithy.wire.jobs import WorkloadSize
     from stithy.workload.hammer import Hammer
+    from stithy.workload.workloads.order_entry import Choice
 
 Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
 Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
@@ -34,12 +34,12 @@ def endpoint(url: str) -> "Endpoint":
     return made
 
 
-def size(warehouses: int) -> "WorkloadSize":
+def choice(warehouses: int) -> "Choice":
     """The workload at a size. Raises UserError for one out of bounds."""
-    from stithy.wire.jobs import WorkloadSize
+    from stithy.workload.workloads.order_entry import Choice
 
     within_bounds(warehouses=warehouses)
-    return WorkloadSize(name="order-entry", warehouses=warehouses)
+    return Choice(warehouses=warehouses)
 
 
 def loaded(url: str) -> int:

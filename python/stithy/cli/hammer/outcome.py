@@ -9,17 +9,18 @@ from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table
 from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:
+    from stithy.wire.jobs import RunRequest
     from stithy.wire.messages import (
         AnyMessage,
         ConnectionCounts,
         LedgerWritten,
         RunSummary,
         Second,
-        Touched,
         TransactionSecond,
     )
     from stithy.wire.program import OnMessage
-    from stithy.workload.program import Driven, RunRequest
+    from stithy.workload.program import Driven
+    from stithy.workload.workloads.order_entry import Choice
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Outcome:
 
     driven: "Driven"
     request: "RunRequest"
+    choice: "Choice"
     numbers: dict[str, Any]
     rows: list[dict[str, Any]]
     buffers: str
@@ -67,14 +69,16 @@ def _done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(driven: "Driven", request: "RunRequest", hlog_stem: Path, buffers: str) -> Outcome:
+def outcome(
+    driven: "Driven", request: "RunRequest", choice: "Choice", hlog_stem: Path, buffers: str
+) -> Outcome:
     """A run with its numbers; the latency logs are at `hlog_stem`."""
     from stithy.results.convert import read_latencies, transaction_rows, window_numbers
 
     rows = transaction_rows("", driven.summary, read_latencies(hlog_stem))
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
-    return Outcome(driven, request, numbers, rows, buffers)
+    return Outcome(driven, request, choice, numbers, rows, buffers)
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -92,8 +96,8 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "users": asked.users,
         "connections": asked.connections,
         "pace": asked.pace.model_dump(mode="json"),
-        "profile": str(asked.profile),
-        "users_per_warehouse": asked.users_per_warehouse,
+        "profile": str(outcome.choice.profile),
+        "users_per_warehouse": outcome.choice.users_per_warehouse,
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
         "warnings": [each.text for each in outcome.driven.warnings],
@@ -136,7 +140,7 @@ def _label(outcome: Outcome) -> Iterable[str]:
     """What must be read before any number."""
     from stithy.workload.words import HAMMERDB
 
-    if outcome.request.profile == "hammerdb":
+    if outcome.choice.profile == "hammerdb":
         yield f"{HAMMERDB}\n"
 
 
@@ -159,9 +163,9 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
-    yield f"{_who(outcome.request)}, measured for {measured}, {state}"
+    yield f"{_who(outcome.request, outcome.choice)}, measured for {measured}, {state}"
     yield f"NOPM {rate_text(numbers['nopm'])}   TPM {rate_text(numbers['tpm'])}"
-    yield from _reached(summary.touched, outcome.buffers)
+    yield from _reached(summary, outcome.buffers)
     yield from _held_up(summary)
     yield from _losses(summary.connections)
     yield _driver(outcome)
@@ -169,10 +173,10 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     if summary.ledger is not None:
         yield _written_text(summary.ledger)
     for error in summary.errors:
-        yield f"error {error.sqlstate or ''} ({error.count} times): {error.text}"
+        yield f"error {error.code or ''} ({error.count} times): {error.text}"
 
 
-def _who(asked: "RunRequest") -> str:
+def _who(asked: "RunRequest", choice: "Choice") -> str:
     """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
     from stithy.wire.jobs import Rate, Think
     from stithy.workload import words
@@ -181,9 +185,11 @@ def _who(asked: "RunRequest") -> str:
     think_s = pace.mean_s if isinstance(pace, Think) else None
     rate_per_s = pace.per_s if isinstance(pace, Rate) else None
     arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
-    parts = [words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=asked.deferred_delivery)]
-    if asked.users_per_warehouse is not None:
-        parts.append(f"{asked.users_per_warehouse:,} at home in each warehouse")
+    parts = [
+        words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=choice.deferred_delivery)
+    ]
+    if choice.users_per_warehouse is not None:
+        parts.append(f"{choice.users_per_warehouse:,} at home in each warehouse")
     count = (asked.connections or asked.users) if is_open else asked.users
     noun = "connection" if is_open else "user"
     who = f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -194,12 +200,12 @@ def _who(asked: "RunRequest") -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _reached(touched: "Touched | None", buffers: str) -> Iterable[str]:
+def _reached(summary: "RunSummary", buffers: str) -> Iterable[str]:
     from stithy.workload.words import Reach, reach
 
-    if touched is not None:
-        sizes = (touched.database_bytes, touched.shared_buffers_bytes)
-        yield reach(Reach(touched.warehouses, touched.warehouses_total, *sizes), buffers)
+    told, sizes = summary.workload, summary.sizes
+    data = (told["warehouses_touched"], told["warehouses_total"])
+    yield reach(Reach(*data, sizes.database_bytes, sizes.cache_bytes), buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:
@@ -236,7 +242,7 @@ def _driver(outcome: Outcome) -> str:
 
 
 def _orders_text(outcome: Outcome) -> str:
-    orders = outcome.driven.summary.order_numbers
+    orders = outcome.driven.summary.proof
     if orders.before is None or orders.after is None:
         return "order numbers: could not be read"
     grown = orders.after - orders.before

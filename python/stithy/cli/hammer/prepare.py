@@ -57,11 +57,11 @@ def prepare(
         else read_percent(compressible, "--compressible"),
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
-    size = options.size(warehouses)
+    choice = options.choice(warehouses)
     with until_interrupted() as stop:
         watch = Watch(on_message=progress_line(), stop=stop)
         driver = options.hammer(url)
-        summary = driver.prepare(size, seed=seed, loaders=loaders, data=data, watch=watch)
+        summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))
     else:

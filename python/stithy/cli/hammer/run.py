@@ -6,7 +6,7 @@ a study's `load` section.
 
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -28,9 +28,9 @@ from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.study.problems import Violation
-    from stithy.wire.jobs import Pace
+    from stithy.wire.jobs import Pace, RunRequest
     from stithy.wire.messages import RunSummary
-    from stithy.workload.program import RunRequest
+    from stithy.workload.workloads.order_entry import Choice
 
 
 @Parameter(name="*")
@@ -80,10 +80,16 @@ class Driving:
     ] = "specification"
 
 
-def driven_so(request: "RunRequest", driving: Driving, warehouses: int) -> "RunRequest":
-    """The request with these options. Raises UserError for what is wrong or contradicts itself."""
+def driven_so(
+    request: "RunRequest", choice: "Choice", driving: Driving
+) -> tuple["RunRequest", "Choice"]:
+    """Request and workload with these options.
+
+    Raises UserError for what is wrong or contradicts itself.
+    """
     from stithy.study.load_values import HOME_USERS, LoadOptions, conflicts, warehouses_touched
-    from stithy.wire.jobs import Keyed, Profile, Rate
+    from stithy.wire.jobs import Keyed, Rate
+    from stithy.workload.workloads.order_entry import Profile
 
     for name in ("connections", "users_per_warehouse"):
         if (number := getattr(driving, name)) is not None:
@@ -99,21 +105,20 @@ def driven_so(request: "RunRequest", driving: Driving, warehouses: int) -> "RunR
         users_per_warehouse=driving.users_per_warehouse or (HOME_USERS if keyed else None),
         touch_percent=touch,
         profile=driving.profile,
-        warehouses=warehouses,
+        warehouses=choice.warehouses,
         delivery=driving.delivery,
     )
     for wrong in conflicts(asked):
         raise _refusal(wrong)
-    reached = warehouses_touched(touch, warehouses)
-    return replace(
-        request,
-        connections=driving.connections,
-        pace=pace,
-        deferred_delivery=keyed or driving.delivery == "deferred",
-        profile=Profile(driving.profile),
-        users_per_warehouse=asked.users_per_warehouse,
-        warehouses_touched=None if reached == warehouses else reached,
-    )
+    reached = warehouses_touched(touch, choice.warehouses)
+    here = {
+        "deferred_delivery": keyed or driving.delivery == "deferred",
+        "profile": Profile(driving.profile),
+        "users_per_warehouse": asked.users_per_warehouse,
+        "warehouses_touched": None if reached == choice.warehouses else reached,
+    }
+    request = request.model_copy(update={"connections": driving.connections, "pace": pace})
+    return request, choice.model_copy(update=here)
 
 
 _MAY_CLASH = ("pace", "arrivals", "users_per_warehouse")
@@ -238,11 +243,11 @@ def run(
     """
     from stithy.engines import declaration, engine_of
     from stithy.secrets import Secret
-    from stithy.wire.jobs import Isolation
-    from stithy.workload.program import RunRequest, Watch
+    from stithy.wire.jobs import Isolation, RunRequest
+    from stithy.workload.program import Watch
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    size = options.size(warehouses or options.loaded(url))
+    choice = options.choice(warehouses or options.loaded(url))
     with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
         stem = hlog or Path(scratch) / "hammer"
         plain = RunRequest(
@@ -250,17 +255,17 @@ def run(
             users=users,
             ramp_up_s=read_seconds(ramp_up, "--ramp-up"),
             duration_s=read_measured(duration),
-            procedures=not plain_sql,
             isolation=Isolation(isolation),
             error_limit=error_limit,
             hlog_stem=stem,
             ledger=ledger,
         )
-        request = driven_so(plain, driving, size.warehouses)
+        choice = choice.model_copy(update={"procedures": not plain_sql})
+        request, choice = driven_so(plain, choice, driving)
         watch = Watch(on_message=outcome.second_line(), stop=stop)
-        driven = options.hammer(url).run(size, request, watch=watch)
+        driven = options.hammer(url).run(choice, request, watch=watch)
         buffers = declaration(engine_of(Secret(url))).buffers
-        shown = outcome.outcome(driven, request, stem, buffers)
+        shown = outcome.outcome(driven, request, choice, stem, buffers)
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED

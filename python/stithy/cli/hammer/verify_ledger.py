@@ -34,10 +34,10 @@ def verify_ledger(
     """
     from stithy.workload.program import Watch
 
-    size = options.size(warehouses or options.loaded(url))
+    choice = options.choice(warehouses or options.loaded(url))
     with until_interrupted() as stop:
         watch = Watch(on_message=finding_line(), stop=stop)
-        verified = options.hammer(url).verify_ledger(size, ledger, watch=watch)
+        verified = options.hammer(url).verify_ledger(choice, ledger, watch=watch)
     if json:
         findings = [each.model_dump(mode="json") for each in verified.findings]
         show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
@@ -74,11 +74,13 @@ HEADINGS = {"unknown": "not in the ledger"}
 
 def ledger_text(verified: "LedgerVerified") -> str:
     """Orders and payments by what became of them, and the answer."""
+    from stithy.wire.messages import LedgerCounts
+
     summary = verified.summary
-    kept = {"orders": summary.orders, "payments": summary.payments}
-    names = list(type(summary.orders).model_fields)
+    names = list(LedgerCounts.model_fields)
     rows = [
-        [deal, *(f"{getattr(counts, name):,}" for name in names)] for deal, counts in kept.items()
+        [f"{deal}s", *(f"{getattr(counts, name):,}" for name in names)]
+        for deal, counts in summary.entries.items()
     ]
     head = ["", *(HEADINGS.get(name, name.replace("_", " ")) for name in names)]
     align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
@@ -89,7 +91,7 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
     from stithy.analysis.validity.checks.ledger import GONE
 
     summary = verified.summary
-    both = (summary.orders, summary.payments)
+    both = tuple(summary.entries.values())
     unnamed = sum(_findings(counts) for counts in both) - len(verified.findings)
     if unnamed > 0:
         yield f"{unnamed:,} more findings are counted above, but not listed"

@@ -34,9 +34,9 @@ def prepare(context: Context, step: Step) -> str:
     log = context.session.directory.prepare_output.parent / "server.log"
     with context.servers.running(candidate, log, loading=True) as instance:
         summary = context.hammer(instance.url).prepare(
-            context.size,
+            context.choice,
             seed=derive_seed(context.plan.seed, "data"),
-            loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.size.warehouses + 1),
+            loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.choice.warehouses + 1),
             data=context.data,
             watch=_watch(context, context.session.directory.prepare_output),
         )
@@ -83,7 +83,7 @@ def check(context: Context, step: Step) -> str:
     output = context.session.directory.check_output(candidate, moment)
     with context.servers.running(candidate, output.with_suffix(".server.log")) as instance:
         checked = context.hammer(instance.url).check(
-            context.size,
+            context.choice,
             quick=step.quick,
             after_load=moment == "load",
             watch=_watch(context, output),

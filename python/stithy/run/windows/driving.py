@@ -4,8 +4,16 @@ from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.wire.jobs import Arrivals, BackToBack, Isolation, Keyed, Pace, Profile, Rate, Think
-from stithy.workload.program import RunRequest
+from stithy.wire.jobs import (
+    Arrivals,
+    BackToBack,
+    Isolation,
+    Keyed,
+    Pace,
+    Rate,
+    RunRequest,
+    Think,
+)
 
 
 def pace_of(load: Load) -> Pace:
@@ -30,11 +38,6 @@ def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> 
         duration_s=window.duration_s,
         connections=load.connections,
         pace=pace_of(load),
-        deferred_delivery=load.deferred_delivery,
-        profile=Profile(load.profile),
-        users_per_warehouse=load.home_users,
-        warehouses_touched=load.reach(study.workload.warehouses),
-        procedures=load.procedures,
         isolation=Isolation(load.isolation),
         error_limit=load.error_limit,
         hlog_stem=directory.hlog_stem,

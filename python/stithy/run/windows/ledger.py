@@ -77,7 +77,7 @@ def _keeping_reason(measured: "MeasuredWindow", when: str = "") -> Iterator[None
 def _verified(context: Context, measured: "MeasuredWindow", hammer: Program) -> LedgerVerified:
     directory = context.session.directory.window(measured.window.id)
     watch = Watch(raw_output=directory.ledger_output)
-    return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
+    return hammer.verify_ledger(context.choice, directory.ledger, watch=watch)
 
 
 def shared(context: Context, candidate: str) -> str | None:

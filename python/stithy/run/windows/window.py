@@ -121,7 +121,7 @@ def _use(
         ledger.verify(context, measured, hammer, instance)
     # An interrupted window is verified too: what it did must be right all the same.
     measured.checked = hammer.check(
-        context.size,
+        context.choice,
         quick=True,
         after_load=False,
         watch=Watch(raw_output=context.session.directory.window(measured.window.id).check_output),
@@ -165,12 +165,11 @@ def _drive_sampled(
 
 def _warm_up(context: Context, measured: MeasuredWindow, hammer: Program) -> None:
     """The same fixed pass for every candidate, so that all start with the same caches."""
-    reach = context.file.study.load.reach(context.size.warehouses)
+    reach = context.choice.warehouses_touched or context.choice.warehouses
     summary = hammer.warm_up(
-        context.size,
+        context.choice,
         seed=derive_seed(context.plan.seed, "warm-up"),
-        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * (reach or context.size.warehouses)),
-        warehouses_touched=reach,
+        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * reach),
         watch=Watch(
             raw_output=context.session.directory.window(measured.window.id).warm_up_output,
             stop=context.session.stop.asked,
@@ -188,7 +187,7 @@ def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
             context.session.tell(_second(context, window, message))
 
     watch = Watch(directory.hammer_output, on_message, context.session.stop.asked)
-    return hammer.run(context.size, request, watch=watch)
+    return hammer.run(context.choice, request, watch=watch)
 
 
 def _second(context: Context, window: WindowPlan, message: Second) -> SecondPassed:
@@ -242,7 +241,7 @@ def _stop_when_full(context: Context, directory: WindowDirectory, measured: Meas
     """Raise if the volume is full: by the server's log, or by the hammer's errors."""
     errors = measured.driven.summary.errors if measured.driven else ()
     error_class = declaration(context.file.study.database.engine).error_class
-    classes = [error_class(each.sqlstate, each.text) for each in errors if each.sqlstate]
+    classes = [error_class(each.code, each.text) for each in errors if each.code]
     classes += [error_class(None, line) for line in _log_lines(directory)]
     if "full" not in classes:
         return

@@ -1,11 +1,13 @@
 """Order entry: the wholesale supplier's workload, derived from the TPC-C specification."""
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from stithy.units import Percent, PercentOrNone
+from stithy.wire.jobs import U32, WorkloadChoice
 from stithy.workload.workload import TransactionType, Workload
 
 NAME = "order-entry"
@@ -70,6 +72,30 @@ class Spec(BaseModel):
         description="Properties of the generated text.",
         examples=[{"compressible": "50%", "duplicate": "0%"}],
     )
+
+
+class Profile(StrEnum):
+    """Which mix and which keys virtual users draw."""
+
+    SPECIFICATION = "specification"
+    HAMMERDB = "hammerdb"
+
+
+class Choice(WorkloadChoice):
+    """What a job of the hammer says to order entry; the same in every job on the same database.
+
+    `warehouses_touched` None touches all, `users_per_warehouse` None binds nobody to a warehouse.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = NAME
+    warehouses: U32
+    warehouses_touched: U32 | None = None
+    users_per_warehouse: U32 | None = None
+    profile: Profile = Profile.SPECIFICATION
+    deferred_delivery: bool = False
+    procedures: bool = True
 
 
 WORKLOAD = Workload(

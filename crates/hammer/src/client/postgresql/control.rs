@@ -4,12 +4,13 @@ use std::pin::{pin, Pin};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, TryStreamExt};
+use stithy_wire::Sizes;
 use tokio_postgres::{Client, CopyInSink};
 
 use super::rows::{BinaryRows, HEADER, TRAILER};
 use super::value::{cells, parameters};
 use super::{open, tokio_stream, Target};
-use crate::client::{self, RowFormat, Sizes, Value};
+use crate::client::{self, RowFormat, Value};
 use crate::error::HammerError;
 
 /// Commits need not wait for the disk: the row that says "loaded to the end" is committed last and waits

@@ -4,7 +4,9 @@
 
 use std::io;
 
-use crate::client::{SessionError, SessionErrorKind};
+use stithy_wire::ErrorKind;
+
+use crate::client::SessionError;
 
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
 pub(super) const HEAD_BYTES: usize = 5;
@@ -26,11 +28,11 @@ pub struct ServerError {
 
 impl ServerError {
     /// A serialization failure and a deadlock are conflicts; "disk full" is one code.
-    fn kind(&self) -> SessionErrorKind {
+    fn kind(&self) -> ErrorKind {
         match self.sqlstate.as_str() {
-            "40001" | "40P01" => SessionErrorKind::Retryable,
-            "53100" => SessionErrorKind::Full,
-            _ => SessionErrorKind::Other,
+            "40001" | "40P01" => ErrorKind::Retryable,
+            "53100" => ErrorKind::Full,
+            _ => ErrorKind::Other,
         }
     }
 }
@@ -129,7 +131,7 @@ mod tests {
     /// loses the answer.
     #[test]
     fn errors_are_classified() {
-        use SessionErrorKind::{Full, Lost, Other, Retryable};
+        use ErrorKind::{Full, Lost, Other, Retryable};
         let kind = |sqlstate: &str, ends_session| {
             let error = ServerError {
                 sqlstate: sqlstate.into(),

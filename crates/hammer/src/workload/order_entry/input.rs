@@ -5,10 +5,9 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use stithy_wire::Profile;
-
 pub use super::input_profile::District;
 use super::input_profile::{Deck, InputProfile, MIX};
+use super::options::Profile;
 use super::random::{last_name, Domain, LastName, Rng};
 use super::tables::{CUSTOMERS, DISTRICTS, ITEMS};
 

@@ -4,8 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use stithy_wire::{Profile, RunJob};
-
+use super::options::{Options, Profile};
 use super::random::{Domain, NurandConstants, Rng};
 use super::tables::DISTRICTS;
 use crate::error::HammerError;
@@ -117,27 +116,27 @@ impl TouchedWarehouses {
         }
     }
 
-    /// The reach that a job asks for. Bound users reach the warehouses that have some.
+    /// The reach that options ask for. Bound users reach the warehouses that have some.
     ///
-    /// Errors (usage): `too-few-warehouses`, `job-invalid`.
-    pub fn of(job: &RunJob) -> Result<Self, HammerError> {
-        let most = touched(job.warehouses_touched, job.workload.warehouses)?;
-        let Some(each) = job.users_per_warehouse else {
+    /// Errors: `too-few-warehouses` (usage).
+    pub fn of(options: &Options, users: u32) -> Result<Self, HammerError> {
+        let most = options.touched();
+        let Some(each) = options.users_per_warehouse else {
             return Ok(TouchedWarehouses::spread(most));
         };
-        let warehouses = job.users.div_ceil(each.max(1));
+        let warehouses = users.div_ceil(each.max(1));
         if warehouses > most {
             return Err(HammerError::usage(
                 "too-few-warehouses",
                 format!(
                     "{} users at {each} a warehouse need {warehouses} warehouses; {most} are there \
                      for them",
-                    job.users
+                    users
                 ),
-                "users_per_warehouse",
+                "workload.users_per_warehouse",
                 format!(
                     "bind {} users or more to a warehouse, or load more warehouses",
-                    job.users.div_ceil(most)
+                    users.div_ceil(most)
                 ),
             ));
         }
@@ -154,22 +153,6 @@ impl TouchedWarehouses {
             w_id: (user / each + 1) as i32,
             d_id: (user % each % DISTRICTS + 1) as i16,
         })
-    }
-}
-
-/// The first so many warehouses.
-///
-/// Errors: `job-invalid` (usage) where there are not so many, or none.
-pub fn touched(wanted: Option<u32>, warehouses: u32) -> Result<u32, HammerError> {
-    match wanted {
-        None => Ok(warehouses),
-        Some(wanted) if (1..=warehouses).contains(&wanted) => Ok(wanted),
-        Some(wanted) => Err(HammerError::usage(
-            "job-invalid",
-            format!("warehouses_touched is {wanted}"),
-            "warehouses_touched",
-            format!("give a number from 1 to {warehouses}, or null for all"),
-        )),
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a database was loaded with, as its `stithy_meta` tells.
 
-use stithy_wire::WorkloadSize;
-
 use super::schema::{self, SCHEMA_VERSION};
 use super::sql::Sql;
+use super::OrderEntry;
 use crate::client::{Control, Value};
 use crate::error::HammerError;
+use crate::workload::Workload;
 
 const LOAD_AGAIN: &str = "load an empty database with `stithy hammer prepare`";
 
@@ -29,35 +29,35 @@ impl Loaded {
         place: &str,
         control: &impl Control,
         sql: &Sql,
-        expected: &WorkloadSize,
+        warehouses: u32,
     ) -> Result<Self, HammerError> {
         refuse_missing_tables(place, control).await?;
-        let name = [Value::Text(expected.name.clone())];
+        let name = [Value::Text(OrderEntry::NAME.into())];
         let rows = control.query("reading stithy_meta", sql.read_meta, &name);
         let row = rows.await?.pop().ok_or_else(|| incomplete(place))?;
-        let [version, warehouses, seed, c_last_load] = &row[..] else {
+        let [version, loaded, seed, c_last_load] = &row[..] else {
             return Err(incomplete(place));
         };
         refuse_other_version(place, version.integer())?;
         let seed = seed.text().and_then(|seed| seed.parse().ok());
         let loaded = Loaded {
-            warehouses: warehouses.integer() as u32,
+            warehouses: loaded.integer() as u32,
             seed: seed.ok_or_else(|| incomplete(place))?,
             c_last_load: c_last_load.integer() as u32,
         };
-        loaded.refuse_other_size(place, expected)?;
+        loaded.refuse_other_size(place, warehouses)?;
         Ok(loaded)
     }
 
-    fn refuse_other_size(&self, place: &str, job: &WorkloadSize) -> Result<(), HammerError> {
-        if self.warehouses == job.warehouses {
+    fn refuse_other_size(&self, place: &str, expected: u32) -> Result<(), HammerError> {
+        if self.warehouses == expected {
             return Ok(());
         }
         Err(HammerError::precondition(
             "size-differs",
             format!(
                 "the number of warehouses differs: {} loaded, {} in the job",
-                self.warehouses, job.warehouses
+                self.warehouses, expected
             ),
             place,
             format!("set warehouses to {}, or {LOAD_AGAIN}", self.warehouses),

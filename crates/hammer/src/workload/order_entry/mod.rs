@@ -9,6 +9,7 @@ pub mod input_profile;
 pub mod ledger;
 mod load;
 pub mod loaded;
+pub mod options;
 pub mod order_book;
 pub mod output;
 pub mod plain;
@@ -28,7 +29,7 @@ mod terminal;
 pub mod text;
 
 use stithy_wire::{
-    LedgerSummary, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadSize,
+    LedgerSummary, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
 };
 
 use super::{Context, Workload};
@@ -37,6 +38,7 @@ use crate::condition::ConditionQuery;
 use crate::error::HammerError;
 use input_profile::TouchedWarehouses;
 use loaded::Loaded;
+use options::Options;
 use reads::OrderEntryReads;
 use run::OrderEntryRun;
 use sql::Sql;
@@ -50,7 +52,7 @@ impl Workload for OrderEntry {
 
     type Sql = Sql;
     type Facts = Loaded;
-    type Options = TouchedWarehouses;
+    type Options = Options;
     type Run = OrderEntryRun;
     type Reads = OrderEntryReads;
 
@@ -62,9 +64,9 @@ impl Workload for OrderEntry {
         place: &str,
         control: &impl Control,
         sql: &'static Sql,
-        expected: &WorkloadSize,
+        options: &Options,
     ) -> Result<Loaded, HammerError> {
-        Loaded::read(place, control, sql, expected).await
+        Loaded::read(place, control, sql, options.warehouses).await
     }
 
     async fn prepare<T: Target>(
@@ -74,25 +76,30 @@ impl Workload for OrderEntry {
         prepare::prepare::<T>(job, context).await
     }
 
-    fn options(job: &RunJob) -> Result<TouchedWarehouses, HammerError> {
-        TouchedWarehouses::of(job)
+    fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
+        Options::read(choice)
+    }
+
+    fn refuse_misfit(options: &Options, users: u32) -> Result<(), HammerError> {
+        TouchedWarehouses::of(options, users).map(|_| ())
     }
 
     fn run(
         job: &RunJob,
-        touched: TouchedWarehouses,
+        options: &Options,
         sql: &'static Sql,
         loaded: &Loaded,
     ) -> Result<OrderEntryRun, HammerError> {
-        OrderEntryRun::new(job, touched, sql, loaded)
+        OrderEntryRun::new(job, options, sql, loaded)
     }
 
     fn reads(
         job: &WarmUpJob,
+        options: &Options,
         sql: &'static Sql,
         loaded: &Loaded,
-    ) -> Result<OrderEntryReads, HammerError> {
-        OrderEntryReads::new(job, sql, loaded)
+    ) -> OrderEntryReads {
+        OrderEntryReads::new(job.seed, options, sql, loaded)
     }
 
     fn conditions(sql: &Sql) -> Vec<ConditionQuery> {

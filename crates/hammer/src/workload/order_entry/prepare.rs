@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde_json::Map;
 use stithy_wire::{Message, PrepareJob, PrepareSummary};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 
 use super::load::{create_for_loading, run_loader, Event, Shared};
+use super::options::Options;
 use super::sample;
 use super::schedule::copied_whole;
 use super::schema::{self, SCHEMA_VERSION};
@@ -26,6 +28,7 @@ pub async fn prepare<T: Target>(
     job: &PrepareJob,
     mut context: Context<'_>,
 ) -> Result<PrepareSummary, HammerError> {
+    let warehouses = Options::read(&job.workload)?.warehouses;
     let sql = sql::of(T::ENGINE)?;
     let target = T::parse(&job.url)?;
     let control = target.connect().await?;
@@ -33,6 +36,7 @@ pub async fn prepare<T: Target>(
     claim(&target, &control, sql).await?;
     let filling = Filling {
         job,
+        warehouses,
         target: &target,
         control: &control,
         sql,
@@ -67,6 +71,7 @@ async fn claim<T: Target>(target: &T, control: &T::Control, sql: &Sql) -> Result
 /// A database that is being filled.
 struct Filling<'a, T: Target> {
     job: &'a PrepareJob,
+    warehouses: u32,
     target: &'a T,
     control: &'a T::Control,
     sql: &'static Sql,
@@ -77,7 +82,7 @@ impl<T: Target> Filling<'_, T> {
     async fn fill(&self, context: &mut Context<'_>) -> Result<PrepareSummary, HammerError> {
         let start = Instant::now();
         self.create_shared_tables().await?;
-        let mut tally = Tally::new(self.sql, self.job.workload.warehouses, start);
+        let mut tally = Tally::new(self.sql, self.warehouses, start);
         self.load(&mut tally, context).await?;
         self.finish().await?;
         let duration_s = start.elapsed().as_secs_f64();
@@ -86,7 +91,10 @@ impl<T: Target> Filling<'_, T> {
             copy_s: tally.copy_s,
             index_s: duration_s - tally.copy_s,
             tables: tally.table_rows(),
-            c_last_load: self.population.constants.c_last,
+            workload: Map::from_iter([(
+                "c_last_load".into(),
+                self.population.constants.c_last.into(),
+            )]),
             sample: sample::measure(T::Control::FORMAT, &self.population)?,
         })
     }
@@ -104,7 +112,7 @@ impl<T: Target> Filling<'_, T> {
 
     /// Starts the loaders and waits until the last has ended.
     async fn load(&self, tally: &mut Tally, context: &mut Context<'_>) -> Result<(), HammerError> {
-        let (warehouses, loaders) = (self.job.workload.warehouses, self.job.loaders);
+        let (warehouses, loaders) = (self.warehouses, self.job.loaders);
         let target = self.target.clone();
         let shared = Shared::new(target, self.sql, self.population, warehouses, loaders);
         let shared = Arc::new(shared);
@@ -158,7 +166,7 @@ impl<T: Target> Filling<'_, T> {
         let values = [
             Value::Text(job.workload.name.clone()),
             Value::Integer(SCHEMA_VERSION.into()),
-            Value::Integer(job.workload.warehouses.into()),
+            Value::Integer(self.warehouses.into()),
             Value::Text(job.seed.to_string()),
             Value::Integer(self.population.constants.c_last.into()),
             data.compressible_percent.map_or(Value::Null, percent),

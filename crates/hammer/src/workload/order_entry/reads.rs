@@ -1,15 +1,14 @@
 //! The read-only pass of order entry: what the transactions of a run touch, drawn as a run draws it.
 
 use stithy_measure::Outcome;
-use stithy_wire::{Profile, WarmUpJob};
 
 use super::input::{Customer, Draws, Input};
-use super::input_profile::{touched, InputProfile, TouchedWarehouses};
+use super::input_profile::{InputProfile, TouchedWarehouses};
 use super::loaded::Loaded;
+use super::options::{Options, Profile};
 use super::random::NurandConstants;
 use super::sql::Sql;
 use crate::client::{Params, Session, SessionError, Statement};
-use crate::error::HammerError;
 use crate::transaction_script::TransactionScript;
 use crate::workload::Reads;
 
@@ -21,20 +20,17 @@ pub struct OrderEntryReads {
 }
 
 impl OrderEntryReads {
-    /// The pass that a job asks for.
-    ///
-    /// Errors: `job-invalid` (usage).
-    pub fn new(job: &WarmUpJob, sql: &'static Sql, loaded: &Loaded) -> Result<Self, HammerError> {
-        let warehouses = touched(job.warehouses_touched, job.workload.warehouses)?;
-        Ok(OrderEntryReads {
+    /// The pass of a seed, over the warehouses that users touch.
+    pub fn new(seed: u64, options: &Options, sql: &'static Sql, loaded: &Loaded) -> Self {
+        OrderEntryReads {
             sql,
-            seed: job.seed,
+            seed,
             profile: InputProfile {
-                constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
+                constants: NurandConstants::for_run(seed, loaded.c_last_load),
                 kind: Profile::Specification,
-                touched: TouchedWarehouses::spread(warehouses),
+                touched: TouchedWarehouses::spread(options.touched()),
             },
-        })
+        }
     }
 }
 

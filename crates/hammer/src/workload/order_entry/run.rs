@@ -4,8 +4,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use serde_json::{json, Map};
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{LedgerWritten, Profile, RunJob, Touched};
+use stithy_wire::{LedgerWritten, RunJob};
 
 use super::execution_mode::ExecutionMode;
 use super::input::{Draws, DELIVERY};
@@ -13,15 +14,16 @@ use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
 use super::ledger::format::Head;
 use super::ledger::write::Ledger;
 use super::loaded::Loaded;
+use super::options::{Options, Profile};
 use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
 use super::sql::Sql;
 use super::terminal::{Books, Terminal};
-use crate::client::{Control, Session, SessionError, Sizes, Value};
+use crate::client::{Control, Session, SessionError, Value};
 use crate::connections::Statements;
 use crate::error::HammerError;
 use crate::pace::Waits;
-use crate::workload::{Account, Deferrable, Run, Told};
+use crate::workload::{Account, Deferrable, Run};
 
 /// Users with connections of their own leave their deliveries to others, who have one for so many
 /// users. A user who keys and thinks leaves a delivery in eight minutes.
@@ -31,9 +33,7 @@ const USERS_PER_DELIVERER: u32 = 100;
 pub struct OrderEntryRun {
     sql: &'static Sql,
     seed: u64,
-    procedures: bool,
-    deferred_delivery: bool,
-    warehouses_total: u32,
+    options: Options,
     profile: InputProfile,
     /// HammerDB draws each type by itself.
     deck: Option<Arc<Deck>>,
@@ -44,24 +44,22 @@ pub struct OrderEntryRun {
 impl OrderEntryRun {
     /// A run that has not begun; makes the ledger's file.
     ///
-    /// Errors: those of [`Ledger::create`].
+    /// Errors: those of [`TouchedWarehouses::of`] and [`Ledger::create`].
     pub fn new(
         job: &RunJob,
-        touched: TouchedWarehouses,
+        options: &Options,
         sql: &'static Sql,
         loaded: &Loaded,
     ) -> Result<Self, HammerError> {
-        let dealt = job.profile == Profile::Specification;
+        let dealt = options.profile == Profile::Specification;
         Ok(OrderEntryRun {
             sql,
             seed: job.seed,
-            procedures: job.procedures,
-            deferred_delivery: job.deferred_delivery,
-            warehouses_total: job.workload.warehouses,
+            options: options.clone(),
             profile: InputProfile {
                 constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
-                kind: job.profile,
-                touched,
+                kind: options.profile,
+                touched: TouchedWarehouses::of(options, job.users)?,
             },
             deck: dealt.then(|| Arc::new(Deck::new(job.seed))),
             books: open_books(job, loaded)?,
@@ -95,7 +93,7 @@ impl Run for OrderEntryRun {
     fn statements(&self) -> Prepare {
         Prepare {
             sql: self.sql,
-            procedures: self.procedures,
+            procedures: self.options.procedures,
         }
     }
 
@@ -113,7 +111,7 @@ impl Run for OrderEntryRun {
     }
 
     fn deferrable(&self) -> Option<Deferrable> {
-        self.deferred_delivery.then_some(Deferrable {
+        self.options.deferred_delivery.then_some(Deferrable {
             kind: DELIVERY,
             users_per_worker: USERS_PER_DELIVERER,
         })
@@ -144,17 +142,15 @@ impl Run for OrderEntryRun {
         first_integer(control, "looking for orders", sql, &lists).await
     }
 
-    fn told(&self, sizes: Sizes) -> Told {
-        Told {
-            profile: self.profile.kind,
-            touched: Touched {
-                warehouses: self.profile.touched.warehouses,
-                warehouses_total: self.warehouses_total,
-                database_bytes: sizes.database_bytes,
-                shared_buffers_bytes: sizes.cache_bytes,
-            },
-            nurand: self.profile.constants.as_array(),
-        }
+    /// Mix and keys; warehouses in reach and in all; the constants of NURand: C_LAST, C_ID, OL_I_ID.
+    fn told(&self) -> Map<String, serde_json::Value> {
+        let told = json!({
+            "profile": self.profile.kind,
+            "warehouses_touched": self.profile.touched.warehouses,
+            "warehouses_total": self.options.warehouses,
+            "nurand": self.profile.constants.as_array(),
+        });
+        told.as_object().cloned().unwrap_or_default()
     }
 
     fn finish(self) -> Option<LedgerWritten> {

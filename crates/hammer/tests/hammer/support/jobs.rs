@@ -1,19 +1,28 @@
 //! Jobs as tests give them, and every message they answer with.
 
+use serde_json::{Map, Value};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
-    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, Profile, RunJob,
-    RunSummary, Second, VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
+    RunSummary, Second, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
 };
 
 /// The order-entry workload.
-pub fn order_entry(warehouses: u32) -> WorkloadSize {
-    WorkloadSize {
+pub fn order_entry(warehouses: u32) -> WorkloadChoice {
+    WorkloadChoice {
         name: "order-entry".into(),
-        warehouses,
+        options: Map::from_iter([("warehouses".into(), warehouses.into())]),
     }
+}
+
+/// The same with further keys of its own.
+pub fn order_entry_with(warehouses: u32, more: Value) -> WorkloadChoice {
+    let mut choice = order_entry(warehouses);
+    let more = more.as_object().expect("keys and values").clone();
+    choice.options.extend(more);
+    choice
 }
 
 /// Loads a database from the seed 42.
@@ -51,13 +60,9 @@ pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
         users,
         connections: None,
         pace: Pace::None,
-        profile: Profile::Specification,
-        users_per_warehouse: None,
-        warehouses_touched: None,
-        deferred_delivery: false,
         ramp_up_s: 1.0,
         duration_s,
-        procedures: true,
+        start_at_s: None,
         isolation: Isolation::ReadCommitted,
         error_limit: 0,
         reconnect_limit_s: 0.0,
@@ -74,7 +79,6 @@ pub fn warm_up(url: &str, warehouses: u32, transactions: u64) -> Job {
         workload: order_entry(warehouses),
         seed: 5,
         transactions,
-        warehouses_touched: None,
     })
 }
 

@@ -75,11 +75,8 @@ impl<'a> Comparison<'a> {
             (_, Some(entry)) | (Some(entry), None) => words(entry),
             (None, None) => return,
         };
-        let deal = match self.deal {
-            Deal::Order => stithy_wire::Deal::Order,
-            Deal::Payment => stithy_wire::Deal::Payment,
-        };
-        (self.sink)(Message::LedgerFinding(LedgerFinding { deal, kind, text }));
+        let entry = self.deal.name().into();
+        (self.sink)(Message::LedgerFinding(LedgerFinding { entry, kind, text }));
     }
 }
 

@@ -37,6 +37,16 @@ pub enum Deal {
     Payment,
 }
 
+impl Deal {
+    /// What findings and counts call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deal::Order => "order",
+            Deal::Payment => "payment",
+        }
+    }
+}
+
 /// How far an attempt had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {

@@ -3,11 +3,13 @@
 //! Orders and payments are found by their dates, which no other row has. Both sides are read once, in
 //! the order of the dates, and compared like two sorted lists.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use stithy_wire::{LedgerCounts, LedgerSummary, VerifyLedgerJob};
 
 use super::super::loaded::Loaded;
+use super::super::options::Options;
 use super::super::sql::{self, Sql};
 use super::compare::{holds, Comparison};
 use super::format::{Deal, Entry, Head, Stage};
@@ -25,10 +27,11 @@ pub async fn verify<T: Target>(
     context: Context<'_>,
 ) -> Result<LedgerSummary, HammerError> {
     let contents = read(Path::new(&job.ledger))?;
+    let warehouses = Options::read(&job.workload)?.warehouses;
     let sql = sql::of(T::ENGINE)?;
     let target = T::parse(&job.url)?;
     let control = target.connect().await?;
-    let loaded = Loaded::read(target.place(), &control, sql, &job.workload).await?;
+    let loaded = Loaded::read(target.place(), &control, sql, warehouses).await?;
     refuse_other_data(target.place(), &contents.head, &loaded)?;
     control.begin_snapshot().await?;
     let mut database = Database {
@@ -42,8 +45,10 @@ pub async fn verify<T: Target>(
     let payments = database.compare(Deal::Payment, &contents.entries).await?;
     Ok(LedgerSummary {
         holds: holds(&orders) && holds(&payments),
-        orders,
-        payments,
+        entries: BTreeMap::from([
+            (Deal::Order.name().into(), orders),
+            (Deal::Payment.name().into(), payments),
+        ]),
         torn_bytes: contents.torn_bytes,
     })
 }
