@@ -46,7 +46,8 @@ impl Counts {
         }
     }
 
-    fn merge(&mut self, other: &Counts) {
+    /// Adds those of another part.
+    pub fn merge(&mut self, other: &Counts) {
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
         self.errors += other.errors;
@@ -171,7 +172,7 @@ pub(crate) fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
         .expect("a histogram that grows takes every value");
 }
 
-fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
+pub(crate) fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
     mine.add(theirs)
         .expect("a histogram that grows takes every other");
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::interval::{count_time, empty_histogram};
+use crate::interval::{add, count_time, empty_histogram};
 use crate::Interval;
 
 /// An answer that takes longer than so many medians of its type holds its user up.
@@ -27,6 +27,13 @@ impl Unanswered {
     /// One transaction of type `kind`, which must be below the number of types.
     pub fn add(&mut self, kind: usize, due_for: Duration) {
         count_time(&mut self.0[kind], due_for);
+    }
+
+    /// Adds those of another driver.
+    pub fn merge(&mut self, other: &Unanswered) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            add(mine, theirs);
+        }
     }
 }
 
