@@ -26,6 +26,7 @@ FAMILIES = {
     "workload": "stithy.workload.workloads",
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
+    "step": "stithy.run.steps",
     "check": "stithy.hosts.checks",
     "validity": "stithy.analysis.validity.checks",
     "figure": "stithy.report.figures",

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from stithy.registry import plugins
 from stithy.run.cleanup.handlers import CLEANUP_HANDLERS
-from stithy.run.executor import ACTIONS
 
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 4
@@ -112,7 +112,7 @@ ELSEWHERE = {
 def _unseen(seen: set[str]) -> set[str]:
     """The kinds of lines that a run can write to its journal, and this study did not."""
     kinds = {f"creating {kind}" for kind in CLEANUP_HANDLERS}
-    kinds |= {f"step-started {kind}" for kind in ACTIONS}
+    kinds |= {f"step-started {kind}" for kind in plugins("step")}
     sources = (TESTS.parent / "python/stithy/run").rglob("*.py")
     text = "\n".join(path.read_text() for path in sources)
     written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)

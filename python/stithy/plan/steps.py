@@ -8,7 +8,6 @@ be matched to a plan.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from stithy.metrics import NOPM, P95
 from stithy.point import Point
@@ -94,19 +93,6 @@ def _metric(study: Study) -> str:
     return str(P95 if paced else NOPM)
 
 
-StepKind = Literal[
-    "provision",
-    "prepare",
-    "calibrate",
-    "snapshot",
-    "baseline-check",
-    "restore",
-    "window",
-    "check",
-    "tear-down",
-]
-
-
 @dataclass(frozen=True)
 class Cost:
     """What a step is expected to take: likely value, and the upper bound that is planned for.
@@ -127,6 +113,7 @@ class Cost:
 class Step:
     """One thing to be done for one candidate, on whose volume it works.
 
+    `kind` names what does it: a plug-in of the family `step`.
     `candidate` is None for what concerns the whole study. `window` is set for `window`, for the
     `restore` that belongs to one, and for a `baseline-check`: the first of the
     block that it comes before.
@@ -135,7 +122,7 @@ class Step:
     """
 
     id: str
-    kind: StepKind
+    kind: str
     candidate: str | None
     cost: Cost
     window: "WindowPlan | None" = None

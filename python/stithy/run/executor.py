@@ -4,37 +4,28 @@ However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is rem
 says how it ended, and the results so far are whole.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
-from stithy.plan.steps import Plan, Step, StepKind
+from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.plan.steps import Plan, Step
+from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.run.cleanup.handlers import Left, clean_up
-from stithy.run.cleanup.register import read_registered
+from stithy.run.cleanup.handlers import Left
 from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
-from stithy.run.copies.loading import check, prepare, snapshot
-from stithy.run.copies.restore import restore_step
 from stithy.run.deciding import Deciders, Rates, Schedule
 from stithy.run.events import Note, RunStarted, StepFinished
 from stithy.run.manifest import ManifestFile
 from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
 from stithy.run.stop import interrupted
-from stithy.run.windows.baseline_check import check_baseline
-from stithy.run.windows.headroom import calibrate
-from stithy.run.windows.ledger import warn_of_sharing
-from stithy.run.windows.window import window_step
 from stithy.storage.consent import DATA
-from stithy.storage.provider import Volume
 from stithy.study.durability import label, of_candidate, sentences
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated
 from stithy.workload.words import EMULATED, HAMMERDB, NULL
-
-Action = Callable[[Context, Step], str]
 
 
 @dataclass(frozen=True)
@@ -134,8 +125,9 @@ def do_step(context: Context, step: Step) -> float:
     began_s = session.clock.monotonic_s()
     session.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
     try:
-        with failures_of_the_machine(f"step {step.id}"), paced_for(context, step):
-            result = ACTIONS[step.kind](context, step)
+        kind = plugins("step")[step.kind]
+        with failures_of_the_machine(f"step {step.id}"), paced_for(context, step, paced=kind.PACED):
+            result = str(kind.do(context, step))
     except StithyError as error:
         with suppress(StithyError):  # the first error explains the second
             session.journal.write("step-failed", id=step.id, error=str(error))
@@ -146,81 +138,15 @@ def do_step(context: Context, step: Step) -> float:
     return duration_s
 
 
-def provision(context: Context, step: Step) -> str:
-    """Make a candidate's volume."""
-    assert step.candidate is not None  # the plan gives every provision a candidate
-    volume = context.volumes.provision(step.candidate)
-    warn_of_sharing(context, step.candidate)
-    return "; ".join(_in_words(part) for part in volume.parts)
-
-
-def _in_words(volume: Volume) -> str:
-    """A volume in words: where it is, on what."""
-    drive = volume.drive
-    under = f", {drive.role} on the emulated drive {drive.device}" if drive else ""
-    return f"{volume.path} on {volume.filesystem}{under}"
-
-
-def check_step(context: Context, step: Step) -> str:
-    """Verify all conditions; at a candidate's end a database that is gone ends nothing."""
-    try:
-        return check(context, step)
-    except Interrupted:
-        raise
-    except StithyError as error:
-        if not step.at_end:
-            raise
-        context.session.tell(Note(f"{step.candidate}: the final check failed: {error}"))
-        return f"not done: {error.problem}"
-
-
-def tear_down(context: Context, step: Step) -> str:
-    """Remove what belongs to one candidate."""
-    left = _clean_up(context, candidate=step.candidate)
-    if left:
-        raise InfrastructureError(
-            f"{left[0].resource.kind} could not be removed: {left[0].reason}",
-            where=f"candidate {step.candidate}",
-            remedy="fix that, then run `stithy clean`",
-        )
-    return "removed"
-
-
-ACTIONS: Mapping[StepKind, Action] = {
-    "provision": provision,
-    "prepare": prepare,
-    "calibrate": calibrate,
-    "snapshot": snapshot,
-    "check": check_step,
-    "baseline-check": check_baseline,
-    "restore": restore_step,
-    "window": window_step,
-    "tear-down": tear_down,
-}
-
-
 def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
     """Undo all that is still there, also what no step undid; shielded from further signals."""
     if keep:
         return ()
     with context.session.stop.shield():
-        left = _clean_up(context, candidate=None)
+        left = context.session.books.remove_all(candidate=None)
         context.volumes.release()
         context.session.books.register.close(remove=not left)
     return tuple(left)
-
-
-def _clean_up(context: Context, *, candidate: str | None) -> list[Left]:
-    """Undo what the register holds of one candidate; None: of all."""
-    session, register = context.session, context.session.books.register
-    registered = read_registered(register.path)
-    resources = [
-        resource
-        for resource in (registered.resources if registered else ())
-        if candidate is None or resource.facts.get("candidate") == candidate
-    ]
-    whole = candidate is None
-    return clean_up(session.run_id, resources, register.removed, everything=whole)
 
 
 def _end_of(error: StithyError | None) -> End:

@@ -30,7 +30,7 @@ FORBIDDEN: dict[str, set[str]] = {
 LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
     "cli": ("talk", "running", "hammer", "drive"),
-    "run": ("cleanup", "preparation", "copies", "windows", "resuming"),
+    "run": ("cleanup", "preparation", "copies", "windows", "steps", "resuming"),
     "report": ("words", "drawing", "parts", "figures", "sections", "formats", "exports"),
 }
 REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"

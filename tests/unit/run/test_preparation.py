@@ -19,7 +19,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
 from stithy.plan.cost import memory_bytes
 from stithy.plan.expand import expand, nulled
-from stithy.plan.steps import Cost, Plan, Step, StepKind, WindowPlan
+from stithy.plan.steps import Cost, Plan, Step, WindowPlan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact
@@ -275,7 +275,7 @@ def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> No
         assert list(parse_study("s", text.encode()).candidates) == [name]
 
 
-def _step(kind: StepKind, candidate: str, time_s: float) -> Step:
+def _step(kind: str, candidate: str, time_s: float) -> Step:
     """A step with this estimate, and twice as much as its bound; of a window 25 s are fixed."""
     window = WindowPlan("w", candidate, at(1), 0, 0, 5.0, 20.0, 1, checkpoint=True)
     cost = Cost(time_s, 2 * time_s, 0, 0)

@@ -13,6 +13,7 @@ from stithy.analysis.search.capacity import capacity_finding, trials
 from stithy.analysis.verdict.decide import DIFFERENT, Next
 from stithy.plan.additional import Additional, tried
 from stithy.plan.steps import Step
+from stithy.registry import plugins
 from stithy.report.context import Context, context_of, evidence_of
 from stithy.report.parts.certainty import state_sentence
 from stithy.report.words.wording import listing, plural
@@ -97,7 +98,7 @@ def _is_any_lost(windows: Sequence[Step], evidence: Evidence) -> bool:
 
 def _before_windows(so_far: SoFar) -> str:
     """The step after which windows may begin, where the plan has none."""
-    return next(step.id for step in so_far.steps if step.kind == "snapshot")
+    return next(step.id for step in so_far.steps if plugins("step")[step.kind].PHASE == "copying")
 
 
 def _because(wanted: Wanted, *, again: bool) -> str:

@@ -22,6 +22,7 @@ from stithy.plan.cost import (
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import said
+from stithy.registry import plugins
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
@@ -227,17 +228,6 @@ def _steps(plan: Plan) -> str:
     return table(["", *header], rows, sides)
 
 
-SHORT = {
-    "provision": "create volumes",
-    "prepare": "load",
-    "calibrate": "calibrate the driver",
-    "snapshot": "keep a master copy",
-    "check": "check",
-    "tear-down": "remove everything",
-}
-"""Steps around the windows, in a word or two."""
-
-
 def _folded(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
     several = any(step.window and step.window.point.others for step in plan.steps)
@@ -262,7 +252,9 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     windows = [step for step in steps if step.kind == "window"]
     blocks = sorted({step.window.block for step in windows if step.window})
     time_s, time_s_max = total_s(steps)
-    known = [_what(step) for step in windows] or [SHORT.get(step.kind, "") for step in steps]
+    known = [_what(step) for step in windows] or [
+        plugins("step")[step.kind].BRIEF for step in steps
+    ]
     what = ", ".join(dict.fromkeys(known))
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
@@ -304,16 +296,8 @@ def _what(step: Step) -> str:
         ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
         text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
         return f"{text}, if undecided" if step.if_undecided else text
-    return {
-        "provision": "create the volume",
-        "prepare": "load the database",
-        "calibrate": "calibrate the driver",
-        "snapshot": "keep a master copy",
-        "baseline-check": f"check the baseline{', if undecided' if step.if_undecided else ''}",
-        "restore": f"restore the master copy{', if undecided' if step.if_undecided else ''}",
-        "check": "check all consistency conditions",
-        "tear-down": "remove what was created",
-    }[step.kind]
+    what = str(plugins("step")[step.kind].WHAT)
+    return f"{what}, if undecided" if step.if_undecided else what
 
 
 def _candidates(study: Study, plan: Plan) -> str:

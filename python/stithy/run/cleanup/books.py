@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from stithy.run.cleanup.handlers import clean_up
-from stithy.run.cleanup.register import Register, Resource
+from stithy.run.cleanup.handlers import Left, clean_up
+from stithy.run.cleanup.register import Register, Resource, read_registered
 from stithy.run.journal import Journal
 from stithy.storage.provider import Record
 
@@ -39,6 +39,17 @@ class Books:
             self.journal.write("removed", kind=resource.kind, facts=dict(resource.facts))
 
         clean_up(self.run_id, [resource], removed, everything=False)
+
+    def remove_all(self, *, candidate: str | None) -> list[Left]:
+        """Remove what is registered of one candidate; None: of all. Returns what is left."""
+        registered = read_registered(self.register.path)
+        resources = [
+            resource
+            for resource in (registered.resources if registered else ())
+            if candidate is None or resource.facts.get("candidate") == candidate
+        ]
+        whole = candidate is None
+        return clean_up(self.run_id, resources, self.register.removed, everything=whole)
 
     @contextmanager
     def resource(self, kind: str, facts: Mapping[str, str]) -> Iterator[None]:

@@ -12,14 +12,11 @@ from pathlib import Path
 from stithy.drives.control import Control
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.devices import DiskCounters, parse_diskstats
-from stithy.plan.steps import Step, StepKind
+from stithy.plan.steps import Step
 from stithy.run.context import Context
 from stithy.run.volumes import Volumes
 from stithy.storage.provider import EmulatedDrive
 from stithy.wire.drive.messages import DriveCounters
-
-UNPACED: frozenset[StepKind] = frozenset({"prepare", "check", "snapshot", "restore"})
-"""Steps in which nothing is measured. What is not named here is done with the profiles' times."""
 
 DISKSTATS = Path("/proc/diskstats")
 
@@ -44,9 +41,9 @@ Counters = Mapping[str, DriveReading]
 
 
 @contextmanager
-def paced_for(context: Context, step: Step) -> Iterator[None]:
+def paced_for(context: Context, step: Step, *, paced: bool) -> Iterator[None]:
     """Inside, all drives answer as the step needs it; afterwards they are as their profiles say."""
-    drives = context.volumes.drives if step.kind in UNPACED else []
+    drives = [] if paced else context.volumes.drives
     if not drives:
         yield
         return

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from stithy.database.engine import ServerFacts
 from stithy.errors import StithyError
-from stithy.plan.steps import Plan, Step, StepKind
+from stithy.plan.steps import Plan, Step
+from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
@@ -32,10 +33,6 @@ from stithy.storage.copy import Contents, contents_of
 from stithy.storage.provider import Provider
 
 GONE = "the interrupted session left no database of its last window"
-
-AROUND: frozenset[StepKind] = frozenset({"provision", "tear-down"})
-LOADING: frozenset[StepKind] = frozenset({"prepare", "check"})
-"""Steps that come before the master copy and leave nothing else."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +112,19 @@ def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -
         for step in steps
         if (step.window is not None and step.window.id not in waiting)
         or (step.at_end and step.id not in ends)
-        or not (left or step.at_end or (step.kind in AROUND and step.candidate in around))
+        or not (left or step.at_end or (_phase(step) == "around" and step.candidate in around))
     )
+
+
+def _phase(step: Step) -> str:
+    """What part of a run its kind belongs to."""
+    return str(plugins("step")[step.kind].PHASE)
 
 
 def _settled(steps: Sequence[Step], *, calibrated: bool, has_master: bool) -> frozenset[str]:
     """The steps whose outcome is known or there, whatever is left to do."""
-    loading = {step.id for step in steps if step.kind in LOADING and not step.at_end}
-    calibration = {step.id for step in steps if step.kind == "calibrate"}
+    loading = {step.id for step in steps if _phase(step) == "loading" and not step.at_end}
+    calibration = {step.id for step in steps if _phase(step) == "calibration"}
     return frozenset((loading if has_master else set()) | (calibration if calibrated else set()))
 
 

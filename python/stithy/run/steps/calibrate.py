@@ -1,0 +1,9 @@
+"""What the load driver keeps up with is found out."""
+
+from stithy.run.windows.headroom import calibrate as do
+
+NAME = "calibrate"
+WHAT = BRIEF = "calibrate the driver"
+PHASE, PACED = "calibration", True
+
+__all__ = ["do"]

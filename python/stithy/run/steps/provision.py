@@ -1,0 +1,25 @@
+"""A candidate's volume is made."""
+
+from stithy.plan.steps import Step
+from stithy.run.context import Context
+from stithy.run.windows.ledger import warn_of_sharing
+from stithy.storage.provider import Volume
+
+NAME = "provision"
+WHAT, BRIEF = "create the volume", "create volumes"
+PHASE, PACED = "around", True
+
+
+def do(context: Context, step: Step) -> str:
+    """Make a candidate's volume."""
+    assert step.candidate is not None  # the plan gives every provision a candidate
+    volume = context.volumes.provision(step.candidate)
+    warn_of_sharing(context, step.candidate)
+    return "; ".join(_in_words(part) for part in volume.parts)
+
+
+def _in_words(volume: Volume) -> str:
+    """A volume in words: where it is, on what."""
+    drive = volume.drive
+    under = f", {drive.role} on the emulated drive {drive.device}" if drive else ""
+    return f"{volume.path} on {volume.filesystem}{under}"
