@@ -30,6 +30,7 @@ FAMILIES = {
     "check": "stithy.hosts.checks",
     "validity": "stithy.analysis.validity.checks",
     "figure": "stithy.report.figures",
+    "finding": "stithy.report.findings",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",

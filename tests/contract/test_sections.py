@@ -1,4 +1,4 @@
-"""A section of one file is in the report, whatever the format; nobody else knows of it."""
+"""A section or finding of one file is in every format; nobody else knows of it."""
 
 import json
 from pathlib import Path
@@ -35,6 +35,17 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
     assert section["tables"]["turns"][0] == {"turn": 1, "candidate": "memory"}
     assert (tmp_path / "report/tables/turns.csv").read_text().startswith("turn,candidate\n1,")
     assert (tmp_path / "report/figures/turns.svg").is_file()
+
+
+def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Path) -> None:
+    """After those that answer the question, with its numbers in the table of findings."""
+    assert (fakes / "finding/first.py").is_file()
+    said = "memory was measured first."
+    made = write_report(build_run(tmp_path, SHAPE).root, ("html", "pdf", "md", "json"))
+    for path in made:
+        content = path.read_bytes()
+        text = text_of(content) if path.suffix == ".pdf" else content.decode()
+        assert said in " ".join(text.split())
 
 
 def test_two_sections_with_a_table_of_the_same_name_are_refused(

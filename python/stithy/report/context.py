@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.findings import Finding, answer_level, findings
+from stithy.analysis.answers.findings import answer_level, findings
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
@@ -282,9 +282,11 @@ class Context:
         return _limit(facts) if facts else None
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the run says, the most important first."""
-        return findings(self.evidence, self.limited)
+    def findings(self) -> tuple[Any, ...]:
+        """What the run says, the most important first: each has a `kind` among the findings."""
+        made = (module for module in plugins("finding").values() if hasattr(module, "find"))
+        more = (each for module in made for each in module.find(self))
+        return (*findings(self.evidence, self.limited), *more)
 
     @cached_property
     def answer_level(self) -> Point | None:

@@ -31,8 +31,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
     "cli": ("talk", "running", "hammer", "drive"),
     "run": ("cleanup", "preparation", "copies", "windows", "steps", "resuming"),
-    "report": ("words", "drawing", "parts", "figures", "sections", "formats", "exports"),
-}
+    "report": (
+        "words", "drawing", "findings", "parts", "figures", "sections", "formats", "exports",
+    ),
+}  # fmt: skip
 REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"
 
 

@@ -11,7 +11,6 @@ from stithy.analysis.answers.comparisons import comparisons, descriptive, primar
 from stithy.analysis.answers.findings import (
     Alone,
     Comparison,
-    Growth,
     Limits,
     Nothing,
     decision_status,
@@ -25,6 +24,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
 from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.point import Point
+from stithy.report.findings.growth import growth
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.validity import Reason
 from support import flags
@@ -185,21 +185,23 @@ def shown(evidence: Evidence, limited: Mapping[str, Limited]) -> Sequence[Any]:
 
 
 def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
-    """Then response time, limits and growth; in the order of the study, whatever is asked."""
+    """Then response time and limits, and growth; in the order of the study, whatever is asked."""
     evidence = run({1: (2.0,), 4: (0.5,)})
     names = ("c", *evidence.candidates)
     third = [window("c", 700.0, users=users) for users in (1, 4)]
     evidence = replace(evidence, candidates=names, windows=(*evidence.windows, *third))
     limited = {each.id: judge(observed(server=Cpus(1, 0.95))) for each in evidence.windows}
     found = shown(evidence, limited)
-    assert [type(each) for each in found] == [Comparison, Comparison, Limits, Growth]
-    answer, times, limits, growth = found
+    assert [type(each) for each in found] == [Comparison, Comparison, Limits]
+    answer, times, limits = found
     assert (answer.a, answer.b, answer.point, answer.metric) == ("a", "b", at(4), NOPM)
     assert (answer.value_a, answer.value_b) == (1000.0, 500.0)
     assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
     assert (times.a, times.b, times.metric, times.is_floor) == ("a", "b", P95, False)
     assert [name for name, _ in limits.of] == list(names)
-    assert growth.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
+    grown = growth(evidence)
+    assert grown is not None
+    assert grown.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
     asked = replace(evidence, primary=PrimaryComparison(P95, point=Point.of(users=1)))
     found = shown(asked, limited)
     assert (found[0].a, found[0].b, found[0].point.users, found[0].metric) == ("c", "b", 1, P95)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.findings import Comparison, Finding, Growth, Limits
+from stithy.analysis.answers.findings import Comparison, Finding, Limits
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
 from stithy.analysis.verdict.decide import Call, Verdict
@@ -15,6 +15,7 @@ from stithy.analysis.verdict.effect import Effect, no_effect
 from stithy.metrics import parse_quantity
 from stithy.report.between import as_change
 from stithy.report.findings import sentences
+from stithy.report.findings.growth import Growth
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording

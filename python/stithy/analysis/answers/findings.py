@@ -1,7 +1,7 @@
 """What a run says, as values: the comparison that answers the question, then what explains it.
 
-A finding holds numbers and names; `report.findings` has its sentence, by its `kind`. No finding
-rests on an invalid window.
+A finding holds numbers and names; `report.findings` has its sentence, by its `kind`, and those
+findings on which nothing else rests. No finding rests on an invalid window.
 """
 
 from collections import Counter
@@ -78,19 +78,6 @@ class Alone:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """How the throughput of each candidate grew from the lowest to the highest level.
-
-    `factors`: (candidate, NOPM there over NOPM here), None without valid windows at both.
-    """
-
-    kind: ClassVar[str] = "growth"
-    lowest: Point
-    highest: Point
-    factors: tuple[tuple[str, float | None], ...]
-
-
-@dataclass(frozen=True)
 class Limits:
     """What limited each candidate at a level, by its valid windows there.
 
@@ -123,7 +110,7 @@ class Nothing:
     because: str
 
 
-Finding = Comparison | CapacityFinding | Alone | Growth | Limits | Nothing
+Finding = Comparison | CapacityFinding | Alone | Limits | Nothing
 
 
 def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Finding, ...]:
@@ -131,12 +118,12 @@ def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Findin
 
     `limited`: what limited each window, by its id; may be empty.
     Own: the primary question, how many users are served where that was searched for, the same pair
-    by the other metric, what limited, how it grew.
+    by the other metric, what limited.
     """
     answer, found = _answer(evidence), capacity_finding(evidence)
     limits = limits_of(evidence, limited)
     answer = _with_limits(answer, limits)
-    rest = [_other_metric(evidence, answer), limits, _growth(evidence)]
+    rest = [_other_metric(evidence, answer), limits]
     if found is not None and found != answer:
         rest.insert(0, found)
     return (answer, *(finding for finding in rest if finding is not None))
@@ -282,23 +269,6 @@ def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | No
         return None
     windows = evidence.valid_at(found.of[0][0], point)
     return Limits(point, found.of, windows[0].row["pace"] == "rate", found.ahead)
-
-
-def _growth(evidence: Evidence) -> Finding | None:
-    levels = [point for point in evidence.levels if point in evidence.listed]
-    if len(levels) < 2:
-        return None
-    low, high = levels[0], levels[-1]
-    factors = tuple((name, _factor(evidence, name, low, high)) for name in evidence.candidates)
-    if all(factor is None for _, factor in factors):
-        return None
-    return Growth(low, high, factors)
-
-
-def _factor(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
-    start = evidence.level_value(name, low, "nopm")
-    end = evidence.level_value(name, high, "nopm")
-    return None if not start or end is None else end / start
 
 
 @dataclass(frozen=True)

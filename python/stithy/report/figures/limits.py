@@ -19,7 +19,7 @@ from stithy.report.drawing.chart import WIDTH, level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit, x_at, y_at
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.findings import in_short
+from stithy.report.findings.limits import in_short
 from stithy.report.tables import PageTable, Show
 
 NAME = "limits"

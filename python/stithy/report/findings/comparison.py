@@ -1,0 +1,145 @@
+"""A comparison of two candidates, first in a sentence for who reads no other.
+
+That sentence claims no more than the blocks support; the others have values, differences and
+intervals. All have one direction.
+"""
+
+from collections.abc import Iterator
+
+from stithy.analysis.answers.findings import Comparison
+from stithy.analysis.verdict.decide import Call
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.report.findings.limits import clause
+from stithy.report.words import wording
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    T_INTERVAL,
+    decimals_beside_one,
+    exactly,
+    factor,
+    percent,
+    plural,
+    times,
+)
+
+NAME = "comparison"
+
+CLOSE_SHARE = 0.10
+"""Without a verdict nothing is said about differences below a tenth: windows vary that much."""
+
+Bounds = tuple[float, float]
+
+
+def say(finding: Comparison, unit: str) -> str:
+    """The comparison, first in a sentence for who reads no other."""
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(finding, unit))
+
+
+def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
+    level = f"At {finding.point.in_words(unit)}"
+    if finding.instead_of is not None:
+        level += f" (no block at {finding.instead_of.in_words(unit)} has valid values of both)"
+    limits = clause(finding.limits, of_floor=finding.is_floor)
+    yield f"{level}, {_found(finding)}{limits}"
+    yield from _values(finding)
+    if finding.effect.ratio is None:
+        return
+    yield from _interval(finding)
+    if finding.effect.plain:
+        yield f"a test needs at least {BLOCKS_LEAST} blocks"
+    elif finding.verdict.call is Call.UNDECIDED:
+        yield f"reason: {finding.verdict.because}"
+
+
+def _found(finding: Comparison) -> str:
+    """What can be claimed, as the verdict has it; without one, what was measured."""
+    a, b, ratio = finding.a, finding.b, finding.effect.ratio
+    if ratio is None:
+        return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
+    if finding.effect.plain:
+        return _untested(finding, ratio)
+    call, margin = finding.verdict.call, exactly(finding.verdict.margin_share)
+    by = wording.brief(finding.metric)
+    if call is Call.EQUIVALENT:
+        return f"{a} and {b} are equivalent within {margin} in {by}"
+    if call is Call.NEGLIGIBLE:
+        return f"{a} and {b} differ by less than {margin} in {by}"
+    if call is Call.UNDECIDED:
+        is_either = "has more" if finding.metric.known.better is None else "is better"
+        return f"it is undecided whether {a} or {b} {is_either} in {by}"
+    how = {
+        Call.BETTER: "is better than", Call.WORSE: "is worse than",
+        Call.HIGHER: "has more than", Call.LOWER: "has less than",
+    }[call]  # fmt: skip
+    return f"{b} {how} {a}: {_against(finding, 'it', ratio)}"
+
+
+def _untested(finding: Comparison, ratio: float) -> str:
+    """Fewer blocks than a test needs: what was measured, and that nothing was tested."""
+    a, b, effect = finding.a, finding.b, finding.effect
+    untested = f"not tested, {plural(effect.pairs, 'block')}"
+    by = wording.brief(finding.metric)
+    if effect.distinguishable is False:
+        return f"{a} and {b} are not distinguishable in {by} ({untested})"
+    if max(ratio, 1 / ratio) < 1 + CLOSE_SHARE:
+        return f"{a} and {b} differ by less than {percent(CLOSE_SHARE)} in {by} ({untested})"
+    claim = _against(finding, b, ratio, of=a)
+    return f"{claim} ({untested})"
+
+
+def _against(finding: Comparison, who: str, ratio: float, of: str = "") -> str:
+    """`it completed 3.1 times as many new orders`; of a floor `at least 3.1 times`."""
+    bound = f"at {'least' if ratio >= 1 else 'most'} " if finding.is_floor else ""
+    return wording.against(finding.metric, who, ratio, of, bound=bound)
+
+
+def _values(finding: Comparison) -> Iterator[str]:
+    """What each has, and by how much they differ."""
+    a, b, less = finding.value_a, finding.value_b, finding.effect.difference
+    if a is None or b is None:
+        return
+    values = wording.values(finding.metric, (finding.b, finding.a), (b, a))
+    ratio = finding.effect.ratio
+    if ratio is None:
+        yield values
+        return
+    if less is not None:
+        values += f"; {_difference(finding)}"
+    yield values
+    if (b - a) * (ratio - 1) < 0:
+        yield (
+            "the ratio is the mean over the blocks; the values of all windows together differ in "
+            "the other direction"
+        )
+
+
+def _difference(finding: Comparison) -> str:
+    less = finding.effect.difference
+    assert less is not None  # asked by the caller
+    shown = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
+    if less.low is None or less.high is None:
+        return shown
+    low, high = (wording.signed(finding.metric, each) for each in (less.low, less.high))
+    return f"{shown} ({low} to {high})"
+
+
+def _interval(finding: Comparison) -> Iterator[str]:
+    effect = finding.effect
+    if effect.ratio is None or effect.low is None or effect.high is None:
+        return
+    low, high = _alike_written((effect.low, effect.high))
+    kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
+    yield (
+        f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
+        f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"
+    )
+
+
+def _alike_written(bounds: Bounds) -> tuple[str, str]:
+    """Both ends with as many decimals: those that the one nearer to 1 needs to differ from it."""
+    near = [bound for bound in bounds if abs(bound - 1) < CLOSE_SHARE]
+    decimals = max(map(decimals_beside_one, near), default=2 if bounds[0] < 2 else 1)
+    low, high = (
+        f"{bound:.{decimals}f}" if CLOSE_SHARE <= bound < 10 else times(bound) for bound in bounds
+    )
+    return low, high
