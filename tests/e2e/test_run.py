@@ -180,7 +180,8 @@ def test_a_run_tells_where_it_stands_until_it_ends(finished: Finished) -> None:
     """The numbers are those of the window under way; the password is not among them."""
     ((labels, tpm, _),) = finished.live[NOW].samples
     ((step, _, _),) = finished.live["stithy_run_step"].samples
-    assert labels["window"] == f"w-{step['candidate']}-u{labels['users']}-b0"
+    users = labels["point"].removeprefix("users=")
+    assert labels["window"] == f"w-{step['candidate']}-u{users}-b0"
     assert tpm >= 0
     assert (step["kind"], step["run"]) == ("window", "out")
     assert window_row(finished.out, labels["window"])["complete"]

@@ -1,4 +1,5 @@
 """May a window's numbers be believed, and what must be said beside them?
 
-One module a kind of flag (`driving`, `proof`, `ledger`, `surroundings`); `judge` asks them all.
+Each file of `checks/` has a family of flags with what raises them; `judge` asks them all, and those
+of the engine. What other packages ask too (headroom, invariants, baseline checks) is beside them.
 """
