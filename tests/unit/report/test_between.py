@@ -11,7 +11,7 @@ from stithy.metrics import Quantity
 from stithy.report.between import NAME_MOST, USUAL, machine, pairs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
-from stithy.report.parts import other_runs
+from stithy.report.sections.runs import changes as told
 from stithy.results.comparability import NotComparable
 from support.drawn import context_built, rows_in
 from support.points import at
@@ -84,14 +84,14 @@ def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
     assert "which gives no bound of a percentile" in (p95.change.missing_because or "")
     [said] = machine(busy)
     assert "other programs took up to 40 % of the machine in busy and 0.6 % in now" in said
-    assert said[1:-1] in " ".join(other_runs.words([busy]))
+    assert said[1:-1] in " ".join(told.words([busy]))
 
 
 @pytest.mark.parametrize("repeat", [4, 1])
 def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> None:
     """Each row once as a mark, filled where it is distinguished; without an interval nothing is."""
     found = pairs(built("before"), [built("after", changes=SLOW, repeat=repeat)])
-    figure: Any = other_runs.drawn(found)[0]
+    figure: Any = told.drawn(found)[0]
     rows = figure.table.frame.to_dicts()
     drawn = {(row["metric"], row["place"], row["ratio"], row["apart"])
              for row in rows_in(figure) if "apart" in row}  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> Non
 def said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:
     """What the report of the last of these runs says of those before it."""
     *befores, now = runs
-    return list(other_runs.words(pairs(now, befores, ignore, NOPM, earlier=True)))
+    return list(told.words(pairs(now, befores, ignore, NOPM, earlier=True)))
 
 
 def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built: Build) -> None:
@@ -151,4 +151,4 @@ def test_what_is_not_known_is_never_told_as_a_change(
     shown = said(built("before", **shape),
                 built("after", **shape, seed=2, repeat=repeat, changes=changes))  # fmt: skip
     assert words in " ".join(shown)
-    assert (shown[0], shown[-1]) == (other_runs.CAUTION, other_runs.RULE)
+    assert (shown[0], shown[-1]) == (told.CAUTION, told.RULE)

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph
 from stithy.report.figure import Figure
 from stithy.report.page import Page
-from stithy.report.parts import answer, candidates, sensitivity
+from stithy.report.parts import answer, sensitivity
 from stithy.report.parts.answer import Answer
 from stithy.report.parts.compared import moment
+from stithy.report.sections.answer import candidates
 from stithy.report.tables import PageTable
 
 NAME = "answer"
