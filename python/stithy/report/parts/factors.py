@@ -89,6 +89,9 @@ def _where_it_stops(context: Context, name: str, candidate: str, mine: list[Comp
     paying = [each for each in mine if each.verdict.call in PAYS]
     last = mine.index(paying[-1]) if paying else -1
     parts = [_said(name, each) for each in mine[max(0, last) : last + 2]]
+    if all(each.effect.low is None for each in mine):
+        every = "; ".join(_said(name, each) for each in mine)
+        return f"What more {name} brings on {candidate} is not known: {every}."
     if not paying:
         head = f"On {candidate}, no step of {name} improved {noun}"
         return f"{head}: {'; '.join(parts)}."
