@@ -173,8 +173,11 @@ def _level_labels(context: Context) -> dict[str, Any]:
     if context.axis == USERS:
         return {"format": "d"}
     # As literals of JSON no value can become code.
-    texts = {f"{at:g}": said(each.values[context.axis]) for each, at in context.positions.items()}
-    return {"labelExpr": f"({json.dumps(texts)})[format(datum.value, '~g')]"}
+    expression = "''"
+    for point, at in context.positions.items():
+        text = json.dumps(said(point.values[context.axis]))
+        expression = f"abs(datum.value / {at!r} - 1) < 1e-6 ? {text} : {expression}"
+    return {"labelExpr": expression}
 
 
 def level_tip(context: Context) -> alt.Tooltip:

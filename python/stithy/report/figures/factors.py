@@ -83,7 +83,15 @@ def _chart(context: Context, drawing: Drawing, axis: Axis, lines: Rows, points: 
         {**row, "block": 0, "valid": True, "note": "all valid windows"} for row in lines
     ]
     domain = (0.0, 1.0) if axis is HITS else domain_of(with_spans(drawn, log=False), log=False)
-    panel = Panel(lines, drawn, domain, title=axis.title, width=(WIDTH + 20) // 3 - 45, height=230)
+    panel = Panel(
+        lines,
+        drawn,
+        domain,
+        title=axis.title,
+        width=(WIDTH + 20) // 3 - 30,
+        height=230,
+        first=False,
+    )
     return by_users(context, drawing, axis, panel)
 
 
