@@ -62,6 +62,7 @@ class FakedRun:
     thresholds: tuple[str, ...] = ()
     primary: str = ""
     vary: str = ""
+    scenario: str = ""
     judge: Judge | None = None
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
@@ -81,6 +82,7 @@ class FakedRun:
             self.root / "study.yaml", places, users=self.users, load=self.load,
             settings=self.settings,
             thresholds=self.thresholds, primary=self.primary, vary=self.vary,
+            scenario=self.scenario,
         )  # fmt: skip
         return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)
 

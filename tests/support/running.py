@@ -35,6 +35,7 @@ def write_study(
     thresholds: Sequence[str] = (),
     primary: str = "",
     vary: str = "",
+    scenario: str = "",
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
@@ -55,6 +56,7 @@ def write_study(
         "workload: {name: order-entry, warehouses: 1}\nload:",
         *(f"  {k}: {v}" for k, v in keys.items() if v),
         *([f"vary: {vary}"] if vary else []),
+        *([f"scenario: {scenario}"] if scenario else []),
         *([f"primary: {primary}"] if primary else []),
         *(["thresholds:"] if thresholds else []),
         *(f"  - {text}" for text in thresholds),

@@ -20,6 +20,8 @@ from stithy.report.parts.answer import answer
 from stithy.results.read import read_run
 from stithy.results.write import write_json
 from stithy.run.events import Note, StepStarted
+from stithy.run.stop import Stop
+from stithy.study.keys import study_schema
 from support.faked_run import FakedRun
 from support.sample_run import Shape, build_run
 
@@ -154,6 +156,40 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     for to in ("csv", "bencher", "go-bench", "openmetrics"):
         assert run(["export", str(faked.out), "--to", to]) == 0
         assert "database.memory=320" in capsys.readouterr().out, to
+
+
+def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its keys, and a step of a kind of its own; nothing knows it but its two files."""
+    plain = FakedRun(tmp_path / "plain", hammer=FakeHammer(sound=True))
+    faked = FakedRun(tmp_path / "own", hammer=FakeHammer(sound=True),
+                     scenario="{sleep: {seconds: 2}}")  # fmt: skip
+    for each in (plain, faked):
+        each.root.mkdir()
+    assert plain.run().end == "finished"
+    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
+    assert faked.run().end == "interrupted"
+    faked.hammer, faked.stop = FakeHammer(sound=True), Stop()
+    assert faked.resume().end == "finished"
+    journal = (faked.out / "journal.jsonl").read_text()
+    assert journal.count("slept 2 s") == 1
+    run(["plan", str(faked.root / "study.yaml")])  # whether a server could run here is not asked
+    shown = capsys.readouterr().out
+    assert "Scenario: sleep {seconds: 2}" in shown
+    assert "sleep, remove everything" in shown
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    assert "sleep {seconds: 2}" in (faked.out / "report.md").read_text()
+    capsys.readouterr()
+    assert run(["compare", str(plain.out), str(faked.out)]) == 2
+    assert "scenario: load and sleep {seconds: 2}" in capsys.readouterr().err
+    assert run(["export", str(faked.out), "--to", "csv"]) == 0
+    wrong = faked.root / "wrong.yaml"
+    text = (faked.root / "study.yaml").read_text()
+    wrong.write_text(text.replace("seconds: 2", "seconds: 0"))
+    assert run(["plan", str(wrong)]) == 2
+    assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
+    assert study_schema()["properties"]["scenario"]["anyOf"][0]["enum"] == ["load", "sleep"]
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}

@@ -104,7 +104,7 @@ def tried(
     point = Point.of(users=users)
     known = [step.window.block for step in steps if step.window and step.window.point == point]
     drawn = block(list(study.candidates), point, max(known, default=-1) + 1, study.seed)
-    windows = plugins("scenario")["load"].windows_of(study, drawn, tried=True)
+    windows = plugins("scenario")[study.scenario.name].windows_of(study, drawn, tried=True)
     wanted = (window for window in windows if window.candidate in candidates)
     return tuple(replace(window, position=place) for place, window in enumerate(wanted))
 

@@ -22,7 +22,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     """
     study = nulled(study) if null else study
     scene, images = _scene(study)
-    steps = tuple(plugins("scenario")["load"].steps(study, scene))
+    steps = tuple(plugins("scenario")[study.scenario.name].steps(study, scene))
     return Plan(
         seed=study.seed,
         steps=steps,
@@ -46,7 +46,7 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
     """
     study = nulled(study) if null else study
     scene, _ = _scene(study)
-    steps = plugins("scenario")["load"].around
+    steps = plugins("scenario")[study.scenario.name].around
     return tuple(step for window in windows for step in steps(study, scene, window))
 
 

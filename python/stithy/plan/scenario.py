@@ -1,8 +1,14 @@
 """The interface of a scenario: what a study does, as steps.
 
 A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
-`stithy.needs`) and `steps(study, scene)`, which gives the steps in their order. It
-decides; it neither asks the machine nor changes it.
+`stithy.needs`), optionally `Spec` (its keys in a study, below its name), and
+
+- `steps(study, scene)`, which gives the steps in their order;
+- `windows_of(study, block, tried)`, the windows of a block; and
+- `around(study, scene, window)`, the steps of a window and what belongs to it.
+
+One that measures as `load` does may take the last two from it. It decides; it neither asks the
+machine nor changes it. Each step names its kind, a module in `stithy.run.steps`.
 """
 
 from collections.abc import Mapping

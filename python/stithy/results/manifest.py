@@ -151,6 +151,7 @@ class LoadFacts(_Facts):
     `awaited` or `deferred`; None is deferred with keyed pace.
     """
 
+    scenario: Annotated[str, Compared("what the study did")] = "load"
     users: Annotated[
         tuple[int, ...],
         Compared("levels; the common levels of both runs are compared", needed=False),

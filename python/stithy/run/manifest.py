@@ -157,7 +157,7 @@ class ManifestFile:
             "delivery": "deferred" if load.deferred_delivery else "awaited",
             "users_per_warehouse": load.home_users,
         }
-        return LoadFacts(**same | other)
+        return LoadFacts(scenario=str(self._context.file.study.scenario), **same | other)
 
     def _database(self, shared: dict[str, str] | None) -> DatabaseFacts:
         database = self._context.file.study.database

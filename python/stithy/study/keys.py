@@ -54,6 +54,9 @@ def all_keys() -> Iterator[Key]:
             yield from _keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             yield from _plugin_keys("workload", (name,))
+        elif name == "scenario":
+            for scenario, spec in _scenarios().items():
+                yield from _keys(spec, (name, scenario), scenario)
         elif below := model_of(info):
             yield from _keys(below, (name,), None)
 
@@ -77,6 +80,12 @@ def key_at(loc: Loc) -> Key | None:
 def _below(loc: Loc) -> list[Key]:
     keys = (key for key in all_keys() if key.path[-1] != ANY)
     return [key for key in keys if Key(key.path[:-1], key.info).matches(loc)]
+
+
+def _scenarios() -> dict[str, type[BaseModel]]:
+    """The scenarios that have keys of their own."""
+    specs = ((name, getattr(each, "Spec", None)) for name, each in plugins("scenario").items())
+    return {name: spec for name, spec in specs if spec is not None}
 
 
 def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:
@@ -115,10 +124,22 @@ def study_schema() -> dict[str, Any]:
         _names(each["properties"]["settings"], SCALAR)
     _names(properties["candidates"], {"anyOf": candidates})
     properties["workload"]["anyOf"] = _specs(workloads)
+    del properties["scenario"]["type"]
+    named = {"type": "string", "enum": list(plugins("scenario"))}
+    keyed = [
+        _keyed(name, spec) for name, spec in zip(_scenarios(), _specs(_scenarios()), strict=True)
+    ]
+    properties["scenario"]["anyOf"] = [named, *keyed]
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins("engine"))
     _names(database["settings"], SCALAR)
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
+
+
+def _keyed(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A mapping of a scenario's name to its keys."""
+    return {"type": "object", "properties": {name: spec}, "required": [name],
+            "additionalProperties": False}  # fmt: skip
 
 
 def _names(mapping: dict[str, Any], value: dict[str, Any]) -> None:
@@ -197,6 +218,9 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             if "properties" in key:
                 yield _page_section(f"`workload.{name}` with the name `{spec['title']}`", key)
     yield _page_section("`load`", schema["$defs"]["Load"])
+    for spec in top["scenario"]["anyOf"][1:]:
+        for name, keys in spec["properties"].items():
+            yield _page_section(f"`scenario.{name}`", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])
 
 

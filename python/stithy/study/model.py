@@ -28,10 +28,13 @@ from stithy.study.load_keys import Load
 from stithy.study.load_values import USERS_MAX, LoadOptions, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.study.sections import (
+    USUAL,
     Candidate,
+    Scenario,
     WorkloadSpec,
     read_candidate,
     read_candidates,
+    read_scenario,
     read_workload,
     transactions_of,
 )
@@ -242,6 +245,17 @@ class Study(BaseModel):
             "first is the one with which the others are compared."
         ),
         examples=[{"disk": {"path": "/var/tmp/stithy"}}],
+    )
+    scenario: Annotated[
+        Scenario, PlainValidator(read_scenario), WithJsonSchema({"type": ["string", "object"]})
+    ] = Field(
+        default=Scenario(),
+        json_schema_extra={"default": USUAL},
+        description=(
+            "What the study does: the name of a scenario, or its name with its keys. `load` "
+            "measures the virtual users at each point."
+        ),
+        examples=[USUAL],
     )
     database: Database = Field(description="The database that each candidate carries.")
     workload: Annotated[WorkloadSpec, PlainValidator(read_workload)] = Field(

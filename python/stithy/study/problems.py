@@ -76,6 +76,17 @@ def refuse(found: Iterable[Violation]) -> None:
         raise ValidationError.from_exception_data("study", details)
 
 
+def below(name: str, error: ValidationError) -> ValidationError:
+    """The same problems, of values that stand below a name."""
+    return ValidationError.from_exception_data("study", [
+        InitErrorDetails(
+            type=rule_error(**each["ctx"]) if each["type"] == "rule" else each["type"],
+            loc=(name, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}),
+        )
+        for each in error.errors(include_url=False)
+    ])  # fmt: skip
+
+
 def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
     """Bounds of a quantity, reported in the units of people."""
 

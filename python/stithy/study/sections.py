@@ -11,13 +11,14 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    ValidationError,
     WithJsonSchema,
     create_model,
 )
 
 from stithy.registry import plugins
 from stithy.study.database import Memory, Settings, example_settings
-from stithy.study.problems import Violation, refuse, rule_error
+from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
 
@@ -228,6 +229,49 @@ def read_workload(value: Any) -> WorkloadSpec:
         refuse([Violation("not a workload", instead(str(name), list(known)), name, ("name",))])
     spec: WorkloadSpec = known[name].Spec.model_validate(value)
     return spec
+
+
+USUAL = "load"
+"""What a study does that does not say it."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a study does: the name of a scenario, and its `Spec`; None where it has no keys."""
+
+    name: str = USUAL
+    spec: BaseModel | None = None
+
+    def __str__(self) -> str:
+        """The name, and its keys if it has any: `sleep {seconds: 2}`."""
+        keys = self.spec.model_dump(mode="json", by_alias=True) if self.spec else {}
+        listed = ", ".join(f"{key}: {value}" for key, value in keys.items())
+        return f"{self.name} {{{listed}}}" if keys else self.name
+
+
+def read_scenario(value: Any) -> Scenario:
+    """The scenario that a name or a mapping `{name: {key: …}}` describes."""
+    known = plugins("scenario")
+    if isinstance(value, Scenario):
+        return value
+    given = {value: {}} if isinstance(value, str) else value
+    if not isinstance(given, dict) or len(given) != 1:
+        raise rule_error("not a scenario", f"a name, such as {USUAL}, or a name with its keys")
+    [(name, keys)] = given.items()
+    if name not in known:
+        raise rule_error("not a scenario", instead(str(name), list(known)))
+    spec: type[BaseModel] = getattr(known[name], "Spec", NoKeys)
+    try:
+        found = spec.model_validate({} if keys is None else keys)
+    except ValidationError as error:
+        raise below(name, error) from error
+    return Scenario(name, None if spec is NoKeys else found)
+
+
+class NoKeys(BaseModel):
+    """The keys of a scenario that has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def transactions_of(workload: WorkloadSpec) -> list[str]:

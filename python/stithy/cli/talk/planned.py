@@ -29,6 +29,7 @@ from stithy.search import Search
 from stithy.study.document import as_yaml
 from stithy.study.durability import sentences
 from stithy.study.model import BLOCKS_LEAST, Study
+from stithy.study.sections import USUAL
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
 
@@ -107,6 +108,7 @@ def as_text(
     """
     parts = [
         study.study,
+        *([f"Scenario: {study.scenario}"] if study.scenario.name != USUAL else []),
         f"{_users(study)}\n{_question(study, plan)}",
         *_varied(study),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
