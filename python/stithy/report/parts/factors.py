@@ -124,21 +124,17 @@ def _said(name: str, each: Compared) -> str:
 
 
 def _against_storage(context: Context, name: str, found: tuple[Compared, ...]) -> Iterator[str]:
-    """What the best step of a factor and another candidate are worth, from the same start."""
+    """What the last value of a factor and another candidate are worth, from the same start."""
     evidence = context.evidence
     if len(evidence.candidates) != 2 or not found:
         return
     first, second = evidence.candidates
-    start, *others = evidence.along(name)
+    start, *_, point = evidence.along(name)
     metric = evidence.primary.metric
     storage = evidence.effect(first, second, start, metric)
-    more = [(point, evidence.effect(first, first, point, metric, start)) for point in others]
-    known = [(point, effect) for point, effect in more if effect.low and effect.ratio]
-    if not storage.low or not storage.ratio or not known:
+    most = evidence.effect(first, first, point, metric, start)
+    if not storage.low or not most.low:
         return
-    point, most = max(known, key=lambda each: each[1].ratio or 0.0)
-    if metric.known.better == "lower":
-        point, most = min(known, key=lambda each: each[1].ratio or 0.0)
     at, value = said(start.values[name]), said(point.values[name])
     yield (
         f"From {first} with {name} {at}, {metric.noun}: {second} instead of {first} gives "
