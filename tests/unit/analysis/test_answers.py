@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from stithy.analysis.answers.comparisons import comparisons, descriptive, primary
+from stithy.analysis.answers.comparisons import comparisons, descriptive, gains, primary
 from stithy.analysis.answers.findings import (
     Alone,
     Comparison,
@@ -131,6 +132,31 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
     assert (six.verdict.call, one.chance_share) == (Call.BETTER, None)
     assert one.verdict.because == "1 block, at least 4 are needed"
+
+
+def test_a_step_of_a_factor_is_paired_by_round_within_each_candidate() -> None:
+    """What drifts from round to round falls out; an invalid window takes its round alone."""
+    sizes = [Point((("users", 4), ("database.memory", f"{n} GiB"))) for n in (1, 2, 4)]
+    gain = {"a": (1.0, 2.0, 2.0), "b": (1.0, 1.0, 0.5)}
+    windows = tuple(
+        replace(made, row={**made.row, "point": str(point), "window_id": f"{name}{n}{block}"})
+        for name in "ab" for n, point in enumerate(sizes) for block in range(5)
+        for made in [window(name, 1000.0 * 1.3**block * gain[name][n], block=block)]
+    )  # fmt: skip
+    evidence = Evidence(("a", "b"), tuple(sizes), windows)
+    assert (evidence.axis, evidence.levels) == ("database.memory", tuple(sizes))
+    found = gains(evidence, "database.memory")
+    assert [(each.b, each.against, each.point, each.effect.pairs) for each in found] == [
+        (name, *step, 5) for name in "ab" for step in pairwise(sizes)
+    ]  # fmt: skip
+    assert [each.effect.ratio for each in found] == pytest.approx([2.0, 1.0, 1.0, 0.5])
+    assert [each.verdict.call for each in found] == [
+        Call.BETTER, Call.EQUIVALENT, Call.EQUIVALENT, Call.WORSE,
+    ]  # fmt: skip
+    lost = tuple(replace(w, reasons=(LATE,)) if w.id == "a13" else w for w in windows)
+    fewer = gains(replace(evidence, windows=lost), "database.memory")
+    assert [each.effect.pairs for each in fewer] == [4, 4, 5, 5]
+    assert fewer[0].effect.ratio == pytest.approx(2.0)
 
 
 def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
