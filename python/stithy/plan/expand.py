@@ -100,7 +100,7 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
         master_candidate=master_candidate(study),
         workload=_workload(study),
         size=_sizes(study),
-        memory_bytes={name: _memory_most(study, name) for name in study.candidates},
+        memory_bytes=_memory_most(study),
         loading_memory_bytes=study.database.memory_bytes,
         memory_backed=likely_memory_backed(study),
         images_bytes=sum(images.values()),
@@ -109,10 +109,13 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     return scene, images
 
 
-def _memory_most(study: Study, candidate: str) -> int:
-    """What a candidate's server may use where it has most, bytes."""
-    studies = [study.at(point) for point in study.points] or [study]
-    return max(each.database_of(candidate).memory_bytes for each in studies)
+def _memory_most(study: Study) -> dict[str, int]:
+    """By candidate what its server may use where it has most, bytes."""
+    variants = study.variants
+    return {
+        name: max(each.database_of(name).memory_bytes for each in variants)
+        for name in study.candidates
+    }
 
 
 def _sizes(study: Study) -> cost.Sizes:

@@ -313,11 +313,13 @@ class Study(BaseModel):
     @property
     def databases(self) -> tuple[Database, ...]:
         """The database as it is loaded, and as each candidate carries it at any point."""
-        studies = [self.at(point) for point in points((1,), self.vary)]
-        return (
-            self.database,
-            *(study.database_of(name) for study in studies for name in self.candidates),
-        )
+        every = (each.database_of(name) for each in self.variants for name in self.candidates)
+        return (self.database, *every)
+
+    @property
+    def variants(self) -> tuple["Study", ...]:
+        """The study with each combination of what varies; itself where nothing does."""
+        return tuple(self.at(point) for point in points((1,), self.vary))
 
     @property
     def points(self) -> tuple[Point, ...]:

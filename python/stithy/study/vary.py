@@ -21,8 +21,7 @@ VALUES_MOST = 20
 POINTS_MOST = 200
 SETTINGS = "database.settings."
 EXAMPLE: dict[str, list[str]] = {"database.memory": ["256 MiB", "512 MiB", "1 GiB"]}
-VARIABLE: Mapping[str, str] = {"database.memory": "memory_bytes", SETTINGS: "settings"}
-"""The keys that may vary, or how they begin; and their fields in the section."""
+MEMORY = "database.memory"
 
 
 def _value(value: Any) -> Value:
@@ -95,12 +94,8 @@ def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, An
 
 def _path(key: str) -> tuple[str, ...]:
     """The way to a key; the name of a setting may have dots."""
-    head, name = (
-        (SETTINGS.rstrip("."), key.removeprefix(SETTINGS))
-        if key.startswith(SETTINGS)
-        else (key, "")
-    )
-    return (*head.split("."), *([name] if name else []))
+    section, name, *setting = key.split(".", 2)
+    return (section, name, *setting)
 
 
 def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Value) -> dict[str, Any]:
@@ -151,10 +146,11 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             yield Violation(
                 "levels have a list of their own", "list them in `load.users`", None, (key,)
             )
-        elif key not in VARIABLE and not (key.startswith(SETTINGS) and key != SETTINGS):
-            known = "database.memory, or database.settings.<name>"
-            guess = closest(key, list(VARIABLE))
-            right = f"did you mean `{guess}`?" if guess and guess != SETTINGS else known
+        elif key != MEMORY and not (key.startswith(SETTINGS) and key != SETTINGS):
+            known = f"{MEMORY}, or {SETTINGS}<name>"
+            right = (
+                f"did you mean `{MEMORY}`?" if closest(key, [MEMORY, SETTINGS]) == MEMORY else known
+            )
             yield Violation("not a key whose value may vary", right, key, (key,))
     if study.vary and study.load.find is not None:
         right = "list the levels in `load.users`, or leave out `vary`"
@@ -167,6 +163,6 @@ def _without_effect(study: "Study") -> Iterator[Violation]:
         name = key.removeprefix(SETTINGS).lower() if key.startswith(SETTINGS) else None
         for candidate, each in study.candidates.items():
             own = {setting.lower() for setting in each.settings}
-            if (key == "database.memory" and each.memory_bytes) or name in own:
+            if (key == MEMORY and each.memory_bytes) or name in own:
                 what = f"candidate `{candidate}` has its own value, which would not vary"
                 yield Violation(what, "leave one of them out", list(study.vary[key]), (key,))

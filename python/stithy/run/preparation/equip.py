@@ -219,9 +219,9 @@ def _own(study: Study) -> Iterator[tuple[str, Configuration]]:
     for name in study.candidates:
         yield f"candidates.{name}", configuration_of(study.database_of(name))
     known: list[Configuration] = []
-    for point in study.points if study.vary else ():
+    for variant in study.variants if study.vary else ():
         for name in study.candidates:
-            given = configuration_of(study.at(point).database_of(name))
+            given = configuration_of(variant.database_of(name))
             if given not in known:
                 known.append(given)
                 yield "vary", given

@@ -40,7 +40,6 @@ from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.study.vary import points
 from stithy.units import format_duration, format_size
 
 RESERVE_BYTES = 64 * 2**20
@@ -231,7 +230,7 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
 def _limits(study: Study) -> Iterator[tuple[str, int]]:
     """Each memory limit in words, with whose it is where it is not everyone's; bytes."""
     names: dict[int, list[str]] = {}
-    studies = [study.at(point) for point in points((1,), study.vary)]
+    studies = study.variants
     for each in studies:
         for name in study.candidates:
             names.setdefault(each.database_of(name).memory_bytes, []).append(name)
