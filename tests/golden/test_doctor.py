@@ -7,7 +7,7 @@ import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
 from stithy.cli.doctor import as_text
-from stithy.drives.measure import FIO
+from stithy.fio import FIO
 from stithy.hosts.activity import BusyProcess
 from stithy.needs import Judgement
 from stithy.run.preparation.doctor import examine

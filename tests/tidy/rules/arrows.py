@@ -1,7 +1,8 @@
 """Which package may know which: the way of the data goes forward only; and what is declared.
 
 `study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `database`,
-`workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all.
+`workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all. `fio` is for
+all of them, and knows none but `hosts`.
 """
 
 import ast
@@ -23,6 +24,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "analysis": {"study", "plan", "run", "report", *TOOLS_OF_RUN - {"workload"}},
     "report": {"run", *TOOLS_OF_RUN - {"workload", "collect"}},
     "run": AFTER_RUN,
+    "fio": {"study", "plan", "run", "results", *AFTER_RUN, *TOOLS_OF_RUN - {"hosts"}},
     **{package: {"study", "plan", "run", *AFTER_RUN} for package in TOOLS_OF_RUN},
 }
 # The layers of a package that has many, in their order: each may know those before it, and none

@@ -70,7 +70,7 @@ def test_a_missing_need_has_its_remedy() -> None:
         (XFS, FakeMachine(programs={}, is_root=False), "sudo apt-get install xfsprogs"),
         (XFS, FakeMachine(programs={}, installer=None), "xfsprogs or dnf install xfs"),
         (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.19"}), "fio"),
-        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.20"}), None),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.28"}), None),
         (FIO, FakeMachine(programs=PROGRAMS | {"fio": ""}), "fio"),
         (DRIVE, FakeMachine(programs={"stithy-drive": ""}), "drive does not start here"),
         (FUSE, FakeMachine(closed_devices=CLOSED), "allow it to this container"),

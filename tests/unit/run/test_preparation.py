@@ -11,9 +11,9 @@ from conftest import ROOT
 from fakes.engine import FakeEngine
 from fakes.machine import FACTS, TEXTS, FakeMachine, place
 from stithy.database.engine import Installation
-from stithy.drives.measure import FIO
 from stithy.drives.profiles import catalogue
 from stithy.errors import PreconditionError, Refused, UserError
+from stithy.fio import FIO
 from stithy.hosts.activity import Activity, BusyProcess
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement

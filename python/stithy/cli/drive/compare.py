@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from stithy.cli.drive.measured import comparison, steps
 from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
-from stithy.drives.measure import FIO
 from stithy.exits import Exit
+from stithy.fio import FIO
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared, Reference

@@ -8,8 +8,9 @@ from stithy.cli.talk.render import UNKNOWN, Align, rate_text, say, table, time_t
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared
-    from stithy.drives.measure.measurement import MeasuredPoint, Measurement, Served
+    from stithy.drives.measure.measurement import MeasuredPoint, Measurement
     from stithy.drives.measure.measuring import Watch
+    from stithy.fio.output import Served
 
 SAID_PARTS = 20
 """How often a long measurement says how far it is."""

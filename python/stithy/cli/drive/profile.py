@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from stithy.cli.drive.measured import steps, table_of
 from stithy.cli.talk.options import Json, On, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
-from stithy.drives.measure import FIO
 from stithy.errors import PreconditionError, UserError
+from stithy.fio import FIO
 
 if TYPE_CHECKING:
     from stithy.drives.measure.profiling import Profiled

@@ -4,14 +4,3 @@
 it, `fit` makes the numbers of a profile of it, `profiling` writes the profile, `compare` holds two
 measurements side by side. `target` sees to it that nothing of the user's is written to.
 """
-
-from stithy.needs import Package, Program
-
-FIO = Program(
-    name="fio",
-    package=Package("fio", "fio"),
-    asked=("--version",),
-    # Older versions have not been tried.
-    oldest=(3, 20),
-    why="measuring drives",
-)

@@ -12,11 +12,12 @@ from stithy.clock import Clock
 from stithy.drives import places
 from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.fio import Fio, Place
-from stithy.drives.measure.measurement import Measurement, PointResult, Served, TargetFacts
+from stithy.drives.measure.measurement import Measurement, PointResult, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure, point_of
 from stithy.drives.measure.points import Point
 from stithy.drives.program import DriveProgram, start
 from stithy.drives.spec import DriveSpec
+from stithy.fio.output import Served
 from stithy.hosts.runner import Runner
 from stithy.units import format_size
 from stithy.wire.drive.messages import PointFigures

@@ -1,26 +1,20 @@
-"""fio: is it here and new enough, how it is told what to measure, and what it answered.
+"""fio at one point of a drive: how it is told what to measure, and what it answered.
 
 Always with direct I/O, so that no page cache of this machine answers; with whole histograms; and
 with `--readonly` unless something may be written. Latency is fio's `lat`, from submission to
 completion.
 """
 
-import json
-import os
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from stithy.drives.measure import FIO
-from stithy.drives.measure.measurement import Histogram, PointResult, Served
+from stithy.drives.measure.measurement import PointResult
 from stithy.drives.measure.points import Point, Schedule
-from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.fio.output import document_in, failed, served, sound_jobs
+from stithy.fio.program import find
 from stithy.hosts.runner import Command, Runner
 
 MS_PER_S = 1000.0
-NS_PER_S = 1e9
 
 
 def parse_output(text: str, point: Point, where: str) -> PointResult:
@@ -28,15 +22,13 @@ def parse_output(text: str, point: Point, where: str) -> PointResult:
 
     Raises InfrastructureError where fio failed, or its output lacks what was asked for.
     """
-    document, around = _document(text, where)
-    job = document["jobs"][0]
-    if job["error"] or document.get("global error"):
-        raise _failed(f"fio failed: {around or job['error']}", where)
+    document, around = document_in(text, where)
+    job = sound_jobs(document, around, where)[0]
     runtime_s = max(job[kind]["runtime"] for kind in ("read", "write")) / MS_PER_S
     answer = PointResult(
-        read=_served(job["read"], job["read"]["lat_ns"], runtime_s),
-        write=_served(job["write"], job["write"]["lat_ns"], runtime_s),
-        flush=_served({}, job["sync"]["lat_ns"], runtime_s),
+        read=served(job["read"], job["read"]["lat_ns"], runtime_s),
+        write=served(job["write"], job["write"]["lat_ns"], runtime_s),
+        flush=served({}, job["sync"]["lat_ns"], runtime_s),
     )
     asked = {
         "read": point.read_share > 0,
@@ -46,58 +38,13 @@ def parse_output(text: str, point: Point, where: str) -> PointResult:
     for kind, is_asked in asked.items():
         if is_asked and getattr(answer, kind) is None:
             problem = f"fio gave no histogram of {kind} for {point.name}"
-            raise _failed(f"{problem}{f': {around}' if around else ''}", where)
+            raise failed(f"{problem}{f': {around}' if around else ''}", where)
     return answer if point.flushed_every else answer.model_copy(update={"flush": None})
 
 
-def _document(text: str, where: str) -> tuple[Mapping[str, Any], str]:
-    """The JSON document in fio's output, and what fio said around it."""
-    begin = 0 if text.startswith("{\n") else text.find("\n{\n") + 1
-    try:
-        document, end = json.JSONDecoder().raw_decode(text, begin)
-        around = f"{text[:begin].strip()} {text[end:].strip()}".strip()
-        if document["jobs"]:
-            return document, around
-    except (ValueError, KeyError, TypeError) as error:
-        raise _failed(f"fio wrote no result: {text.strip()[:300]!r}", where) from error
-    raise _failed(f"fio measured nothing: {around}", where)
-
-
-def _served(
-    counters: Mapping[str, Any], latency: Mapping[str, Any], runtime_s: float
-) -> Served | None:
-    """None where there were none."""
-    bins = {int(time_ns): count for time_ns, count in latency.get("bins", {}).items() if count}
-    if not bins or runtime_s <= 0:
-        return None
-    counted = sum(bins.values())
-    histogram = Histogram(
-        counts_by_ns=dict(sorted(bins.items())), sum_s=latency["mean"] / NS_PER_S * counted
-    )
-    moved_bytes = counters.get("io_bytes", 0)
-    return Served(
-        latency=histogram,
-        moved_bytes=moved_bytes,
-        duration_s=runtime_s,
-        # Half seconds that are not over are not reported; short runs have none at all.
-        iops_max=max(counters.get("iops_max", 0), counted / runtime_s),
-        bytes_per_s_max=max(counters.get("bw_max", 0) * 1024.0, moved_bytes / runtime_s),
-    )
-
-
-def _failed(problem: str, where: str) -> InfrastructureError:
-    return InfrastructureError(
-        problem,
-        where=where,
-        remedy="check the kernel log for errors of the device, then measure again",
-    )
-
-
-OLDEST = FIO.oldest
 ENGINES = ("io_uring", "libaio")
 """Ways of submitting, best first."""
 
-INSTALL = FIO.package.install()
 FILL_BYTES = 2**20
 SLOWEST_BYTES_PER_S = 5e6
 """What a drive writes in sequence at the least."""
@@ -159,35 +106,16 @@ class Fio:
         parse_output(text, Point(0.0, FILL_BYTES, 8, sequential=True), place.name)
 
 
-def find(runner: Runner) -> tuple[str, str]:
-    """fio's path and version. Raises PreconditionError where it is missing or too old."""
-    program = next(
-        (path for folder in search_path() if os.path.isfile(path := folder / "fio")), None
-    )
-    if program is None:
-        raise PreconditionError("fio was not found", where="the PATH", remedy=INSTALL)
-    shown = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
-    match = re.match(r"fio-(\d+)\.(\d+)", shown)
-    if match is None or (int(match[1]), int(match[2])) < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        raise PreconditionError(
-            f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed",
-            where=str(program),
-            remedy=INSTALL,
-        )
-    return str(program), shown
-
-
 def ready(runner: Runner, place: Place) -> Fio:
     """fio with the best engine that reads this place directly.
 
     Raises PreconditionError where none does: no direct I/O there, or no rights.
     """
-    program, version = find(runner)
+    found = find(runner)
     point, timing = Point(1.0, 4096, 1), Schedule(0.05, 1, 0.0, settle_s=0.0)
     problems = []
     for engine in ENGINES:
-        fio = Fio(program, version, engine, runner)
+        fio = Fio(found.program, found.version, engine, runner)
         try:
             fio.measure(place, point, timing, seed=1)
         except InfrastructureError as error:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from math import log
 
 from stithy.drives.measure.measurement import (
-    Histogram,
     MeasuredPoint,
     Measurement,
-    Served,
     WrittenSlice,
 )
+from stithy.fio.histogram import Histogram
+from stithy.fio.output import Served
 
 SHARES = (
     0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98,

@@ -1,94 +1,20 @@
 """What was measured of a drive, as it is kept beside its profile: an open format with a version.
 
-Latencies are whole histograms in fio's own bins, whose error is at most 0.8 %; they are merged by
-adding counts, never by averaging percentiles.
+Latencies are whole histograms in fio's own bins (`stithy.fio.histogram`).
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from stithy.errors import UserError
-
-NS_PER_S = 1e9
-NS_BEYOND_FIO = 17_000_000_000
-"""fio's last bin holds everything from here on. Source: stat.h of fio 3.33, 29 groups of 64."""
+from stithy.fio.histogram import Kept, merged
+from stithy.fio.output import Served
 
 
-class _Kept(BaseModel):
-    """Frozen, and a key that is not known is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Histogram(_Kept):
-    """How often which latency was met; `counts_by_ns` rises by its keys, `sum_s` is of all."""
-
-    counts_by_ns: dict[int, int]
-    sum_s: float
-
-    @property
-    def count(self) -> int:
-        """How many are in it."""
-        return sum(self.counts_by_ns.values())
-
-    @property
-    def mean_s(self) -> float | None:
-        """Mean of the exact values, not of the bins; None where it is empty."""
-        return self.sum_s / self.count if self.counts_by_ns else None
-
-    @property
-    def beyond(self) -> int:
-        """How many took longer than fio can tell; they count as 17 s, but not in the mean."""
-        return sum(count for time_ns, count in self.counts_by_ns.items() if time_ns > NS_BEYOND_FIO)
-
-    def quantile_s(self, share: float) -> float | None:
-        """The least latency that at least this share do not exceed; None where it is empty.
-
-        The nearest rank, over the middles of the bins.
-        """
-        wanted, seen = share * self.count, 0
-        for time_ns, count in self.counts_by_ns.items():
-            seen += count
-            if seen >= wanted:
-                return time_ns / NS_PER_S
-        return None
-
-
-def merged(histograms: Iterable[Histogram]) -> Histogram:
-    """All of them as one."""
-    counts: dict[int, int] = {}
-    sum_s = 0.0
-    for histogram in histograms:
-        sum_s += histogram.sum_s
-        for time_ns, count in histogram.counts_by_ns.items():
-            counts[time_ns] = counts.get(time_ns, 0) + count
-    return Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum_s)
-
-
-class Served(_Kept):
-    """Requests of one kind at one point. `*_max`: the best half second that was seen."""
-
-    latency: Histogram
-    moved_bytes: int
-    duration_s: float
-    iops_max: float
-    bytes_per_s_max: float
-
-    @property
-    def iops(self) -> float:
-        """Requests a second."""
-        return self.latency.count / self.duration_s
-
-    @property
-    def bytes_per_s(self) -> float:
-        """Bytes a second."""
-        return self.moved_bytes / self.duration_s
-
-
-class PointResult(_Kept):
+class PointResult(Kept):
     """What a point gave; None for what it did not ask."""
 
     read: Served | None = None
@@ -122,7 +48,7 @@ def _together(parts: list[Served]) -> Served:
     )
 
 
-class MeasuredPoint(_Kept):
+class MeasuredPoint(Kept):
     """One point of the matrix with its answer, all rounds together.
 
     `iops_by_round` is of reads and writes together: how steady the drive was.
@@ -137,14 +63,14 @@ class MeasuredPoint(_Kept):
     iops_by_round: tuple[float, ...]
 
 
-class WrittenSlice(_Kept):
+class WrittenSlice(Kept):
     """A few seconds of writing without a pause."""
 
     moved_bytes: int
     duration_s: float
 
 
-class TargetFacts(_Kept):
+class TargetFacts(Kept):
     """What was measured. Serial numbers are left out: a profile is meant to be handed on.
 
     `write_cache` is what the kernel says of the device: `write back` is a volatile one.
@@ -161,7 +87,7 @@ class TargetFacts(_Kept):
     in_virtual_machine: bool
 
 
-class Measurement(_Kept):
+class Measurement(Kept):
     """Everything that was measured of one target, and with what.
 
     `version` is that of the file. 1: first form.

@@ -19,12 +19,13 @@ from stithy.drives.measure import measurement
 from stithy.drives.measure.compare import Compared, Figures, compared, of_measurement
 from stithy.drives.measure.fio import Place, parse_output, ready
 from stithy.drives.measure.fit import SHARES, fit, mean_s, sustained_fit, times_s
-from stithy.drives.measure.measurement import Histogram, WrittenSlice, merged
+from stithy.drives.measure.measurement import WrittenSlice
 from stithy.drives.measure.measuring import Watch
 from stithy.drives.measure.points import OVERHEAD_S, Point, matrix, order, schedule
 from stithy.drives.measure.profiling import Wanted, profile
 from stithy.drives.measure.target import inspect, need_room, scratch_file
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError, UserError
+from stithy.fio.histogram import Histogram, merged
 from support.measured_drive import measured
 
 MIB = 2**20
@@ -39,7 +40,7 @@ def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
         ready(FioRunner(refused=("io_uring", "libaio")), place)
     for version in ("fio-2.16", "fio-3.1-5", ""):
         with pytest.raises(
-            PreconditionError, match=r"at least 3.20 is needed.*apt-get install fio"
+            PreconditionError, match=r"at least 3.28 is needed.*apt-get install fio"
         ):
             ready(FioRunner(version=version), place)
 

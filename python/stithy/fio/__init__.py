@@ -1,0 +1,18 @@
+"""Load on storage without a database, by fio: what is asked, how fio is asked, what it answered.
+
+`profile` says what an I/O profile is, and `library` finds those that are shipped. `jobfile` makes
+fio's job files of them, `program` runs fio, `output`, `logs` and `eachlog` read what it answered,
+`histogram` adds it up, and `measure` does all of that. `curve` and `steady` judge sweeps and
+rounds; `precondition` plans what comes before.
+"""
+
+from stithy.needs import Package, Program
+
+FIO = Program(
+    name="fio",
+    package=Package("fio", "fio"),
+    asked=("--version",),
+    # Pauses by time and duplicates from a working set came with this version.
+    oldest=(3, 28),
+    why="measuring drives",
+)

@@ -1,0 +1,132 @@
+"""An open loop's log of each request: what was measured after the ramp, and its seconds.
+
+The log has the time of each completion and its latency from the submission, in nanoseconds; the
+histograms made of it have fio's bins, so they merge with those of closed loops.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stithy.errors import InfrastructureError
+from stithy.fio.histogram import NS_PER_S, Histogram, bin_ns
+from stithy.fio.logs import Second
+from stithy.fio.output import Answer, Served, failed
+from stithy.fio.profile import DIRECTIONS, Direction
+
+MS_PER_S = 1000.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request that ended."""
+
+    end_s: float
+    direction: Direction
+    latency_ns: int
+    size_bytes: int
+
+
+@dataclass
+class _Counted:
+    counts: dict[int, int] = field(default_factory=dict)
+    sum_ns: int = 0
+    moved_bytes: int = 0
+
+    def add(self, request: Request) -> None:
+        """Count one more."""
+        key = bin_ns(request.latency_ns)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        self.sum_ns += request.latency_ns
+        self.moved_bytes += request.size_bytes
+
+    def histogram(self) -> Histogram:
+        """Of all that were counted."""
+        counts = dict(sorted(self.counts.items()))
+        return Histogram(counts_by_ns=counts, sum_s=self.sum_ns / NS_PER_S)
+
+
+def requests(stream: str, folders: Iterable[Path]) -> Iterator[Request]:
+    """All requests of a stream, in no order; `folders` hold the logs of one worker each."""
+    for folder in folders:
+        for path in sorted(folder.glob(f"{stream}_lat.*.log")):
+            with path.open(errors="replace") as file:
+                for number, line in enumerate(file, 1):
+                    yield _request(line, f"{path}:{number}")
+
+
+def _request(line: str, where: str) -> Request:
+    """`1763926000123, 98343, 0, 8192, 0`: end in ms, latency in ns, direction, size."""
+    try:
+        at, latency, way, size, *_ = line.split(",")
+        return Request(int(at) / MS_PER_S, DIRECTIONS[int(way)], int(latency), int(size))
+    except (ValueError, IndexError) as error:
+        raise InfrastructureError(
+            f"this is no line of a log of fio: {line[:80]!r}",
+            where=where,
+            remedy="see whether the disk of the results is full, then measure again",
+        ) from error
+
+
+def measured(
+    stream: str, all_requests: Iterable[Request], ramp_s: float, duration_s: float, where: str
+) -> tuple[Answer, tuple[Second, ...]]:
+    """What a stream did in the measurement, in all and second by second.
+
+    The ramp counts from the first request of any submitter. A second in which a direction ended
+    nothing has a row with 0, since each request is known. Raises InfrastructureError where nothing
+    was measured, or the log ends before the measurement.
+    """
+    known = list(all_requests)
+    begin_s = min((each.end_s for each in known), default=0.0) + ramp_s
+    last_s = max((each.end_s for each in known), default=0.0)
+    inside = [each for each in known if 0 <= each.end_s - begin_s < duration_s]
+    if not inside or last_s < begin_s + 0.9 * duration_s:
+        seen_s = max(0.0, last_s - begin_s)
+        raise failed(f"the stream {stream} was seen for {seen_s:g} s of {duration_s:g} s", where)
+    total: dict[Direction, _Counted] = {}
+    by_second: dict[tuple[int, Direction], _Counted] = {}
+    for each in inside:
+        second = int(each.end_s - begin_s)
+        total.setdefault(each.direction, _Counted()).add(each)
+        by_second.setdefault((second, each.direction), _Counted()).add(each)
+    sides = {way: _served(total.get(way), by_second, way, duration_s) for way in DIRECTIONS}
+    answer = Answer(stream, sides["read"], sides["write"], None, 0.0, duration_s)
+    rows = (
+        _row(second, way, by_second.get((second, way)), begin_s)
+        for second in range(int(duration_s))
+        for way in DIRECTIONS
+        if way in total
+    )
+    return answer, tuple(rows)
+
+
+def _served(
+    counted: _Counted | None,
+    by_second: dict[tuple[int, Direction], _Counted],
+    direction: Direction,
+    duration_s: float,
+) -> Served | None:
+    if counted is None:
+        return None
+    parts = [each for (_, way), each in by_second.items() if way == direction]
+    return Served(
+        latency=counted.histogram(),
+        moved_bytes=counted.moved_bytes,
+        duration_s=duration_s,
+        iops_max=float(max(sum(each.counts.values()) for each in parts)),
+        bytes_per_s_max=float(max(each.moved_bytes for each in parts)),
+    )
+
+
+def _row(second: int, direction: Direction, counted: _Counted | None, begin_s: float) -> Second:
+    histogram = counted.histogram() if counted else None
+    return Second(
+        second=second,
+        at_s=begin_s + second,
+        direction=direction,
+        count=histogram.count if histogram else 0,
+        moved_bytes=counted.moved_bytes if counted else 0,
+        latency_mean_s=histogram.mean_s if histogram else None,
+        completion=histogram,
+    )

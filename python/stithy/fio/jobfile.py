@@ -1,0 +1,172 @@
+"""Job files of fio: of a pattern, of what fills a target, of what reads it back, of a purge."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stithy.errors import UserError
+from stithy.fio.load import Load, Target
+from stithy.fio.profile import MIB, Pattern
+from stithy.fio.streamjob import RenderedStream, Words, check_words, sections
+
+DUPLICATES_FROM_PERCENT = 5
+"""Assumed: the share of the place from which duplicates are taken."""
+
+FILL_BYTES = MIB
+FILL_DEPTH = 8
+PURGE_BYTES = 64 * MIB
+UNWRITABLE = '#;$"\n'
+"""What fio's job files take for something else, and cannot quote."""
+
+
+@dataclass(frozen=True)
+class JobFile:
+    """A job file, and what it will do."""
+
+    text: str
+    streams: tuple[RenderedStream, ...]
+
+
+def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
+    """One worker's job file. Raises UserError for what cannot be run there or in that way."""
+    if load.rate_per_s is not None:
+        _need_rate(pattern, load.rate_per_s)
+    rendered = [sections(pattern, each, target, load) for each in pattern.streams]
+    made = {name: words for _, each in rendered for name, words in each.items()}
+    text = _text(dict(_common(pattern, target, load)), made)
+    return JobFile(text, tuple(stream for stream, _ in rendered))
+
+
+def fill_file(
+    target: Target,
+    *,
+    seed: int,
+    engine: str,
+    compressible_share: float = 0.0,
+    duplicate_share: float = 0.0,
+    verify: bool = False,
+    block_bytes: int = FILL_BYTES,
+    depth: int = FILL_DEPTH,
+) -> str:
+    """Writes all of a target once, from its beginning to its end."""
+    words = base_words(target, seed) | {"ioengine": engine, "rw": "write", "iodepth": depth}
+    words |= data_words(compressible_share, duplicate_share) | {"end_fsync": 1}
+    words |= check_words() if verify else {}
+    return _text(words, _all_of(target, "fill", block_bytes))
+
+
+def read_back_file(target: Target, *, engine: str) -> str:
+    """Reads all of a target and compares each block with its checksum and its own address.
+
+    That finds what was damaged or misplaced, but not a write that was lost: an older block is whole
+    too. All of the target must have been written with checksums.
+    """
+    words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
+    words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
+    # Other jobs wrote the blocks, with other seeds and in other orders.
+    words |= {"verify_header_seed": 0, "verify_write_sequence": 0}
+    return _text(words, _all_of(target, "read-back", FILL_BYTES))
+
+
+def purge_file(target: Target) -> str:
+    """Discards all of a device, so that it takes no block for written."""
+    words = base_words(target, 1) | {"ioengine": "psync", "rw": "trim", "iodepth": 1}
+    return _text(words, _all_of(target, "purge", PURGE_BYTES))
+
+
+def _all_of(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
+    """Sections that cover all of a target in sequence: fio leaves out a block that is not whole."""
+    rest = target.size_bytes % block_bytes
+    whole: Words = {"offset": target.begin_bytes, "size": target.size_bytes - rest}
+    sections = {name: whole | {"bs": block_bytes}} if target.size_bytes > rest else {}
+    if rest:
+        begin = target.begin_bytes + target.size_bytes - rest
+        small = math.gcd(rest, block_bytes)
+        last: Words = {"stonewall": 1, "offset": begin, "size": rest, "bs": small}
+        sections[f"{name}-end"] = last
+    return sections
+
+
+def _common(pattern: Pattern, target: Target, load: Load) -> Iterator[tuple[str, object]]:
+    """What holds for all streams."""
+    yield from base_words(target, load.seed).items()
+    yield "time_based", 1
+    yield "norandommap", 1
+    if pattern.writes:
+        asked = (load.compressible_share, load.duplicate_share)
+        own = (pattern.compressible_share, pattern.duplicate_share)
+        shares = (o if a is None else a for a, o in zip(asked, own, strict=True))
+        yield from data_words(*shares).items()
+    yield "log_unix_epoch", 1
+
+
+def base_words(target: Target, seed: int) -> Words:
+    """What every job file has; a file that vanished is not made again."""
+    _need_writable(target.path)
+    return {
+        # A colon would separate two files.
+        "filename": target.path.replace(":", r"\:"),
+        "direct": 1,
+        # One process, so that ending it ends all.
+        "thread": 1,
+        "allow_file_create": 0,
+        "allow_mounted_write": 0,
+        "fallocate": "none",
+        "invalidate": 0,
+        "random_generator": "tausworthe64",
+        "randseed": seed,
+        "continue_on_error": "none",
+        "exitall_on_error": 1,
+        "group_reporting": 1,
+        "lat_percentiles": 1,
+    }
+
+
+def data_words(compressible_share: float, duplicate_share: float) -> Words:
+    """What written data are like; without shares no two blocks are alike, and none gets smaller."""
+    words: Words = {"refill_buffers": 1}
+    if compressible_share:
+        words["buffer_compress_percentage"] = round(100 * compressible_share)
+    if duplicates := round(100 * duplicate_share):
+        words["dedupe_percentage"] = duplicates
+        words["dedupe_mode"] = "working_set"
+        words["dedupe_working_set_percentage"] = min(DUPLICATES_FROM_PERCENT, 100 - duplicates)
+    return words
+
+
+def _text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, object]]) -> str:
+    parts = {"global": common, **sections}
+    return "\n".join(
+        "".join([f"[{name}]\n", *(f"{key}={value}\n" for key, value in words.items())])
+        for name, words in parts.items()
+    )
+
+
+def _need_writable(path: str) -> None:
+    if found := [each for each in path if each in UNWRITABLE]:
+        raise UserError(
+            f"fio cannot take a path with {found[0]!r}",
+            where=path,
+            remedy="rename it, or name a symbolic link to it",
+        )
+
+
+def _need_rate(pattern: Pattern, rate_per_s: float) -> None:
+    if not pattern.is_weighted:
+        raise UserError(
+            f"a rate of {rate_per_s:g}/s cannot be divided: its streams have no weights",
+            where=f"pattern {pattern.name}",
+            remedy="run it without a rate, or give each stream a weight in a profile of your own",
+        )
+    if any(each.burst for each in pattern.streams):
+        raise UserError(
+            f"a rate of {rate_per_s:g}/s and pauses exclude each other",
+            where=f"pattern {pattern.name}",
+            remedy="run it without a rate",
+        )
+    if not (0 < rate_per_s < math.inf):
+        raise UserError(
+            f"a rate of {rate_per_s:g}/s cannot be kept",
+            where=f"pattern {pattern.name}",
+            remedy="give a rate above 0",
+        )

@@ -1,0 +1,147 @@
+"""The I/O profiles that are shipped, and those of a user: files of TOML, one a profile.
+
+What is wrong with a file is said all at once; nothing of the machine is looked at.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from stithy.errors import Refused, UserError
+from stithy.fio.profile import Profile
+from stithy.fio.provenance import problems
+from stithy.suggest import instead
+
+SUFFIX = ".toml"
+FOLDER = files("stithy.fio") / "profiles"
+PROFILE_BYTES_MAX = 2**20
+"""What a person writes is far smaller; a disk image named by mistake is not read whole."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all shipped profiles, sorted."""
+    entries = (each.name for each in FOLDER.iterdir())
+    return tuple(sorted(each.removesuffix(SUFFIX) for each in entries if each.endswith(SUFFIX)))
+
+
+def find(asked: str) -> Profile:
+    """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
+
+    `four-corners`, `four-corners/random-read-4k` or `./mine.toml`. Raises UserError, with the
+    nearest name where there is none.
+    """
+    if asked.endswith(SUFFIX):
+        return read(Path(asked))
+    name, _, pattern = asked.partition("/")
+    if name not in names():
+        raise _unknown("I/O profile", name, names())
+    found = shipped(name)
+    return only(found, pattern) if pattern else found
+
+
+def only(profile: Profile, name: str) -> Profile:
+    """The profile with one of its patterns alone. Raises UserError where it has none so called."""
+    chosen = tuple(each for each in profile.patterns if each.name == name)
+    if not chosen:
+        known = tuple(each.name for each in profile.patterns)
+        raise _unknown(f"pattern of {profile.name}", name, known)
+    return profile.model_copy(update={"patterns": chosen})
+
+
+@cache
+def shipped(name: str) -> Profile:
+    """A shipped profile by its name, which must be one of `names`."""
+    return parse((FOLDER / f"{name}{SUFFIX}").read_text(encoding="utf-8"), name, f"{name}{SUFFIX}")
+
+
+def read(path: Path) -> Profile:
+    """A profile in a file, whose name is the file's. Raises UserError."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(PROFILE_BYTES_MAX + 1)
+        if len(content) > PROFILE_BYTES_MAX:
+            raise _wrong("it is larger than any profile", str(path), "name a file of TOML")
+        return parse(content.decode(), path.name.removesuffix(SUFFIX), str(path))
+    except OSError as error:
+        problem = f"the profile cannot be read: {(error.strerror or str(error)).lower()}"
+        raise _wrong(problem, str(path), "name a file that exists and is readable") from error
+    except UnicodeDecodeError as error:
+        raise _wrong("it is not text in UTF-8", str(path), "name a file of TOML") from error
+
+
+def parse(text: str, name: str, where: str) -> Profile:
+    """The profile in a text. Raises UserError, or Refused with all that is wrong."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(f"it is not TOML: {error}", where, "correct it there") from error
+    try:
+        profile = Profile.model_validate(_renamed(table) | {"name": name})
+    except ValidationError as error:
+        raise _all(list(_of_model(error, table, where)), where) from error
+    if found := [_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]:
+        raise _all(found, where)
+    return profile
+
+
+def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with the lists named as in the model: one `[[pattern]]` is many `patterns`."""
+    plural = {"pattern": "patterns", "stream": "streams", "source": "sources"}
+    renamed = {plural.get(key, key): value for key, value in table.items()}
+    if isinstance(patterns := renamed.get("patterns"), list):
+        renamed["patterns"] = [
+            {plural.get(key, key): value for key, value in each.items()}
+            if isinstance(each, dict)
+            else each
+            for each in patterns
+        ]
+    return renamed
+
+
+def _of_model(error: ValidationError, table: Mapping[str, Any], where: str) -> Iterator[UserError]:
+    for each in error.errors():
+        message = each["msg"].removeprefix("Value error, ")
+        problem, _, remedy = message.partition(": ")
+        if each["type"] == "extra_forbidden":
+            problem, remedy = "there is no such key", "correct its name, or leave it out"
+        value = "" if isinstance(each["input"], dict | list) else f" (it is {each['input']!r})"
+        place = ".".join(_named(each["loc"], table)) or "profile"
+        yield _at(where, place, f"{problem}{value}", remedy or "correct it")
+
+
+def _named(loc: tuple[int | str, ...], table: Mapping[str, Any]) -> Iterator[str]:
+    """A place in the file as a person calls it: patterns and streams by their names."""
+    here: Any = _renamed(table)
+    for each in loc:
+        try:
+            here = here[each]
+        except (KeyError, IndexError, TypeError):
+            here = None
+        if not isinstance(each, int):
+            yield str(each)
+        elif isinstance(here, dict) and "name" in here:
+            yield str(here["name"])
+        else:
+            yield str(each + 1)
+
+
+def _at(where: str, place: str, problem: str, remedy: str = "correct it") -> UserError:
+    return _wrong(problem, f"{where}: {place}", remedy)
+
+
+def _wrong(problem: str, where: str, remedy: str) -> UserError:
+    return UserError(problem, where=where, remedy=remedy)
+
+
+def _all(found: list[UserError], where: str) -> UserError | Refused:
+    return found[0] if len(found) == 1 else Refused(tuple(found), where=where)
+
+
+def _unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
+    return _wrong(f"there is no {what} {name!r}", "--profile", instead(name, known))

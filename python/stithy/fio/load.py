@@ -1,0 +1,47 @@
+"""How a pattern is run, and where: what a job file is made of besides the pattern."""
+
+from dataclasses import dataclass, replace
+
+ALIGNED_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """A device or file, and the part of it that may be used. It must be there, and all written."""
+
+    path: str
+    size_bytes: int
+    begin_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Load:
+    """How a pattern is run. `rate_per_s` None: as fast as it goes, a closed loop.
+
+    `bounded`: at a rate, too, no more requests are outstanding than in the closed loop, as Vdbench
+    has it. Shares of the data that are None are the pattern's own. `logs`: a row a second is kept.
+    """
+
+    duration_s: float
+    ramp_s: float
+    seed: int
+    engine: str = "libaio"
+    rate_per_s: float | None = None
+    bounded: bool = False
+    compressible_share: float | None = None
+    duplicate_share: float | None = None
+    verify: bool = False
+    logs: bool = True
+
+
+def for_worker(target: Target, load: Load, worker: int, workers: int) -> tuple[Target, Load]:
+    """What one of several workers (from 0) gets: a part of the target, of the rate, and a seed."""
+    part = aligned(target.size_bytes / workers)
+    rate = None if load.rate_per_s is None else load.rate_per_s / workers
+    own = Target(target.path, part, target.begin_bytes + worker * part)
+    return own, replace(load, rate_per_s=rate, seed=load.seed * workers + worker)
+
+
+def aligned(size_bytes: float) -> int:
+    """As many bytes, down to a page: direct I/O takes no other places."""
+    return int(size_bytes) // ALIGNED_BYTES * ALIGNED_BYTES

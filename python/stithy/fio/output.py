@@ -1,0 +1,270 @@
+"""What fio answered: its json+ document, checked, and merged over several workers.
+
+fio writes errors around its document, on the standard output too, so it is sought in all that was
+said. What is missing in it is an error, never a zero.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.errors import REMEDIES, InfrastructureError
+from stithy.fio.histogram import NS_PER_S, Histogram, Kept, merged
+from stithy.fio.profile import DIRECTIONS, Direction
+
+MS_PER_S = 1000.0
+KIB = 1024.0
+SHORT_SHARE = 0.9
+"""A run of less than this share of its time is no measurement."""
+
+EXPECTED_LEAST = 20.0
+"""A direction of which fewer requests are expected may well have none."""
+
+GONE = {
+    2: "it is no longer there",
+    6: "the device is gone",
+    19: "the device is gone",
+    107: "its file system is gone",
+    108: "its file system is gone",
+    116: "it is no longer there",
+}
+"""Numbers of errors with which a target vanishes: ENOENT, ENXIO, ENODEV, ENOTCONN, ESHUTDOWN,
+ESTALE."""
+
+
+class Served(Kept):
+    """Requests of one kind. `*_max`: the best half second that was seen."""
+
+    latency: Histogram
+    moved_bytes: int
+    duration_s: float
+    iops_max: float
+    bytes_per_s_max: float
+
+    @property
+    def iops(self) -> float:
+        """Requests a second."""
+        return self.latency.count / self.duration_s
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes a second."""
+        return self.moved_bytes / self.duration_s
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one stream did; None for what it did not do. `cpu_s` is fio's own use of processors."""
+
+    stream: str
+    read: Served | None
+    write: Served | None
+    flush: Histogram | None
+    cpu_s: float
+    duration_s: float
+
+    def side(self, direction: Direction) -> Served | None:
+        """What it did in a direction."""
+        return self.read if direction == "read" else self.write
+
+    @property
+    def count(self) -> int:
+        """Reads and writes."""
+        return sum(each.latency.count for each in (self.read, self.write) if each)
+
+    @property
+    def iops(self) -> float:
+        """Reads and writes a second."""
+        return self.count / self.duration_s
+
+    @property
+    def latency(self) -> Histogram:
+        """Of reads and writes together."""
+        return merged(each.latency for each in (self.read, self.write) if each)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a stream must have done: its directions with their shares, for how long."""
+
+    stream: str
+    shares: Mapping[Direction, float]
+    duration_s: float
+    flushes: bool = False
+
+
+def parse(text: str, expected: Sequence[Expected], where: str) -> tuple[Answer, ...]:
+    """What each stream did, in the order asked for; `where` names the target in messages.
+
+    Raises InfrastructureError where fio failed, ended early, or left out what was asked for.
+    """
+    document, around = document_in(text, where)
+    jobs = sound_jobs(document, around, where)
+    return tuple(
+        _answer([job for job in jobs if _is_of(job, each.stream)], each, where, around)
+        for each in expected
+    )
+
+
+def _is_of(job: Mapping[str, Any], stream: str) -> bool:
+    """A stream has one job, or one a direction."""
+    return str(job["jobname"]).partition(".")[0] == stream
+
+
+def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
+    """The JSON document in what fio said, and what it said around it."""
+    begin = 0 if text.startswith("{\n") else text.find("\n{\n") + 1
+    try:
+        document, end = json.JSONDecoder().raw_decode(text, begin)
+        around = f"{text[:begin].strip()} {text[end:].strip()}".strip()
+        if document["jobs"]:
+            return document, around
+    except (ValueError, KeyError, TypeError) as error:
+        raise failed(f"fio wrote no result: {text.strip()[:300]!r}", where) from error
+    raise failed(f"fio measured nothing: {around}", where)
+
+
+def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence[Mapping[str, Any]]:
+    """The jobs of a document. Raises InfrastructureError where any of them failed."""
+    jobs: Sequence[Mapping[str, Any]] = document["jobs"]
+    for number in (*(job["error"] for job in jobs), document.get("global error", 0)):
+        if number:
+            raise of_number(number, around or str(number), where)
+    return jobs
+
+
+def of_number(number: int, around: str, where: str) -> InfrastructureError:
+    """The error for what the kernel answered to fio."""
+    if number in GONE:
+        remedy = "look for the device in the kernel log (dmesg); bring it back, then run again"
+        return InfrastructureError(f"{GONE[number]} (fio: {around})", where=where, remedy=remedy)
+    if number in REMEDIES:
+        remedy = f"{REMEDIES[number]}, then run again"
+        return InfrastructureError(f"fio failed: {around}", where=where, remedy=remedy)
+    return failed(f"fio failed: {around}", where)
+
+
+def failed(problem: str, where: str) -> InfrastructureError:
+    """An error for which nothing better is known."""
+    return InfrastructureError(
+        problem,
+        where=where,
+        remedy="check the kernel log for errors of the device, then measure again",
+    )
+
+
+def served(
+    counters: Mapping[str, Any], latency: Mapping[str, Any], runtime_s: float
+) -> Served | None:
+    """One direction; None where it had no requests."""
+    histogram = histogram_of(latency)
+    if histogram is None or runtime_s <= 0:
+        return None
+    moved_bytes = counters.get("io_bytes", 0)
+    return Served(
+        latency=histogram,
+        moved_bytes=moved_bytes,
+        duration_s=runtime_s,
+        # Half seconds that are not over are not reported; short runs have none at all.
+        iops_max=max(counters.get("iops_max", 0), histogram.count / runtime_s),
+        bytes_per_s_max=max(counters.get("bw_max", 0) * KIB, moved_bytes / runtime_s),
+    )
+
+
+def histogram_of(latency: Mapping[str, Any]) -> Histogram | None:
+    """fio's histogram of latencies; None where it is empty."""
+    bins = {int(time_ns): count for time_ns, count in latency.get("bins", {}).items() if count}
+    if not bins:
+        return None
+    sum_s = latency["mean"] / NS_PER_S * sum(bins.values())
+    return Histogram(counts_by_ns=dict(sorted(bins.items())), sum_s=sum_s)
+
+
+def _answer(
+    jobs: Sequence[Mapping[str, Any]], expected: Expected, where: str, around: str
+) -> Answer:
+    if not jobs:
+        raise failed(f"fio gave no result of the stream {expected.stream}: {around}", where)
+    runtime_s = max(job[each]["runtime"] for job in jobs for each in DIRECTIONS) / MS_PER_S
+    if runtime_s < SHORT_SHARE * expected.duration_s:
+        raise failed(
+            f"fio ran the stream {expected.stream} for {runtime_s:g} s of "
+            f"{expected.duration_s:g} s{f': {around}' if around else ''}",
+            where,
+        )
+    sides = {
+        each: _added((served(job[each], job[each]["lat_ns"], runtime_s) for job in jobs), runtime_s)
+        for each in DIRECTIONS
+    }
+    flushes = [found for job in jobs if (found := histogram_of(job["sync"]["lat_ns"]))]
+    answer = Answer(
+        stream=expected.stream,
+        read=sides["read"],
+        write=sides["write"],
+        flush=merged(flushes) if flushes and expected.flushes else None,
+        cpu_s=sum(_cpu_s(job) for job in jobs),
+        duration_s=runtime_s,
+    )
+    _need_all(answer, expected, where)
+    return answer
+
+
+def _cpu_s(job: Mapping[str, Any]) -> float:
+    """fio divides by the run times of all submitters, and gives their sum beside it."""
+    share = (job.get("usr_cpu", 0.0) + job.get("sys_cpu", 0.0)) / 100
+    return float(share * job.get("job_runtime", 0) / MS_PER_S)
+
+
+def _need_all(answer: Answer, expected: Expected, where: str) -> None:
+    """Raise where a direction of which there must be requests has none."""
+    found: dict[str, float] = {
+        each: answer.count * share for each, share in expected.shares.items()
+    }
+    missing: list[str] = [
+        each
+        for each in DIRECTIONS
+        if answer.side(each) is None and found.get(each, 0.0) >= EXPECTED_LEAST
+    ]
+    if answer.count == 0:
+        missing = [*expected.shares]
+    if expected.flushes and answer.flush is None:
+        missing.append("flush")
+    if missing:
+        kinds = " and ".join(missing)
+        raise failed(f"fio gave no histogram of {kinds} for the stream {expected.stream}", where)
+
+
+def side_by_side(workers: Sequence[Sequence[Answer]]) -> tuple[Answer, ...]:
+    """Several workers at the same time as one: counts, bytes and times of processors add up.
+
+    Shapes: each worker has the same streams in the same order.
+    """
+    return tuple(_together(each) for each in zip(*workers, strict=True))
+
+
+def _together(parts: Sequence[Answer]) -> Answer:
+    duration_s = max(each.duration_s for each in parts)
+    flushes = [each.flush for each in parts if each.flush]
+    return Answer(
+        stream=parts[0].stream,
+        read=_added((each.read for each in parts), duration_s),
+        write=_added((each.write for each in parts), duration_s),
+        flush=merged(flushes) if flushes else None,
+        cpu_s=sum(each.cpu_s for each in parts),
+        duration_s=duration_s,
+    )
+
+
+def _added(parts: Iterable[Served | None], duration_s: float) -> Served | None:
+    """At the same time; the best half seconds need not have been the same, so those are bounds."""
+    found = [each for each in parts if each is not None]
+    if not found:
+        return None
+    return Served(
+        latency=merged(each.latency for each in found),
+        moved_bytes=sum(each.moved_bytes for each in found),
+        duration_s=duration_s,
+        iops_max=sum(each.iops_max for each in found),
+        bytes_per_s_max=sum(each.bytes_per_s_max for each in found),
+    )

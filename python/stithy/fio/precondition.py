@@ -1,0 +1,128 @@
+"""What comes before a measurement, so that storage is in the state in which it will be used.
+
+Pure decisions: which method of purging there is, what is written, which tests a round has, and
+whether another round follows. Rounds follow SNIA's rule (`steady`), with its tests or a few that a
+database resembles; neither is a test of SNIA's.
+Source: SNIA Solid State Storage Performance Test Specification 2.0.2, 2.1.24 and 7.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stithy.fio.profile import KIB, MIB, SECTOR_BYTES, Pattern, Stream, size_text
+from stithy.fio.steady import ROUNDS, steady_after
+
+How = Literal["none", "fill", "snia"]
+Matrix = Literal["full", "database"]
+Purge = Literal["discard", "recreate", "zeroes", "none"]
+"""`recreate`: a file is removed and made anew; whether the device learns of it is its file system's
+matter. `zeroes`: written where discarding is impossible, which few devices take for a purge."""
+
+ROUNDS_MOST = 25
+ROUND_TEST_S = 60.0
+FILL_BYTES = 128 * KIB
+FILL_PASSES = 2
+
+_SNIA_MIXES = (1.0, 0.95, 0.65, 0.5, 0.35, 0.05, 0.0)
+_SNIA_SIZES = (MIB, 128 * KIB, 64 * KIB, 32 * KIB, 16 * KIB, 8 * KIB, 4 * KIB, SECTOR_BYTES)
+_SNIA_TRACKED = ((0.0, 4 * KIB), (0.65, 64 * KIB), (1.0, MIB))
+_DATABASE_MIXES = (0.7, 0.0)
+_DATABASE_SIZES = (16 * KIB, 8 * KIB)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is done: a purge, passes of writing everything in sequence, and rounds of tests.
+
+    `tracked` names the patterns of a round whose IOPS must be steady; no patterns, no rounds.
+    """
+
+    purge: Purge
+    passes: int
+    patterns: tuple[Pattern, ...]
+    tracked: tuple[str, ...]
+
+    @property
+    def round_s(self) -> float:
+        """How long a round takes."""
+        return ROUND_TEST_S * len(self.patterns)
+
+    def written_bytes(self, size_bytes: int) -> int:
+        """What the passes write to a target of this size."""
+        return self.passes * size_bytes
+
+
+def plan(
+    how: How,
+    matrix: Matrix = "database",
+    *,
+    is_device: bool,
+    discards: bool,
+    sector_bytes: int = SECTOR_BYTES,
+    jobs: int = 4,
+    iodepth: int = 32,
+) -> Plan:
+    """What is done before a measurement; jobs and depth are those that SNIA recommends.
+
+    `fill` writes everything once, so that nothing is read from where nothing was written.
+    """
+    if how == "none":
+        return Plan("none", 0, (), ())
+    if how == "fill":
+        return Plan("none", 1, (), ())
+    full = matrix == "full"
+    sizes = [s for s in (_SNIA_SIZES if full else _DATABASE_SIZES) if s >= sector_bytes]
+    mixes = _SNIA_MIXES if full else _DATABASE_MIXES
+    cells = [(mix, size) for mix in mixes for size in sizes]
+    tracked = _SNIA_TRACKED if full else cells
+    return Plan(
+        purge=_purge(is_device=is_device, discards=discards),
+        passes=FILL_PASSES,
+        patterns=tuple(_pattern(mix, size, jobs, iodepth) for mix, size in cells),
+        tracked=tuple(_name(mix, size) for mix, size in tracked),
+    )
+
+
+def _purge(*, is_device: bool, discards: bool) -> Purge:
+    if not is_device:
+        return "recreate"
+    return "discard" if discards else "zeroes"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether another round follows, after so many; `steady_after` is None while they are not."""
+
+    goes_on: bool
+    rounds: int
+    steady_after: int | None
+
+
+def decide(
+    tracked: Mapping[str, Sequence[float]], rounds_most: int = ROUNDS_MOST, window: int = ROUNDS
+) -> Decision:
+    """What follows a round. Shapes: the IOPS of each tracked pattern, one entry a round."""
+    rounds = min((len(each) for each in tracked.values()), default=0)
+    found = steady_after(tracked, window)
+    return Decision(found is None and rounds < rounds_most, rounds, found)
+
+
+def _pattern(read_share: float, size_bytes: int, jobs: int, iodepth: int) -> Pattern:
+    name = _name(read_share, size_bytes)
+    sizes = {size_bytes: 1.0}
+    stream = Stream(
+        name="mixed",
+        read_share=read_share,
+        read_sizes=sizes if read_share > 0 else {},
+        write_sizes=sizes if read_share < 1 else {},
+        random_share=1.0,
+        jobs=jobs,
+        iodepth=iodepth,
+    )
+    return Pattern(name=name, streams=(stream,))
+
+
+def _name(read_share: float, size_bytes: int) -> str:
+    percent = round(100 * read_share)
+    return f"{percent}-{100 - percent}-{size_text(size_bytes).lower()}"

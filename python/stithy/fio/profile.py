@@ -1,0 +1,282 @@
+"""What an I/O profile is: one or more access patterns, each of which is measured by itself.
+
+A pattern has one or more streams that run together. All shares are exact, from 0 to 1; what of them
+fio cannot express is said by `jobfile`, not here.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+KIB, MIB = 2**10, 2**20
+SECTOR_BYTES = 512
+EXACT = 1e-9
+"""How far shares may miss 1: no more than the error of adding them up."""
+
+NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SIZE = re.compile(r"(\d+)([KM]?)")
+
+
+def size_of(text: str) -> int:
+    """Bytes of a block size as profiles write it: `512`, `8K`, `1M`. Raises ValueError."""
+    match = _SIZE.fullmatch(text)
+    size_bytes = int(match[1]) * {"": 1, "K": KIB, "M": MIB}[match[2]] if match else 0
+    if size_bytes <= 0 or size_bytes % SECTOR_BYTES:
+        raise ValueError(f"{text!r} is not a block size: write whole sectors, as 512, 8K or 1M")
+    return size_bytes
+
+
+def size_text(size_bytes: int) -> str:
+    """A block size as profiles write it."""
+    for unit, factor in (("M", MIB), ("K", KIB)):
+        if size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return str(size_bytes)
+
+
+def _sizes(table: Any) -> Any:
+    if not isinstance(table, dict):
+        return table
+    return {size_of(key) if isinstance(key, str) else key: each for key, each in table.items()}
+
+
+def _name(text: Any) -> Any:
+    if isinstance(text, str) and not NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is not a name: use lower-case letters, digits and hyphens")
+    return text
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Sizes = Annotated[dict[int, Share], BeforeValidator(_sizes)]
+"""Block sizes in bytes, each with its share of the requests of one direction."""
+
+Name = Annotated[str, BeforeValidator(_name)]
+Sync = Literal["none", "fdatasync", "dsync"]
+"""`fdatasync`: a flush is waited for after each write. `dsync`: the file is opened with O_DSYNC."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class HotSpot(_Model):
+    """A part of the region, in order from its beginning, and its share of the accesses."""
+
+    access_share: Share
+    space_share: Share
+
+
+class Region(_Model):
+    """The part of the target that a stream touches."""
+
+    offset_share: Share = 0.0
+    size_share: Share = 1.0
+
+    @model_validator(mode="after")
+    def _inside(self) -> Self:
+        if self.size_share == 0 or self.offset_share + self.size_share > 1 + EXACT:
+            raise ValueError("the region is empty or ends behind the target: lower its shares")
+        return self
+
+
+class Burst(_Model):
+    """A stream that works for a while and then pauses, again and again."""
+
+    busy_s: Annotated[float, Field(gt=0)]
+    pause_s: Annotated[float, Field(gt=0)]
+
+
+class Stream(_Model):
+    """Requests of one kind, from `jobs` submitters with `iodepth` outstanding each.
+
+    A submitter of a purely sequential stream has a part of the region to itself, so `jobs` is then
+    the number of sequential streams. `weight` is its part of the pattern's requests.
+    """
+
+    name: Name
+    read_share: Share
+    read_sizes: Sizes = {}
+    write_sizes: Sizes = {}
+    random_share: Share
+    jobs: Annotated[int, Field(ge=1)]
+    iodepth: Annotated[int, Field(ge=1)]
+    sync: Sync = "none"
+    hot_spots: tuple[HotSpot, ...] = ()
+    region: Region = Region()
+    burst: Burst | None = None
+    weight: Annotated[float, Field(gt=0)] | None = None
+
+    @property
+    def outstanding(self) -> int:
+        """The most requests under way at once."""
+        return self.jobs * self.iodepth
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether no request is at a random place."""
+        return self.random_share == 0
+
+    def share_of(self, direction: "Direction") -> float:
+        """The share of its requests that go in this direction."""
+        return self.read_share if direction == "read" else 1 - self.read_share
+
+    def sizes_of(self, direction: "Direction") -> Mapping[int, float]:
+        """Block sizes of this direction, with their shares."""
+        return self.read_sizes if direction == "read" else self.write_sizes
+
+    @property
+    def directions(self) -> "tuple[Direction, ...]":
+        """The directions that it has."""
+        return tuple(each for each in DIRECTIONS if self.share_of(each) > 0)
+
+    @model_validator(mode="after")
+    def _sizes_fit_directions(self) -> Self:
+        for direction in DIRECTIONS:
+            sizes = self.sizes_of(direction)
+            if bool(sizes) != (direction in self.directions):
+                state = "has sizes of none" if sizes else "has no sizes"
+                raise ValueError(
+                    f"{direction}_sizes and read_share = {self.read_share:g} disagree: it {state} "
+                    f"of the {direction}s it makes; give sizes of each direction that it has"
+                )
+            if sizes:
+                _need_whole(f"the shares of {direction}_sizes", sizes.values())
+        return self
+
+    @model_validator(mode="after")
+    def _hot_spots_fit(self) -> Self:
+        if not self.hot_spots:
+            return self
+        if self.is_sequential:
+            raise ValueError("hot_spots need random requests: raise random_share, or drop them")
+        for name in ("access_share", "space_share"):
+            shares = [getattr(each, name) for each in self.hot_spots]
+            _need_whole(f"{name} of hot_spots", shares)
+            if any(abs(100 * each - round(100 * each)) > EXACT or each == 0 for each in shares):
+                raise ValueError(f"{name} of hot_spots must be whole percents: fio knows no others")
+        return self
+
+    @model_validator(mode="after")
+    def _sync_fits(self) -> Self:
+        if self.sync != "none" and self.read_share == 1:
+            raise ValueError(f"sync = {self.sync!r} needs writes: lower read_share, or drop it")
+        if self.sync == "fdatasync" and self.iodepth != 1:
+            raise ValueError(
+                f"sync = 'fdatasync' needs iodepth = 1, not {self.iodepth}: fio does not order "
+                "flushes behind writes that are under way; give more jobs instead"
+            )
+        return self
+
+
+Direction = Literal["read", "write"]
+DIRECTIONS: tuple[Direction, ...] = ("read", "write")
+
+
+def mean_bytes(sizes: Mapping[int, float]) -> float:
+    """The mean size of a request."""
+    return sum(size_bytes * share for size_bytes, share in sizes.items())
+
+
+def _need_whole(what: str, shares: Iterable[float]) -> None:
+    if abs((total := math.fsum(shares)) - 1) > EXACT:
+        raise ValueError(f"{what} sum to {total:g}, not to 1: correct them")
+
+
+class Pattern(_Model):
+    """Streams that run together, and what the data they write are like.
+
+    `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
+    reduce.
+    """
+
+    name: Name
+    streams: Annotated[tuple[Stream, ...], Field(min_length=1)]
+    compressible_share: Share = 0.0
+    duplicate_share: Share = 0.0
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes what it runs on."""
+        return any(each.read_share < 1 for each in self.streams)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the streams' parts of the requests are fixed, so that a rate can be divided."""
+        return len(self.streams) == 1 or self.streams[0].weight is not None
+
+    def weight_share(self, stream: Stream) -> float:
+        """A stream's share of the requests of a weighted pattern."""
+        if len(self.streams) == 1:
+            return 1.0
+        weights = {each.name: each.weight or 0.0 for each in self.streams}
+        return weights[stream.name] / sum(weights.values())
+
+    @model_validator(mode="after")
+    def _streams_fit(self) -> Self:
+        _need_different("streams", [each.name for each in self.streams])
+        weighted = {each.weight is not None for each in self.streams}
+        if len(self.streams) > 1 and len(weighted) > 1:
+            raise ValueError("some streams have a weight and some have none: give all of them one")
+        if any(each.burst and each.weight for each in self.streams):
+            raise ValueError("a stream that pauses cannot keep a weight: drop one of both")
+        return self
+
+
+class WorkingSet(_Model):
+    """How much of a place is used where the profile says so."""
+
+    capacity_share: Share
+    free_share_max: Share
+
+    def size_bytes(self, capacity_bytes: int, free_bytes: int) -> int:
+        """The bytes to use of a place of this capacity, of which so much is free."""
+        return int(min(self.capacity_share * capacity_bytes, self.free_share_max * free_bytes))
+
+
+class Source(_Model):
+    """Where numbers come from; `keys` are patterns as those of a shell, see `provenance`."""
+
+    keys: Annotated[tuple[str, ...], Field(min_length=1)]
+    text: Annotated[str, Field(min_length=1)]
+
+
+class Profile(_Model):
+    """One or more patterns, each measured by itself by so many workers at once.
+
+    `assumed` gives a reason for each number that has no source. `verify`: what was written is read
+    back and compared at the end.
+    """
+
+    name: Name
+    title: Annotated[str, Field(min_length=1)]
+    note: str = ""
+    workers: Annotated[int, Field(ge=1)] = 1
+    verify: bool = False
+    working_set: WorkingSet | None = None
+    patterns: Annotated[tuple[Pattern, ...], Field(min_length=1)]
+    sources: tuple[Source, ...] = ()
+    assumed: Mapping[str, str] = {}
+
+    @property
+    def writes(self) -> bool:
+        """Whether any of its patterns changes what it runs on."""
+        return any(each.writes for each in self.patterns)
+
+    def label(self, pattern: Pattern) -> str:
+        """The name of one of its patterns, such as `four-corners/random-read-4k`."""
+        alone = len(self.patterns) == 1 and pattern.name == self.name
+        return self.name if alone else f"{self.name}/{pattern.name}"
+
+    @model_validator(mode="after")
+    def _patterns_differ(self) -> Self:
+        _need_different("patterns", [each.name for each in self.patterns])
+        return self
+
+
+def _need_different(what: str, names: list[str]) -> None:
+    twice = sorted({each for each in names if names.count(each) > 1})
+    if twice:
+        raise ValueError(f"two {what} are called {', '.join(twice)}: rename one")

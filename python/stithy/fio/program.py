@@ -1,0 +1,174 @@
+"""fio on this machine: where it is, its version, its engines, and runs of it to the end.
+
+Several workers are one run: their processes wait at a common barrier, begin together, and end
+together, whether by their time, by a person's stop, or by the time limit. Each is one process with
+threads, so nothing is left when it has ended.
+"""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.environment import search_path
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError
+from stithy.fio import FIO
+from stithy.hosts.runner import Command, Runner, Running
+
+INSTALL = FIO.package.install()
+ENGINES = ("io_uring", "libaio", "psync")
+"""Ways of submitting, best first."""
+
+PATIENCE_S = 60.0
+"""By how much a run may be longer than its time: one request on a stalled drive."""
+
+STOP_PATIENCE_S = 10.0
+"""How long fio may take to end after SIGINT, and to be gone after SIGKILL."""
+
+POLL_S = 0.05
+# The shell replaces itself by fio when a line arrives. Where none ever does, it ends.
+BARRIER = 'read -r _ && exec "$@" <&-'
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fio that is new enough: its path, and what it says of its version."""
+
+    program: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One fio of a run: its job file's text, and a folder of its own, where its logs go."""
+
+    job: str
+    folder: Path
+
+
+def find(runner: Runner) -> Found:
+    """fio's path and version. Raises PreconditionError where it is missing or too old."""
+    program = next(
+        (path for folder in search_path() if os.path.isfile(path := folder / "fio")), None
+    )
+    if program is None:
+        raise PreconditionError("fio was not found", where="the PATH", remedy=INSTALL)
+    shown = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
+    match = re.match(r"fio-(\d+)\.(\d+)", shown)
+    if match is None or (int(match[1]), int(match[2])) < FIO.oldest:
+        oldest = ".".join(map(str, FIO.oldest))
+        raise PreconditionError(
+            f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed",
+            where=str(program),
+            remedy=INSTALL,
+        )
+    return Found(str(program), shown)
+
+
+def engines(runner: Runner, found: Found) -> tuple[str, ...]:
+    """Those of `ENGINES` that this fio was built with, best first; whether they work is not asked.
+
+    Raises PreconditionError where it has none.
+    """
+    shown = runner.run(Command([found.program, "--enghelp"]), timeout_s=60.0).stdout.split()
+    known = tuple(each for each in ENGINES if each in shown)
+    if not known:
+        raise PreconditionError(
+            f"it was built without {', '.join(ENGINES)}", where=found.program, remedy=INSTALL
+        )
+    return known
+
+
+def run(
+    runner: Runner,
+    found: Found,
+    workers: Sequence[Worker],
+    duration_s: float,
+    where: str,
+    stop: threading.Event | None = None,
+    patience_s: float = PATIENCE_S,
+) -> tuple[str, ...]:
+    """Run all workers together; what each said: its document, and what was written around it.
+
+    `duration_s` is that of the longest job, its ramp included; `where` names the target. Raises
+    Interrupted where `stop` was set, InfrastructureError where a fio hangs.
+    """
+    with _started(runner, found, workers) as processes:
+        _begin(processes)
+        limit_s = duration_s + patience_s
+        deadline_s = time.monotonic() + limit_s
+        while any(each.poll() is None for each in processes):
+            if stop is not None and stop.is_set():
+                raise Interrupted(
+                    "fio was stopped", where=where, remedy="start it again; nothing is left"
+                )
+            if time.monotonic() > deadline_s:
+                raise InfrastructureError(
+                    f"fio did not end within {limit_s:g} s, and was ended",
+                    where=where,
+                    remedy="look for a device that does not answer in the kernel log (dmesg)",
+                )
+            (stop or threading.Event()).wait(POLL_S)
+    return tuple(_said(each) for each in workers)
+
+
+@contextmanager
+def _started(
+    runner: Runner, found: Found, workers: Sequence[Worker]
+) -> Iterator[tuple[Running, ...]]:
+    """All processes at the barrier; afterwards all of them have ended."""
+    processes: list[Running] = []
+    try:
+        for worker in workers:
+            processes.append(_start(runner, found, worker))
+        yield tuple(processes)
+    finally:
+        _end(processes)
+
+
+def _start(runner: Runner, found: Found, worker: Worker) -> Running:
+    (worker.folder / "job.fio").write_text(worker.job)
+    fio = [found.program, "job.fio", "--output-format=json+", "--output=fio.json", "--eta=never"]
+    command = Command(["/bin/sh", "-c", BARRIER, "sh", *fio], directory=worker.folder)
+    return runner.start(command, stderr=worker.folder / "errors.txt")
+
+
+def _begin(processes: Sequence[Running]) -> None:
+    """Lift the barrier."""
+    for each in processes:
+        assert each.stdin is not None  # the runner gives pipes to what is not detached
+        with suppress(BrokenPipeError):
+            each.stdin.write("\n")
+            each.stdin.flush()
+
+
+def _end(processes: Sequence[Running]) -> None:
+    """SIGINT, patience, SIGKILL; a process inside a request of a mute device may stay longer."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        alive = [each for each in processes if each.poll() is None]
+        for each in alive:
+            with suppress(ProcessLookupError):
+                each.send_signal(number)
+        deadline_s = time.monotonic() + STOP_PATIENCE_S
+        pause = threading.Event()
+        while any(each.poll() is None for each in alive) and time.monotonic() < deadline_s:
+            pause.wait(POLL_S)
+    for each in processes:
+        for stream in (each.stdin, each.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+
+def _said(worker: Worker) -> str:
+    texts = (_text(worker.folder / name) for name in ("errors.txt", "fio.json"))
+    return "\n".join(each for each in texts if each)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace").strip() if path.exists() else ""

@@ -1,0 +1,55 @@
+"""How fio is asked for a rate so that it keeps it, and what it then really keeps.
+
+All ways of fio 3.33 have their trap (Source: `usec_for_io` in its backend.c):
+
+- Even spacing follows the bytes that were issued, so `rate` is requests a second times their mean
+  size. `rate_iops` would take the smallest size for all, and is never used.
+- Poisson arrivals draw one moment for each request, whatever its size, at whole requests a second:
+  `rate` divided by the smallest size. So `rate` is given in smallest blocks, and the number of
+  submitters is chosen so that each has a whole number of requests a second.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stithy.fio.profile import mean_bytes
+
+POISSON_ERROR_MOST = 0.01
+"""Where whole requests a second would miss the rate by more, requests are spaced evenly."""
+
+SUBMITTER_MOST_PER_S = 1000
+"""Above it, the whole microseconds to which Poisson's gaps are cut begin to show."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """One direction: its submitters, fio's `rate` in bytes a second for each, and what all make."""
+
+    jobs: int
+    fio_bytes_per_s: int
+    requests_per_s: float
+    is_random: bool
+
+
+def even(requests_per_s: float, sizes: Mapping[int, float], jobs: int) -> Arrivals:
+    """Evenly spaced by bytes: exact but for the fraction of a byte."""
+    mean = mean_bytes(sizes)
+    whole = max(1, round(requests_per_s / jobs * mean))
+    return Arrivals(jobs, whole, whole / mean * jobs, is_random=False)
+
+
+def poisson(
+    requests_per_s: float, sizes: Mapping[int, float], jobs_most: int, jobs_least: int = 1
+) -> Arrivals | None:
+    """Random arrivals from as many submitters as are allowed; None where that misses the rate.
+
+    Independent Poisson processes are together one of the sum of their rates.
+    """
+    each = max(1, math.ceil(requests_per_s / jobs_most))
+    jobs = max(jobs_least, min(jobs_most, round(requests_per_s / each)))
+    made = jobs * each
+    missed = abs(made / requests_per_s - 1) > POISSON_ERROR_MOST
+    if missed or each > SUBMITTER_MOST_PER_S:
+        return None
+    return Arrivals(jobs, each * min(sizes), float(made), is_random=True)

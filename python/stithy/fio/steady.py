@@ -1,0 +1,60 @@
+"""The steady state of rounds of a test, as SNIA's Performance Test Specification has it.
+
+Over a measurement window of five rounds, the values range over no more than 20 % of their mean, and
+their best straight line rises or falls by no more than 10 % of it within the window.
+Source: SNIA Solid State Storage Performance Test Specification 2.0.2, 2.1.24.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+ROUNDS = 5
+RANGE_MOST = 0.20
+EXCURSION_MOST = 0.10
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """The last window of a tracked value. Shares are of its mean; None: there is no window yet.
+
+    `slope` is the rise a round.
+    """
+
+    is_steady: bool
+    window: tuple[float, ...]
+    mean: float | None
+    range_share: float | None
+    excursion_share: float | None
+    slope: float | None
+
+
+def steadiness(values: Sequence[float], rounds: int = ROUNDS) -> Steadiness:
+    """Whether the last `rounds` of these values are steady; fewer never are, nor a mean of 0."""
+    window = tuple(values[-rounds:])
+    if len(window) < rounds or (mean := sum(window) / rounds) <= 0:
+        return Steadiness(False, window, None, None, None, None)
+    slope = _slope(window)
+    range_share = (max(window) - min(window)) / mean
+    excursion_share = abs(slope) * (rounds - 1) / mean
+    is_steady = range_share <= RANGE_MOST and excursion_share <= EXCURSION_MOST
+    return Steadiness(is_steady, window, mean, range_share, excursion_share, slope)
+
+
+def steady_after(tracked: Mapping[str, Sequence[float]], rounds: int = ROUNDS) -> int | None:
+    """The number of rounds after which all tracked values were first steady; None where never.
+
+    Shapes: each value has one entry a round.
+    """
+    known = min((len(each) for each in tracked.values()), default=0)
+    for count in range(rounds, known + 1):
+        if all(steadiness(each[:count], rounds).is_steady for each in tracked.values()):
+            return count
+    return None
+
+
+def _slope(values: Sequence[float]) -> float:
+    """Of the least-squares line over 0, 1, 2, …"""
+    middle = (len(values) - 1) / 2
+    mean = sum(values) / len(values)
+    rise = sum((at - middle) * (each - mean) for at, each in enumerate(values))
+    return rise / sum((at - middle) ** 2 for at in range(len(values)))

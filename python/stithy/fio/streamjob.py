@@ -1,0 +1,276 @@
+"""One stream of a pattern as a section of a job file, and what fio will really do of it.
+
+A closed loop keeps each submitter's requests outstanding. At a rate, a stream of random requests is
+an open loop: many submitters of one request each draw their own moments (Poisson), so a slow answer
+holds up only the submitter that waits for it. fio counts from the submission; a request whose own
+submitter was still waiting at its due time begins late unseen. Their share is that of the time in
+which submitters wait (`late_share`), and a point is judged by it (`curve`).
+
+fio's own open loop, `io_submit_mode=offload`, is not used: before 3.42 the threads of its pool may
+wait for each other for ever at the start (736c2015), nearly always with hundreds of them. Nor is an
+asynchronous engine: ahead of its rate, fio waits for all that is under way before it sleeps
+(`rate_ddir` in io_u.c of fio 3.33). A sequential stream keeps its order and its submitters at a
+rate, too, and a stream with flushes its writers: they are late as often as they are busy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stithy.errors import UserError
+from stithy.fio.load import Load, Target, aligned
+from stithy.fio.profile import (
+    DIRECTIONS,
+    Direction,
+    Pattern,
+    Stream,
+    mean_bytes,
+    size_text,
+)
+from stithy.fio.rates import Arrivals, even, poisson
+from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
+
+Words = dict[str, object]
+"""Options of fio with their values, in the order of the job file."""
+
+OPEN_ENGINE = "psync"
+OPEN_OUTSTANDING = 128
+"""The most submitters of one direction of an open loop."""
+
+OPEN_MOST_PER_S = 50_000.0
+"""More a second are too many for submitters of one request; they keep the closed loop's."""
+
+OPEN_MOST_REQUESTS = 3_000_000
+"""Each request of an open loop is a line of a log: more would fill memory and take long to read."""
+
+OPEN_RAMP_S = 1.0
+"""At the least: every submitter begins with a request at once."""
+
+FLOW_UNIT = 1000
+FLOW_SLEEP_US = 100
+"""A submitter that is ahead of its weight waits for its requests and sleeps; without a sleep it
+turns in a loop and leaves what was answered uncounted (`flow_threshold_exceeded`, fio 3.33)."""
+
+CHECK_BYTES = 4096
+"""Each so many bytes have a checksum of their own."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One direction of a stream as fio will do it; the rate is that of all its submitters.
+
+    `mean_error_share`: by how much whole percents change the mean size, as a share of the exact.
+    """
+
+    mean_bytes: float
+    mean_error_share: float
+    rate_per_s: float | None
+
+
+def late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> float:
+    """The share of requests of an open loop whose submitter was still waiting at their due time.
+
+    Poisson arrivals find a submitter as busy as it is in the mean. Source: Wolff 1982, PASTA.
+    """
+    return min(1.0, rate_per_s * latency_mean_s / outstanding)
+
+
+@dataclass(frozen=True)
+class RenderedStream:
+    """A stream as fio will do it. `outstanding`: at most, of all submitters.
+
+    `is_open`: requests come from submitters of one each, whose late share can be told.
+    """
+
+    name: str
+    outstanding: int
+    is_open: bool
+    sides: Mapping[Direction, Side]
+
+
+def sections(
+    pattern: Pattern, stream: Stream, target: Target, load: Load
+) -> tuple[RenderedStream, dict[str, Words]]:
+    """A stream's sections: one, or one for each direction, named `stream` or `stream.direction`.
+
+    Raises UserError where its part of the target is too small.
+    """
+    rate = None if load.rate_per_s is None else load.rate_per_s * pattern.weight_share(stream)
+    if rate is None:
+        words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
+        words |= {"ioengine": load.engine} | _pace(pattern, stream)
+        sides = {each: _side(stream, each, None) for each in stream.directions}
+        rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
+        return rendered, {stream.name: words}
+    if not _can_be_open(stream, load, rate):
+        return _in_line(stream, target, load, rate)
+    return _open(stream, target, load, rate)
+
+
+def _can_be_open(stream: Stream, load: Load, rate_per_s: float) -> bool:
+    most_per_s = min(OPEN_MOST_PER_S, OPEN_MOST_REQUESTS / (load.ramp_s + load.duration_s))
+    return not stream.is_sequential and stream.sync != "fdatasync" and rate_per_s <= most_per_s
+
+
+def _in_line(
+    stream: Stream, target: Target, load: Load, rate_per_s: float
+) -> tuple[RenderedStream, dict[str, Words]]:
+    """At a rate, with the submitters of the closed loop."""
+    arrivals = {
+        each: even(rate_per_s * stream.share_of(each), _percents(stream, each), stream.jobs)
+        for each in stream.directions
+    }
+    if len(arrivals) == 1 and stream.jobs > 1:
+        # Evenly spaced submitters would all begin at the same moments.
+        way = stream.directions[0]
+        drawn = poisson(rate_per_s, _percents(stream, way), stream.jobs, stream.jobs)
+        arrivals = {way: drawn or arrivals[way]}
+    words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
+    words |= {"ioengine": load.engine} | _rate(arrivals)
+    sides = {each: _side(stream, each, found) for each, found in arrivals.items()}
+    rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
+    return rendered, {stream.name: words}
+
+
+def _open(
+    stream: Stream, target: Target, load: Load, rate_per_s: float
+) -> tuple[RenderedStream, dict[str, Words]]:
+    """An open loop: each direction has submitters of its own, of one request each."""
+    made, sides, outstanding = {}, {}, 0
+    for way in stream.directions:
+        share = stream.share_of(way)
+        most = OPEN_OUTSTANDING
+        if load.bounded:
+            most = max(1, round(stream.outstanding * share))
+        rate, sizes = rate_per_s * share, _percents(stream, way)
+        arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
+        alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})
+        words = _shared(alone, target, load, arrivals.jobs, 1)
+        words |= {"ioengine": OPEN_ENGINE} | _rate({way: arrivals}) | _each_logged(stream, load)
+        made[f"{stream.name}.{way}"] = words
+        sides[way] = _side(stream, way, arrivals)
+        outstanding += arrivals.jobs
+    return RenderedStream(stream.name, outstanding, is_open=True, sides=sides), made
+
+
+def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
+    """What depends neither on the loop nor on its times."""
+    words = {
+        "new_group": 1,
+        "numjobs": jobs,
+        "iodepth": iodepth,
+        **_place(stream, target, jobs),
+        **_access(stream),
+        **_sizes(stream),
+        **(_flushes(stream) if stream.read_share < 1 else {}),
+    }
+    return words | (check_words() if load.verify and stream.read_share < 1 else {})
+
+
+def _timed(stream: Stream, load: Load) -> Words:
+    """fio leaves out the ramp, and keeps a row a second."""
+    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s)}
+    if load.logs:
+        words |= {"log_avg_msec": 1000, "log_hist_msec": 1000}
+        words |= {f"write_{kind}_log": stream.name for kind in ("bw", "iops", "lat", "hist")}
+    return words
+
+
+def _each_logged(stream: Stream, load: Load) -> Words:
+    """fio keeps a line of each request, and the ramp is cut off by them.
+
+    Each submitter would end fio's own ramp with its next request only, and begin again with one at
+    once (`ramp_time_over` in time.c of fio 3.33): many slow submitters would make too many.
+    """
+    runtime_s = max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S
+    return {"runtime": _ms(runtime_s), "write_lat_log": stream.name}
+
+
+def _ms(duration_s: float) -> str:
+    return f"{round(duration_s * 1000)}ms"
+
+
+def check_words() -> Words:
+    """Blocks are written with a checksum, which a later pass reads back."""
+    return {"verify": "crc32c", "verify_interval": CHECK_BYTES, "do_verify": 0}
+
+
+def _largest_bytes(stream: Stream) -> int:
+    return max(size for each in stream.directions for size in stream.sizes_of(each))
+
+
+def _place(stream: Stream, target: Target, jobs: int) -> Words:
+    """The region of a stream; submitters of a sequential one have a part of it each."""
+    begin = target.begin_bytes + aligned(stream.region.offset_share * target.size_bytes)
+    parts = jobs if stream.is_sequential else 1
+    part = aligned(stream.region.size_share * target.size_bytes / parts)
+    if part < (largest := _largest_bytes(stream)):
+        raise UserError(
+            f"{part} bytes are too few for the stream {stream.name}, whose requests have up to "
+            f"{size_text(largest)}",
+            where=target.path,
+            remedy="give a larger target, or fewer workers",
+        )
+    words: Words = {"offset": begin, "size": part}
+    return words | ({"offset_increment": part} if parts > 1 else {})
+
+
+def _access(stream: Stream) -> Words:
+    kind = {0.0: "write", 1.0: "read"}.get(stream.read_share, "rw")
+    words: Words = {"rw": kind if stream.is_sequential else f"rand{kind}"}
+    if kind == "rw":
+        words["rwmixread"] = mixed_percent(stream.read_share)
+    if 0 < stream.random_share < 1:
+        words["percentage_random"] = mixed_percent(stream.random_share)
+    if stream.hot_spots:
+        accesses = whole_percents([each.access_share for each in stream.hot_spots])
+        spaces = whole_percents([each.space_share for each in stream.hot_spots])
+        pairs = zip(accesses, spaces, strict=True)
+        words["random_distribution"] = "zoned:" + ":".join(f"{a}/{s}" for a, s in pairs)
+    return words
+
+
+def _sizes(stream: Stream) -> Words:
+    """Reads, writes; the direction that a stream has not gets the sizes of the other."""
+    known = stream.sizes_of(stream.directions[0])
+    sizes = [stream.sizes_of(each) if each in stream.directions else known for each in DIRECTIONS]
+    if all(len(each) == 1 for each in sizes):
+        return {"bs": ",".join(str(next(iter(each))) for each in sizes)}
+    split = (":".join(f"{b}/{p}" for b, p in whole_sizes(each).items()) for each in sizes)
+    return {"bssplit": ",".join(split)}
+
+
+def _flushes(stream: Stream) -> Words:
+    if stream.sync == "none":
+        return {}
+    return {"fdatasync": 1} if stream.sync == "fdatasync" else {"sync": "dsync"}
+
+
+def _pace(pattern: Pattern, stream: Stream) -> Words:
+    """A closed loop's pauses, or its part of the requests beside the other streams."""
+    if stream.burst:
+        return {
+            "thinktime": _ms(stream.burst.pause_s),
+            "thinktime_iotime": _ms(stream.burst.busy_s),
+        }
+    if len(pattern.streams) == 1 or stream.weight is None:
+        return {}
+    flow = round(FLOW_UNIT * pattern.weight_share(stream) / stream.jobs)
+    return {"flow": max(1, flow), "flow_sleep": FLOW_SLEEP_US}
+
+
+def _percents(stream: Stream, direction: Direction) -> dict[int, float]:
+    """The shares of sizes that fio will really have."""
+    return {size: each / 100 for size, each in whole_sizes(stream.sizes_of(direction)).items()}
+
+
+def _rate(arrivals: Mapping[Direction, Arrivals]) -> Words:
+    rates = (arrivals[each].fio_bytes_per_s if each in arrivals else "" for each in DIRECTIONS)
+    words: Words = {"rate": ",".join(map(str, rates)).rstrip(",")}
+    random = all(each.is_random for each in arrivals.values())
+    return words | ({"rate_process": "poisson"} if random else {})
+
+
+def _side(stream: Stream, direction: Direction, arrivals: Arrivals | None) -> Side:
+    exact = mean_bytes(stream.sizes_of(direction))
+    made = mean_bytes(_percents(stream, direction))
+    return Side(made, made / exact - 1, None if arrivals is None else arrivals.requests_per_s)

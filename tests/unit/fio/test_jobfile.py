@@ -1,0 +1,241 @@
+"""A job file asks fio for what the profile says, and says what fio makes of it."""
+
+import configparser
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.errors import UserError
+from stithy.fio import library
+from stithy.fio.jobfile import data_words, fill_file, job_file, purge_file, read_back_file
+from stithy.fio.load import Load, Target, for_worker
+from stithy.fio.profile import Burst, Pattern, Region, Stream
+from stithy.fio.rates import even, poisson
+from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
+from stithy.fio.streamjob import late_share
+
+GIB = 2**30
+TARGET = Target("/data/a:b", GIB, 4096)
+
+
+def stream(name: str = "data", **changed: object) -> Stream:
+    """A stream of random 8K with 70 % reads, changed."""
+    words: dict[str, object] = {
+        "name": name, "read_share": 0.7, "read_sizes": {8192: 1.0}, "write_sizes": {8192: 1.0},
+        "random_share": 1.0, "jobs": 4, "iodepth": 8,
+    }  # fmt: skip
+    return Stream.model_validate(words | changed)
+
+
+def log(**changed: object) -> Stream:
+    """A sequential stream of writes, changed."""
+    words = {"read_share": 0.0, "read_sizes": {}, "random_share": 0.0, "jobs": 1, "iodepth": 1}
+    return stream("log", **(words | changed))
+
+
+def sections(
+    *streams: Stream, load: Load | None = None, target: Target = TARGET
+) -> dict[str, dict[str, str]]:
+    """The sections of a pattern's job file."""
+    made = job_file(Pattern(name="p", streams=streams), target, load or Load(30, 5, 7))
+    return parsed(made.text)
+
+
+def parsed(text: str) -> dict[str, dict[str, str]]:
+    """A job file's sections."""
+    parser = configparser.ConfigParser(interpolation=None, delimiters="=")
+    parser.read_string(text)
+    return {name: dict(parser[name]) for name in parser.sections()}
+
+
+def test_a_closed_loop_keeps_its_submitters_and_their_depth() -> None:
+    """The target's name is quoted, it is never made by fio, and a mounted one is refused."""
+    found = sections(stream())
+    common, data = found["global"], found["data"]
+    assert common["filename"] == r"/data/a\:b"
+    assert (common["allow_file_create"], common["allow_mounted_write"]) == ("0", "0")
+    assert (common["continue_on_error"], common["randseed"]) == ("none", "7")
+    assert (data["numjobs"], data["iodepth"], data["rw"]) == ("4", "8", "randrw")
+    assert (data["rwmixread"], data["bs"], data["offset"]) == ("70", "8192,8192", "4096")
+    assert (data["ramp_time"], data["runtime"], data["log_hist_msec"]) == (
+        "5000ms",
+        "30000ms",
+        "1000",
+    )
+    assert "rate" not in data
+
+
+def test_sequential_submitters_have_parts_of_the_region_of_their_own() -> None:
+    """Otherwise all of them would read the same blocks after each other."""
+    region = Region(offset_share=0.5, size_share=0.5)
+    data = sections(log(jobs=4, region=region))["log"]
+    assert data["offset"] == str(4096 + GIB // 2)
+    assert data["size"] == data["offset_increment"] == str(GIB // 8)
+    assert data["rw"] == "write"
+
+
+def test_flushes_hot_spots_and_pauses_are_fios_own() -> None:
+    """fdatasync after each write, O_DSYNC, zones, and times of thinking."""
+    assert sections(log(sync="fdatasync"))["log"]["fdatasync"] == "1"
+    assert sections(log(sync="dsync"))["log"]["sync"] == "dsync"
+    spots = [
+        {"access_share": 0.95, "space_share": 0.05},
+        {"access_share": 0.05, "space_share": 0.95},
+    ]
+    data = sections(stream(hot_spots=spots, random_share=0.8))["data"]
+    assert data["random_distribution"] == "zoned:95/5:5/95"
+    assert data["percentage_random"] == "80"
+    burst = sections(log(burst=Burst(busy_s=1.5, pause_s=2)))["log"]
+    assert (burst["thinktime_iotime"], burst["thinktime"]) == ("1500ms", "2000ms")
+
+
+def test_weights_hold_streams_together_as_fast_as_it_goes() -> None:
+    """fio's flow counts requests of a submitter, so weights are divided by submitters."""
+    found = sections(stream(weight=99, jobs=3), log(weight=1))
+    assert (found["data"]["flow"], found["log"]["flow"]) == ("330", "10")
+    assert "flow" not in sections(stream())["data"]
+
+
+def test_an_open_loop_has_submitters_of_one_request_for_each_direction() -> None:
+    """Whole requests a second each; fio divides its rate by the smallest size, so do we."""
+    mixed = stream(read_sizes={4096: 0.5, 65536: 0.5})
+    made = job_file(Pattern(name="p", streams=(mixed,)), TARGET, Load(30, 5, 7, rate_per_s=1000.0))
+    found = parsed(made.text)
+    for way, per_s, size in (("read", 700, 4096), ("write", 300, 8192)):
+        data = found[f"data.{way}"]
+        jobs, rate = int(data["numjobs"]), int(data["rate"].strip(","))
+        assert (data["rw"], data["iodepth"], data["ioengine"]) == (f"rand{way}", "1", "psync")
+        assert (data["rate_process"], rate % size, jobs <= 128) == ("poisson", 0, True)
+        assert jobs * rate / size == pytest.approx(per_s, rel=0.01)
+        assert "ramp_time" not in data
+    only = made.streams[0]
+    assert only.is_open
+    assert only.sides["read"].rate_per_s == pytest.approx(700, rel=0.01)
+    assert only.sides["read"].mean_bytes == 34816
+
+
+def test_a_bounded_open_loop_has_no_more_outstanding_than_the_closed_one() -> None:
+    """As Vdbench: its threads stay, whatever the rate."""
+    load = Load(30, 5, 7, rate_per_s=5000.0, bounded=True)
+    made = job_file(Pattern(name="p", streams=(stream(),)), TARGET, load)
+    assert made.streams[0].outstanding <= 32
+
+
+def test_sequences_flushes_and_very_high_rates_stay_in_line() -> None:
+    """They keep their submitters; several of them draw their moments, one is evenly spaced."""
+    one = sections(log(), load=Load(30, 5, 7, rate_per_s=123.4))["log"]
+    assert one["rate"] == f",{round(123.4 * 8192)}"
+    assert "rate_process" not in one
+    many = sections(log(jobs=16, sync="fdatasync"), load=Load(30, 5, 7, rate_per_s=160.0))["log"]
+    assert (many["numjobs"], many["rate_process"], many["rate"]) == ("16", "poisson", ",81920")
+    for load in (Load(1, 0, 7, rate_per_s=90_000.0), Load(3600, 0, 7, rate_per_s=2000.0)):
+        fast = sections(stream(), load=load)["data"]
+        assert (fast["numjobs"], fast["iodepth"], fast["ioengine"]) == ("4", "8", "libaio")
+        reads, writes = map(int, fast["rate"].split(","))
+        assert load.rate_per_s is not None
+        assert 4 * (reads + writes) / 8192 == pytest.approx(load.rate_per_s, rel=1e-3)
+
+
+@given(st.floats(0.5, 100_000), st.integers(1, 256))
+def test_poisson_keeps_the_rate_or_is_not_used(rate_per_s: float, most: int) -> None:
+    """Never more submitters than allowed; even spacing is exact."""
+    sizes = {4096: 0.25, 16384: 0.75}
+    found = poisson(rate_per_s, sizes, most)
+    if found is not None:
+        assert found.jobs <= most
+        assert found.requests_per_s == pytest.approx(rate_per_s, rel=0.0101)
+        assert found.fio_bytes_per_s * found.jobs == found.requests_per_s * 4096
+    exact = even(rate_per_s, sizes, 1)
+    assert exact.requests_per_s == pytest.approx(rate_per_s, rel=1e-3)
+
+
+@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=20))
+def test_whole_percents_sum_to_100_with_the_least_change(parts: list[int]) -> None:
+    """Each is the share rounded up or down."""
+    shares = [Fraction(each, sum(parts)) for each in parts]
+    percents = whole_percents([float(each) for each in shares])
+    assert sum(percents) == 100
+    for percent, share in zip(percents, shares, strict=True):
+        assert math.floor(100 * share) <= percent <= math.floor(100 * share) + 1
+
+
+def test_classes_that_vanish_are_left_out_and_a_mix_keeps_both() -> None:
+    """0 would mean whatever remains to fio; 29 % are not 28.999…"""
+    assert whole_sizes({8192: 0.997, 4096: 0.003}) == {8192: 100}
+    assert whole_percents([0.29, 0.71]) == [29, 71]
+    assert whole_percents([1 / 3] * 3) == [34, 33, 33]
+    assert [mixed_percent(each) for each in (0.001, 0.5, 0.999)] == [1, 50, 99]
+
+
+def test_what_rounding_does_to_the_mean_size_is_said() -> None:
+    """0.37 % of the largest blocks would be an eighth of the bytes."""
+    mixed = stream(read_share=1.0, read_sizes={4096: 0.9963, 1048576: 0.0037}, write_sizes={})
+    side = job_file(Pattern(name="p", streams=(mixed,)), TARGET, Load(1, 0, 1)).streams[0]
+    assert side.sides["read"].mean_bytes == 4096
+    assert side.sides["read"].mean_error_share == pytest.approx(4096 / 7960.5 - 1, abs=1e-3)
+
+
+def test_data_are_incompressible_and_unique_unless_asked() -> None:
+    """The load's shares win over the pattern's; duplicates come from a part of the place."""
+    assert data_words(0.0, 0.0) == {"refill_buffers": 1}
+    boot = library.find("vdi-full-clone-like-boot").patterns[0]
+    own = parsed(job_file(boot, TARGET, Load(1, 0, 1)).text)["global"]
+    assert (own["buffer_compress_percentage"], own["dedupe_percentage"]) == ("88", "86")
+    asked = Load(1, 0, 1, compressible_share=0.0, duplicate_share=0.97)
+    other = parsed(job_file(boot, TARGET, asked).text)["global"]
+    assert "buffer_compress_percentage" not in other
+    assert (other["dedupe_percentage"], other["dedupe_working_set_percentage"]) == ("97", "3")
+
+
+def test_workers_share_target_and_rate_and_draw_differently() -> None:
+    """Parts do not overlap."""
+    load = Load(1, 0, 5, rate_per_s=90.0)
+    parts = [for_worker(Target("/x", 10_000_000), load, each, 3) for each in range(3)]
+    assert len({each.seed for _, each in parts}) == 3
+    assert sum(each.rate_per_s or 0 for _, each in parts) == pytest.approx(90)
+    ends = [part.begin_bytes + part.size_bytes for part, _ in parts]
+    assert [part.begin_bytes for part, _ in parts] == [0, *ends[:2]]
+    assert ends[-1] <= 10_000_000
+
+
+def test_all_of_a_target_is_filled_read_back_and_purged() -> None:
+    """fio leaves out a last block that is not whole, so that is a section of its own."""
+    target = Target("/x", 3 * 2**20 + 8192, 4096)
+    for text in (
+        fill_file(target, seed=1, engine="libaio"),
+        read_back_file(target, engine="libaio"),
+        purge_file(target),
+    ):
+        found = parsed(text)
+        del found["global"]
+        covered = [
+            (int(each["offset"]), int(each["size"]), int(each["bs"])) for each in found.values()
+        ]
+        assert sum(size for _, size, _ in covered) == target.size_bytes
+        assert all(size % block == 0 for _, size, block in covered)
+        assert [begin for begin, _, _ in covered] == [4096, 4096 + covered[0][1]][: len(covered)]
+
+
+def test_what_cannot_be_run_is_refused_with_a_remedy() -> None:
+    """Too small, unquotable, without weights, with pauses, or at no rate."""
+    with_rate = Load(1, 0, 1, rate_per_s=10.0)
+    both = (stream(), log())
+    for streams, load, target in (
+        ((log(write_sizes={1048576: 1.0}),), Load(1, 0, 1), Target("/x", 500_000)),
+        ((stream(),), Load(1, 0, 1), Target("/x;y", GIB)),
+        (both, with_rate, TARGET),
+        ((log(burst=Burst(busy_s=1, pause_s=1)),), with_rate, TARGET),
+        ((stream(),), Load(1, 0, 1, rate_per_s=0.0), TARGET),
+    ):
+        with pytest.raises(UserError) as caught:
+            sections(*streams, load=load, target=target)
+        assert caught.value.remedy
+
+
+def test_late_requests_are_as_many_as_submitters_are_busy() -> None:
+    """1000/s of 1 ms keep one of 128 busy; never more than all."""
+    assert late_share(1000, 1e-3, 128) == pytest.approx(1 / 128)
+    assert late_share(1000, 1.0, 128) == 1.0

@@ -1,0 +1,149 @@
+"""Shipped I/O profiles are whole and sourced, and what is wrong with one is said at its place."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import Refused, UserError
+from stithy.fio import library
+from stithy.fio.jobfile import job_file
+from stithy.fio.load import Load, Target
+from stithy.fio.profile import size_of, size_text
+
+GIB = 2**30
+TEXT = """
+title = "A profile"
+
+[[pattern]]
+name = "one"
+
+[[pattern.stream]]
+name = "data"
+read_share = 0.7
+read_sizes = { 8K = 1.0 }
+write_sizes = { 8K = 0.5, 16K = 0.5 }
+random_share = 1.0
+jobs = 2
+iodepth = 8
+
+[[source]]
+keys = ["*.read_share", "*_sizes", "*.random_share"]
+text = "a book"
+
+[assumed]
+"*.jobs" = "a guess"
+"*.iodepth" = "a guess"
+"""
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_shipped_profile_becomes_job_files_at_full_speed_and_at_a_rate(name: str) -> None:
+    """Its rules, shares and provenance are judged when it is read; fio judges it in tests/real."""
+    profile = library.shipped(name)
+    for pattern in profile.patterns:
+        made = job_file(pattern, Target("/x", GIB), Load(60, 5, 1))
+        assert [each.name for each in made.streams] == [each.name for each in pattern.streams]
+        for stream in made.streams:
+            assert all(abs(side.mean_error_share) < 0.01 for side in stream.sides.values())
+        if not pattern.is_weighted:
+            continue
+        paced = job_file(pattern, Target("/x", GIB), Load(60, 5, 1, rate_per_s=1000.0))
+        rates = [side.rate_per_s for each in paced.streams for side in each.sides.values()]
+        assert sum(each or 0 for each in rates) == pytest.approx(1000, rel=0.01)
+
+
+def test_four_corners_are_four_patterns_of_which_one_may_be_asked_for() -> None:
+    """Each has the outstanding requests of its original."""
+    profile = library.find("four-corners")
+    outstanding = [each.streams[0].outstanding for each in profile.patterns]
+    assert outstanding == [128, 64, 16, 8]
+    alone = library.find("four-corners/random-write-4k")
+    assert [alone.label(each) for each in alone.patterns] == ["four-corners/random-write-4k"]
+    assert (alone.writes, library.find("four-corners/random-read-4k").writes) == (True, False)
+    assert library.find("sql").label(library.find("sql").patterns[0]) == "sql"
+
+
+def test_an_unknown_name_gets_the_nearest_one() -> None:
+    """Of profiles, and of the patterns of one."""
+    for asked, meant in (
+        ("four_corner", "four-corners"),
+        ("sql-9010", "sql-90-10"),
+        ("four-corners/random-read", "random-read-4k"),
+    ):
+        with pytest.raises(UserError) as caught:
+            library.find(asked)
+        assert f"`{meant}`" in caught.value.remedy
+
+
+def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
+    """A missing one, a directory, and one that is no text are errors of the user."""
+    (tmp_path / "mine.toml").write_text(TEXT)
+    assert library.find(str(tmp_path / "mine.toml")).name == "mine"
+    (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("none.toml", "bad.toml", "folder.toml"):
+        with pytest.raises(UserError):
+            library.find(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place", "problem"),
+    [
+        ("read_share = 0.7", "read_share = 1.7", "one.streams.data.read_share", "less than"),
+        ("16K = 0.5", "16K = 0.4", "streams.data", "sum to 0.9"),
+        ("16K = 0.5", "17b = 0.5", "write_sizes", "not a block size"),
+        ("read_share = 0.7", "read_share = 1.0", "streams.data", "write_sizes"),
+        ("iodepth = 8", "iodepth = 8\nsync = 'fdatasync'", "streams.data", "needs iodepth = 1"),
+        ("iodepth = 8", "iodepth = 8\nweights = 3", "data.weights", "no such key"),
+        ("jobs = 2", "jobs = 0", "data.jobs", "greater than"),
+        ('"*.jobs" = "a guess"\n', "", "one.data.jobs", "neither a source nor an assumption"),
+        ('"*.jobs"', '"*.jbs"', "*.jbs", "covers no number"),
+        ('"*.jobs" =', '"*.read_share" =', "one.data.read_share", "covered by"),
+        ('name = "one"', 'name = "One!"', "patterns", "not a name"),
+        ("[[pattern]]", "[[pattern]", "p.toml", "not TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_where_it_is(
+    before: str, after: str, place: str, problem: str
+) -> None:
+    """With the value and a remedy; several problems at once."""
+    assert before in TEXT
+    with pytest.raises((UserError, Refused)) as caught:
+        library.parse(TEXT.replace(before, after), "p", "p.toml")
+    parts = caught.value.parts()
+    assert any(place in each.where and problem in each.problem for each in parts), parts
+    assert all(each.remedy for each in parts)
+
+
+def test_hot_spots_regions_and_weights_have_rules() -> None:
+    """Whole percents that sum to 1, inside of the target, and all streams or none."""
+    for line, problem in (
+        ("hot_spots = [{ access_share = 0.905, space_share = 1.0 }]", "sum to 0.905"),
+        (
+            "hot_spots = [{ access_share = 0.905, space_share = 0.5 }, "
+            "{ access_share = 0.095, space_share = 0.5 }]",
+            "whole percents",
+        ),
+        ("region = { offset_share = 0.6, size_share = 0.5 }", "ends behind the target"),
+        ("weight = 3\nburst = { busy_s = 1.0, pause_s = 1.0 }", "cannot keep a weight"),
+    ):
+        with pytest.raises((UserError, Refused)) as caught:
+            library.parse(TEXT.replace("jobs = 2", f"jobs = 2\n{line}"), "p", "p.toml")
+        assert problem in str([str(each) for each in caught.value.parts()])
+
+
+def test_a_working_set_is_bounded_by_what_is_free() -> None:
+    """A third of the capacity, or 80 % of the free room. Source: HCIBench's easy run."""
+    rule = library.find("hcibench-easy-run").working_set
+    assert rule is not None
+    assert rule.size_bytes(3000, 2000) == pytest.approx(1000, abs=1)
+    assert rule.size_bytes(3000, 100) == 80
+
+
+def test_sizes_are_written_as_they_are_read() -> None:
+    """Whole sectors only."""
+    for text in ("512", "4K", "116K", "1M"):
+        assert size_text(size_of(text)) == text
+    for text in ("4k", "0", "100", "K", "1G", ""):
+        with pytest.raises(ValueError, match="not a block size"):
+            size_of(text)
