@@ -79,7 +79,7 @@ class FakeHammer:
         self.before_run()
         self.runs.append(request)
         if request.ledger is not None:
-            request.ledger.write_bytes(b"STITHYL1")
+            request.ledger.write_bytes(b"STITHYL2")
         phase = messages.Phase.MEASURE
         second = messages.Second(second=0, at_s=START_S, phase=phase, transactions=_second())
         if watch.on_message:

@@ -8,6 +8,7 @@ mod deferred;
 pub mod error;
 pub mod job;
 mod jobs;
+pub mod ledger;
 mod losses;
 mod open_loop;
 pub mod pace;

@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod run;
 mod saturation_search;
+mod verify_ledger;
 mod warm_up;
 
 pub(crate) use baseline::READ_BYTES;
@@ -26,7 +27,7 @@ pub(crate) async fn summary<'a, T: Target, W: Workload>(
         Job::WarmUp(job) => Message::WarmUpSummary(warm_up::warm_up::<T, W>(job, context).await?),
         Job::Run(job) => Message::RunSummary(Box::new(run::run::<T, W>(job, context).await?)),
         Job::VerifyLedger(job) => {
-            Message::LedgerSummary(W::verify_ledger::<T>(job, context).await?)
+            Message::LedgerSummary(verify_ledger::verify_ledger::<T, W>(job, context).await?)
         }
         Job::Calibrate(job) => {
             Message::CalibrateSummary(calibrate::calibrate::<T>(job, context).await?)

@@ -1,13 +1,17 @@
 //! The job `run`: one window of a workload, with the proof that its transactions were counted rightly.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use stithy_measure::{percentiles, priority, Clock, Moment, SystemClock};
-use stithy_wire::{DriverCost, Proof, RunJob, RunSummary, Sizes, TransactionTotal};
+use stithy_wire::{DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Sizes, TransactionTotal};
 
 use super::Found;
 use crate::client::{Control, Target};
 use crate::error::HammerError;
+use crate::ledger::write::Ledger;
+use crate::ledger::Head;
 use crate::run::drive;
 use crate::seating::{seat, Places};
 use crate::virtual_users::VirtualUsers;
@@ -21,6 +25,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 struct Ready<T: Target, R: Run> {
     target: T,
     run: R,
+    ledger: Option<Arc<Ledger>>,
     users: VirtualUsers<R::Script, T::Session>,
     sizes: Sizes,
     count_before: u64,
@@ -46,7 +51,16 @@ pub(super) async fn run<T: Target, W: Workload>(
     }
     let window = drive(ready.users, plan::<W>(job), context).await?;
     let proof = compared(&ready.target, &ready.run, ready.count_before).await;
-    Ok(summary::<W>(job, ready.run, ready.sizes, &window, proof))
+    let written = ready.ledger.map(|ledger| ledger.finish());
+    let told = ready.run.told();
+    Ok(summary::<W>(
+        job,
+        told,
+        ready.sizes,
+        &window,
+        proof,
+        written,
+    ))
 }
 
 /// Waits for the moment at which several hammers begin together.
@@ -75,7 +89,8 @@ async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::
     let options = W::options(&job.workload)?;
     W::refuse_misfit(&options, job.users)?;
     let found = Found::<T, W>::at(&job.url, &options).await?;
-    let run = W::run(job, &options, found.sql, &found.facts)?;
+    let ledger = open_ledger(job, &found)?;
+    let run = W::run(job, &options, found.sql, &found.facts, ledger.clone())?;
     let places = Places::of(job, run.deferrable());
     let (target, control) = (found.target, found.control);
     control.require_connections(places.connections()).await?;
@@ -85,10 +100,27 @@ async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::
     Ok(Ready {
         target,
         run,
+        ledger,
         users,
         sizes,
         count_before,
     })
+}
+
+/// Makes the ledger's file, where the job wants one. Errors: those of [`Ledger::create`].
+fn open_ledger<T: Target, W: Workload>(
+    job: &RunJob,
+    found: &Found<T, W>,
+) -> Result<Option<Arc<Ledger>>, HammerError> {
+    let Some(path) = &job.ledger else {
+        return Ok(None);
+    };
+    let head = Head {
+        workload: W::NAME.into(),
+        loaded: W::loaded(&found.facts),
+        run_seed: job.seed,
+    };
+    Ledger::create(path.as_ref(), &head).map(|ledger| Some(Arc::new(ledger)))
 }
 
 fn plan<W: Workload>(job: &RunJob) -> Plan {
@@ -124,10 +156,11 @@ async fn compared(target: &impl Target, run: &impl Run, before: u64) -> Proof {
 
 fn summary<W: Workload>(
     job: &RunJob,
-    run: W::Run,
+    workload: Map<String, Value>,
     sizes: Sizes,
     window: &Window,
     proof: Proof,
+    ledger: Option<LedgerWritten>,
 ) -> RunSummary {
     let (whole, measured) = (&window.whole, &window.phases.measured);
     let unix_s = |moment| window.clock.unix_s(moment);
@@ -138,7 +171,7 @@ fn summary<W: Workload>(
         ended_at_s: unix_s(window.ended),
         complete: window.complete,
         users: job.users,
-        workload: run.told(),
+        workload,
         sizes,
         suppressed_arrivals: window.suppressed_arrivals,
         backlog: window.backlog,
@@ -154,7 +187,7 @@ fn summary<W: Workload>(
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
-        ledger: run.finish(),
+        ledger,
     }
 }
 

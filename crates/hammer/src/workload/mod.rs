@@ -4,18 +4,17 @@
 pub mod order_entry;
 
 use std::future::Future;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use stithy_wire::{
-    LedgerSummary, LedgerWritten, Message, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob,
-    WarmUpJob, WorkloadChoice,
-};
+use stithy_wire::{Message, PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
 
 use crate::client::{Control, Session, SessionError, Target};
 use crate::condition::ConditionQuery;
 use crate::connections::Statements;
 use crate::error::HammerError;
+use crate::ledger::{write::Ledger, Kept};
 use crate::pace::Waits;
 use crate::stop::Stop;
 use crate::transaction_script::TransactionScript;
@@ -45,6 +44,8 @@ pub trait Workload: 'static {
     type Run: Run;
     /// A read-only pass.
     type Reads: Reads;
+    /// What it keeps of a transaction in a ledger.
+    type Kept: Kept;
 
     /// What it says to an engine.
     ///
@@ -61,6 +62,9 @@ pub trait Workload: 'static {
         options: &Self::Options,
     ) -> impl Future<Output = Result<Self::Facts, HammerError>>;
 
+    /// What tells the data of a database from that of another; a ledger belongs to one.
+    fn loaded(facts: &Self::Facts) -> Map<String, Value>;
+
     /// Loads an empty database.
     fn prepare<T: Target>(
         job: &PrepareJob,
@@ -73,12 +77,13 @@ pub trait Workload: 'static {
     /// Refuses a run of so many users that its options do not fit. Errors: usage.
     fn refuse_misfit(options: &Self::Options, users: u32) -> Result<(), HammerError>;
 
-    /// A run that has not begun; its ledger is open, where it has one.
+    /// A run that has not begun; its users leave in the ledger what they send and what becomes of it.
     fn run(
         job: &RunJob,
         options: &Self::Options,
         sql: &'static Self::Sql,
         facts: &Self::Facts,
+        ledger: Option<Arc<Ledger>>,
     ) -> Result<Self::Run, HammerError>;
 
     /// The read-only pass that fills caches before a run.
@@ -92,11 +97,9 @@ pub trait Workload: 'static {
     /// The consistency conditions, in their order.
     fn conditions(sql: &Self::Sql) -> Vec<ConditionQuery>;
 
-    /// Compares a run's ledger with the database.
-    fn verify_ledger<T: Target>(
-        job: &VerifyLedgerJob,
-        context: Context<'_>,
-    ) -> impl Future<Output = Result<LedgerSummary, HammerError>>;
+    /// SQL for the rows of a kind of kept transactions whose keys lie within two bounds, both included:
+    /// the key, then the columns of [`Kept::of_row`], in the order of the keys.
+    fn kept_rows(sql: &Self::Sql, kind: usize) -> &'static str;
 }
 
 /// Reads a job's choice into what a workload knows.
@@ -163,9 +166,6 @@ pub trait Run {
 
     /// What there is to say of the run in particular.
     fn told(&self) -> Map<String, Value>;
-
-    /// Closes the ledger; gives what was written, where there is one.
-    fn finish(self) -> Option<LedgerWritten>;
 }
 
 /// A read-only pass: scripts whose attempts read what the transactions of a run touch.

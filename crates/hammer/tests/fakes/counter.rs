@@ -1,22 +1,21 @@
 //! A workload that counts: one transaction, which adds one to a counter.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use stithy_hammer::client::{Control, Params, Session, SessionError, Statement, Target};
+use stithy_hammer::client::{self, Control, Params, Session, SessionError, Statement, Target};
 use stithy_hammer::condition::ConditionQuery;
 use stithy_hammer::connections::Statements;
 use stithy_hammer::error::HammerError;
+use stithy_hammer::ledger::write::Ledger;
+use stithy_hammer::ledger::{Kept, Stage};
 use stithy_hammer::pace::Waits;
 use stithy_hammer::transaction_script::TransactionScript;
 use stithy_hammer::workload::{self, Account, Context, Deferrable, Reads, Run, Workload};
 use stithy_measure::{Outcome, Rng};
-use stithy_wire::{
-    DataSample, LedgerSummary, LedgerWritten, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob,
-    WarmUpJob, WorkloadChoice,
-};
+use stithy_wire::{DataSample, PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
 
 /// The workload.
 pub struct Counter;
@@ -37,6 +36,7 @@ impl Workload for Counter {
     type Options = Options;
     type Run = CounterRun;
     type Reads = CounterReads;
+    type Kept = Increment;
 
     fn sql(_: &str) -> Result<&'static Self::Sql, HammerError> {
         Ok(&["increment", "read", "sum"])
@@ -49,6 +49,10 @@ impl Workload for Counter {
         options: &Options,
     ) -> Result<u32, HammerError> {
         Ok(options.counters)
+    }
+
+    fn loaded(counters: &u32) -> Map<String, Value> {
+        Map::from_iter([("counters".into(), (*counters).into())])
     }
 
     async fn prepare<T: Target>(
@@ -87,12 +91,14 @@ impl Workload for Counter {
         _: &Options,
         sql: &'static Self::Sql,
         counters: &u32,
+        ledger: Option<Arc<Ledger>>,
     ) -> Result<CounterRun, HammerError> {
         Ok(CounterRun {
             sql,
             seed: job.seed,
             counters: *counters,
             books: Arc::default(),
+            ledger,
         })
     }
 
@@ -108,6 +114,7 @@ impl Workload for Counter {
             seed,
             counters,
             books: Arc::default(),
+            ledger: None,
         })
     }
 
@@ -120,21 +127,52 @@ impl Workload for Counter {
         }]
     }
 
-    async fn verify_ledger<T: Target>(
-        _: &VerifyLedgerJob,
-        _: Context<'_>,
-    ) -> Result<LedgerSummary, HammerError> {
-        Err(HammerError::usage(
-            "no-ledger",
-            "it keeps none",
-            "ledger",
-            "ask for none",
-        ))
+    fn kept_rows(_: &Self::Sql, _: usize) -> &'static str {
+        "increments"
+    }
+}
+
+/// An increment, by its number over all of a run's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Increment {
+    number: i64,
+    counter: u32,
+}
+
+impl Kept for Increment {
+    const KINDS: &'static [&'static str] = &["increment"];
+    const BYTES: usize = 4;
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn key(&self) -> i64 {
+        self.number
+    }
+
+    fn words(&self) -> String {
+        format!("increment {} of counter {}", self.number, self.counter)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.counter.to_le_bytes());
+    }
+
+    fn read(_: usize, number: i64, rest: &[u8]) -> Option<Self> {
+        let counter = u32::from_le_bytes(rest.try_into().ok()?);
+        Some(Increment { number, counter })
+    }
+
+    fn of_row(_: usize, number: i64, columns: &[client::Value]) -> Self {
+        let counter = columns[0].integer() as u32;
+        Increment { number, counter }
     }
 }
 
 #[derive(Default)]
 struct Books {
+    begun: AtomicI64,
     acknowledged: AtomicU64,
     in_doubt: AtomicU64,
 }
@@ -145,6 +183,7 @@ pub struct CounterRun {
     seed: u64,
     counters: u32,
     books: Arc<Books>,
+    ledger: Option<Arc<Ledger>>,
 }
 
 impl CounterRun {
@@ -152,9 +191,13 @@ impl CounterRun {
         User {
             rng: Rng::of(self.seed, 1_u64, number.into(), 0),
             counters: self.counters,
-            counter: 0,
+            next: Increment {
+                number: 0,
+                counter: 0,
+            },
             statement,
             books: self.books.clone(),
+            ledger: self.ledger.clone(),
         }
     }
 }
@@ -203,10 +246,6 @@ impl Run for CounterRun {
     fn told(&self) -> Map<String, Value> {
         Map::from_iter([("counters".into(), self.counters.into())])
     }
-
-    fn finish(self) -> Option<LedgerWritten> {
-        None
-    }
 }
 
 /// One statement.
@@ -226,25 +265,43 @@ impl Statements for Text {
 pub struct User {
     rng: Rng,
     counters: u32,
-    counter: u32,
+    next: Increment,
     statement: Statement,
     books: Arc<Books>,
+    ledger: Option<Arc<Ledger>>,
+}
+
+impl User {
+    fn note(&self, stage: Stage) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(stage, self.next);
+        }
+    }
 }
 
 impl TransactionScript for User {
     fn draw(&mut self) -> usize {
-        self.counter = self.rng.uniform(0, self.counters - 1);
+        self.next = Increment {
+            number: self.books.begun.fetch_add(1, Ordering::Relaxed),
+            counter: self.rng.uniform(0, self.counters - 1),
+        };
         0
     }
 
     async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
-        let counter = self.counter as i32;
-        session.queue(self.statement, |params| params.int4(counter));
+        let Increment { number, counter } = self.next;
+        self.note(Stage::Sent);
+        session.queue(self.statement, |params| {
+            params.int4(counter as i32);
+            params.timestamp(number);
+        });
         let result = session.exchange().await.map(|_| Outcome::Committed);
-        let counted = match &result {
-            Ok(_) => &self.books.acknowledged,
-            Err(error) if error.is_lost() => &self.books.in_doubt,
-            Err(_) => return result,
+        let outcome = Stage::of(&result);
+        outcome.into_iter().for_each(|stage| self.note(stage));
+        let counted = match outcome {
+            Some(Stage::Acknowledged) => &self.books.acknowledged,
+            None => &self.books.in_doubt,
+            _ => return result,
         };
         counted.fetch_add(1, Ordering::Relaxed);
         result

@@ -12,14 +12,15 @@ mod memory;
 use counter::Counter;
 use memory::MemoryTarget;
 use serde_json::Map;
+use stithy_hammer::client::{Control, Target};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job::execute_as;
 use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workload::Context;
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{
-    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob, RunSummary, WarmUpJob,
-    WorkloadChoice, WIRE_VERSION,
+    CheckJob, DataShape, Isolation, Job, LedgerFindingKind, Message, Pace, PrepareJob, RunJob,
+    RunSummary, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
 };
 
 const COUNTERS: u32 = 5;
@@ -62,16 +63,21 @@ fn prepare(url: &str) -> Job {
     })
 }
 
-async fn last(job: Job) -> Result<Message, HammerError> {
+async fn messages(job: Job) -> Result<Vec<Message>, HammerError> {
     let (_stopper, stop) = stop_pair();
-    let mut last = None;
-    let mut sink = |message| last = Some(message);
+    let mut messages = Vec::new();
+    let mut sink = |message| messages.push(message);
     let context = Context {
         sink: &mut sink,
         stop,
     };
     execute_as::<MemoryTarget, Counter>(&job, context).await?;
-    Ok(last.expect("a job ends in a summary"))
+    Ok(messages)
+}
+
+async fn last(job: Job) -> Result<Message, HammerError> {
+    let mut messages = messages(job).await?;
+    Ok(messages.pop().expect("a job ends in a summary"))
 }
 
 async fn window(job: RunJob) -> RunSummary {
@@ -171,4 +177,48 @@ async fn users_begin_at_the_moment_that_the_job_names() {
     assert!(summary.started_at_s >= now_s + 0.5, "{summary:?}");
     let late = last(Job::Run(at(now_s - 1.0))).await.unwrap_err();
     assert_eq!(("start-missed", 3), (late.code, late.exit()));
+}
+
+/// What was acknowledged is in the ledger of any workload, and what the database forgets is named in the
+/// workload's words; what was in doubt is found.
+#[tokio::test]
+async fn a_ledger_proves_what_was_acknowledged() {
+    let url = "memory://kept?conflict_every=7&lose_every=50";
+    last(prepare(url)).await.unwrap();
+    let name = format!("stithy-test-{}-counter.ledger", std::process::id());
+    let ledger = std::env::temp_dir().join(name).display().to_string();
+    let job = RunJob {
+        ledger: Some(ledger.clone()),
+        ..run(url, Pace::None)
+    };
+    let summary = window(job).await;
+    let verify = || {
+        Job::VerifyLedger(VerifyLedgerJob {
+            wire: WIRE_VERSION,
+            url: url.into(),
+            workload: counter(),
+            ledger: ledger.clone(),
+        })
+    };
+    let Message::LedgerSummary(verified) = last(verify()).await.unwrap() else {
+        panic!("no ledger summary");
+    };
+    let counts = verified.entries["increment"];
+    assert!(verified.holds && counts.refused > 0, "{verified:?}");
+    assert_eq!(summary.proof.acknowledged, counts.acknowledged);
+    assert_eq!(summary.ledger.unwrap().acknowledged, counts.acknowledged);
+    assert_eq!(
+        (summary.proof.in_doubt, summary.proof.in_doubt),
+        (counts.in_doubt, counts.in_doubt_found)
+    );
+    let control = MemoryTarget::parse(url).unwrap().connect().await.unwrap();
+    // The last increments may be in doubt.
+    for _ in 0..5 {
+        control.execute("forgetting", "forget").await.unwrap();
+    }
+    let found = messages(verify()).await.unwrap();
+    std::fs::remove_file(&ledger).unwrap();
+    let lost = |message: &Message| matches!(message, Message::LedgerFinding(finding) if finding.kind == LedgerFindingKind::Lost && finding.text.starts_with("increment "));
+    assert!(found.iter().any(lost), "{found:?}");
+    assert!(matches!(found.last(), Some(Message::LedgerSummary(summary)) if !summary.holds));
 }

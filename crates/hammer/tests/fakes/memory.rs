@@ -3,7 +3,7 @@
 //! `memory://name?conflict_every=7&lose_every=50`: each seventh statement is a conflict, and with each
 //! fiftieth the connection is lost after the counter has grown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ use stithy_wire::{ErrorKind, Sizes};
 #[derive(Default)]
 struct Store {
     counters: Vec<u64>,
+    /// Each increment: its number, and its counter.
+    increments: BTreeMap<i64, usize>,
     statements: u64,
 }
 
@@ -86,7 +88,7 @@ pub struct MemorySession {
 
 impl MemorySession {
     /// What a statement gives.
-    fn answered(&self, text: &str, counter: usize) -> Result<i64, SessionError> {
+    fn answered(&self, text: &str, params: &[i64]) -> Result<i64, SessionError> {
         let mut store = self.target.store.lock().unwrap();
         store.statements += 1;
         let falls_on = |every| store.statements % every == 0;
@@ -101,8 +103,10 @@ impl MemorySession {
                 text: "somebody else was faster".into(),
             });
         }
+        let counter = params[0] as usize;
         if text == "increment" {
             store.counters[counter] += 1;
+            store.increments.insert(params[1], counter);
         }
         match lost {
             true => Err(SessionError::lost("it was cut")),
@@ -134,7 +138,7 @@ impl Session for MemorySession {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let batch = std::mem::take(&mut self.batch);
         let each = batch.iter();
-        let answered = each.map(|(text, params)| self.answered(text, params.0[0] as usize));
+        let answered = each.map(|(text, params)| self.answered(text, &params.0));
         self.answer = Numbers(answered.collect::<Result<_, _>>()?);
         Ok(&self.answer)
     }
@@ -232,7 +236,8 @@ impl<'a> Row<'a> for Number {
     }
 }
 
-/// A connection for what is asked once: `create <counters>`, `sum`; all else gives a row of 0.
+/// A connection for what is asked once: `create <counters>`, `forget` the last increment, `sum`,
+/// `increments`; all else gives a row of 0.
 pub struct MemoryControl(MemoryTarget);
 
 impl Control for MemoryControl {
@@ -243,6 +248,9 @@ impl Control for MemoryControl {
         if let Some(counters) = sql.strip_prefix("create ") {
             self.0.store.lock().unwrap().counters = vec![0; counters.parse().unwrap()];
         }
+        if sql == "forget" {
+            self.0.store.lock().unwrap().increments.pop_last();
+        }
         Ok(())
     }
 
@@ -250,12 +258,28 @@ impl Control for MemoryControl {
         &self,
         _: &str,
         sql: &str,
-        _: &[Value],
+        values: &[Value],
         mut take: impl FnMut(Vec<Value>),
     ) -> Result<(), HammerError> {
-        let sum: u64 = self.0.store.lock().unwrap().counters.iter().sum();
-        let value = if sql == "sum" { sum as i64 } else { 0 };
-        take(vec![Value::Integer(value), Value::Null]);
+        let store = self.0.store.lock().unwrap();
+        match sql {
+            "sum" => take(vec![Value::Integer(
+                store.counters.iter().sum::<u64>() as i64
+            )]),
+            "increments" => {
+                let [from, to] = values else {
+                    panic!("two bounds: {values:?}")
+                };
+                let within = store.increments.range(from.integer()..=to.integer());
+                within.for_each(|(number, counter)| {
+                    take(vec![
+                        Value::Integer(*number),
+                        Value::Integer(*counter as i64),
+                    ]);
+                });
+            }
+            _ => take(vec![Value::Integer(0), Value::Null]),
+        }
         Ok(())
     }
 

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::{self, jobs, Instance};
-use stithy_hammer::workload::order_entry::ledger::format::{Deal, Stage};
-use stithy_hammer::workload::order_entry::ledger::read::{outcomes, read};
+use stithy_hammer::ledger::read::Contents;
+use stithy_hammer::ledger::Stage;
+use stithy_hammer::workload::order_entry::kept::{Deal, DealKind};
 use stithy_wire::{
     Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary, Second,
 };
@@ -98,16 +99,14 @@ async fn what_is_gone_or_changed_is_named() {
     let url = instance.loaded_database();
     let place = Place::new("gone");
     run(job(&url, &place), |_| ()).await;
-    let entries = read(&place.0).unwrap().entries;
-    let (orders, payments) = (
-        outcomes(&entries, Deal::Order),
-        outcomes(&entries, Deal::Payment),
-    );
+    let contents = Contents::<Deal>::read(&place.0).unwrap();
+    let outcomes = |kind| contents.outcomes(kind as usize);
+    let (orders, payments) = (outcomes(DealKind::Order), outcomes(DealKind::Payment));
     let order = orders
         .iter()
         .find(|e| e.stage == Stage::Acknowledged)
         .unwrap();
-    let (d_id, number) = (order.d_id, order.number);
+    let Deal { d_id, number, .. } = order.kept;
     let delete = format!("DELETE FROM orders WHERE o_d_id = {d_id} AND o_id = {number}");
     instance.sql_at(&url, &delete);
     let newest = "WHERE h_date = (SELECT max(h_date) FROM history)";
@@ -136,7 +135,7 @@ async fn what_is_gone_or_changed_is_named() {
     };
     let lost: Vec<&str> = named(LedgerFindingKind::Lost).collect();
     assert!(lost[0].starts_with(&format!("order {number} of district {d_id} of warehouse 1")));
-    let cents = payments[0].amount_cents;
+    let cents = payments[0].kept.amount_cents;
     let amount = format!("a payment of {}.{:02}", cents / 100, cents % 100);
     assert!(lost[1].starts_with(&amount), "{} in {lost:?}", amount);
     let differs = named(LedgerFindingKind::Differs).next().unwrap();

@@ -3,10 +3,11 @@
 //! benchmark, and its results cannot be compared with TPC results.
 
 pub mod conditions;
+mod date;
 pub mod execution_mode;
 pub mod input;
 pub mod input_profile;
-pub mod ledger;
+pub mod kept;
 mod load;
 pub mod loaded;
 pub mod options;
@@ -28,15 +29,18 @@ mod tally;
 mod terminal;
 pub mod text;
 
-use stithy_wire::{
-    LedgerSummary, PrepareJob, PrepareSummary, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,
-};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use stithy_wire::{PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
 
 use super::{Context, Workload};
 use crate::client::{Control, Target};
 use crate::condition::ConditionQuery;
 use crate::error::HammerError;
+use crate::ledger::write::Ledger;
 use input_profile::TouchedWarehouses;
+use kept::Deal;
 use loaded::Loaded;
 use options::Options;
 use reads::OrderEntryReads;
@@ -55,6 +59,7 @@ impl Workload for OrderEntry {
     type Options = Options;
     type Run = OrderEntryRun;
     type Reads = OrderEntryReads;
+    type Kept = Deal;
 
     fn sql(engine: &str) -> Result<&'static Sql, HammerError> {
         sql::of(engine)
@@ -67,6 +72,13 @@ impl Workload for OrderEntry {
         options: &Options,
     ) -> Result<Loaded, HammerError> {
         Loaded::read(place, control, sql, options.warehouses).await
+    }
+
+    fn loaded(loaded: &Loaded) -> Map<String, Value> {
+        Map::from_iter([
+            ("warehouses".into(), loaded.warehouses.into()),
+            ("seed".into(), loaded.seed.into()),
+        ])
     }
 
     async fn prepare<T: Target>(
@@ -89,8 +101,9 @@ impl Workload for OrderEntry {
         options: &Options,
         sql: &'static Sql,
         loaded: &Loaded,
+        ledger: Option<Arc<Ledger>>,
     ) -> Result<OrderEntryRun, HammerError> {
-        OrderEntryRun::new(job, options, sql, loaded)
+        OrderEntryRun::new(job, options, sql, loaded, ledger)
     }
 
     fn reads(
@@ -106,10 +119,7 @@ impl Workload for OrderEntry {
         conditions::conditions(sql)
     }
 
-    async fn verify_ledger<T: Target>(
-        job: &VerifyLedgerJob,
-        context: Context<'_>,
-    ) -> Result<LedgerSummary, HammerError> {
-        ledger::verify::verify::<T>(job, context).await
+    fn kept_rows(sql: &Sql, kind: usize) -> &'static str {
+        [sql.orders_by_date, sql.payments_by_date][kind]
     }
 }

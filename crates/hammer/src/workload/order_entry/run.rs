@@ -5,14 +5,12 @@ use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::{json, Map};
-use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{LedgerWritten, RunJob};
+use stithy_measure::SystemClock;
+use stithy_wire::RunJob;
 
 use super::execution_mode::ExecutionMode;
 use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
-use super::ledger::format::Head;
-use super::ledger::write::Ledger;
 use super::loaded::Loaded;
 use super::options::{Options, Profile};
 use super::order_book::{OrderBook, OrderKey};
@@ -22,6 +20,7 @@ use super::terminal::{Books, Terminal};
 use crate::client::{Control, Session, SessionError, Value};
 use crate::connections::Statements;
 use crate::error::HammerError;
+use crate::ledger::write::Ledger;
 use crate::pace::Waits;
 use crate::workload::{Account, Deferrable, Run};
 
@@ -42,14 +41,13 @@ pub struct OrderEntryRun {
 }
 
 impl OrderEntryRun {
-    /// A run that has not begun; makes the ledger's file.
-    ///
-    /// Errors: those of [`TouchedWarehouses::of`] and [`Ledger::create`].
+    /// A run that has not begun. Errors: those of [`TouchedWarehouses::of`].
     pub fn new(
         job: &RunJob,
         options: &Options,
         sql: &'static Sql,
         loaded: &Loaded,
+        ledger: Option<Arc<Ledger>>,
     ) -> Result<Self, HammerError> {
         let dealt = options.profile == Profile::Specification;
         Ok(OrderEntryRun {
@@ -62,28 +60,13 @@ impl OrderEntryRun {
                 touched: TouchedWarehouses::of(options, job.users)?,
             },
             deck: dealt.then(|| Arc::new(Deck::new(job.seed))),
-            books: open_books(job, loaded)?,
+            books: Books {
+                orders: Arc::new(OrderBook::new(job.users)),
+                ledger,
+            },
             clock: SystemClock::start(),
         })
     }
-}
-
-fn open_books(job: &RunJob, loaded: &Loaded) -> Result<Books, HammerError> {
-    let orders = Arc::new(OrderBook::new(job.users));
-    let unix_us = SystemClock::start().unix_start().as_micros() as i64;
-    let head = Head {
-        workload: job.workload.name.clone(),
-        warehouses: loaded.warehouses,
-        loaded_seed: loaded.seed,
-        run_seed: job.seed,
-        started_us: orders.unique_date(unix_us),
-    };
-    let create = |path: &String| Ledger::create(path.as_ref(), &head);
-    let ledger = job.ledger.as_ref().map(create).transpose()?;
-    Ok(Books {
-        orders,
-        ledger: ledger.map(Arc::new),
-    })
 }
 
 impl Run for OrderEntryRun {
@@ -151,10 +134,6 @@ impl Run for OrderEntryRun {
             "nurand": self.profile.constants.as_array(),
         });
         told.as_object().cloned().unwrap_or_default()
-    }
-
-    fn finish(self) -> Option<LedgerWritten> {
-        self.books.ledger.map(|ledger| ledger.finish())
     }
 }
 

@@ -7,10 +7,11 @@ use stithy_measure::{Clock, Outcome, SystemClock};
 
 use super::execution_mode::ExecutionMode;
 use super::input::{Draws, Input};
-use super::ledger::format::{Deal, Entry, Stage};
-use super::ledger::write::Ledger;
+use super::kept::Deal;
 use super::order_book::{OrderBook, OrderKey};
 use crate::client::{Session, SessionError};
+use crate::ledger::write::Ledger;
+use crate::ledger::Stage;
 use crate::transaction_script::TransactionScript;
 
 /// Where all users of a run account for what they do.
@@ -75,38 +76,33 @@ impl Terminal {
     /// Leaves in the ledger what is about to be sent; None where it is not kept.
     ///
     /// Errors: the ledger has failed, so that nothing more may be sent.
-    fn note_sent(&self, input: &Input, date_us: i64) -> Result<Option<Entry>, SessionError> {
+    fn note_sent(&self, input: &Input, date_us: i64) -> Result<Option<Deal>, SessionError> {
         let Some(ledger) = &self.books.ledger else {
             return Ok(None);
         };
-        let entry = Entry::sent(input, date_us);
-        if entry.is_some_and(|entry| !ledger.note(entry)) {
+        let deal = Deal::sent(input, date_us);
+        if deal.is_some_and(|deal| !ledger.note(Stage::Sent, deal)) {
             return Err(SessionError::unexpected("the ledger could not be written"));
         }
-        Ok(entry)
+        Ok(deal)
     }
 
     /// Leaves in the ledger what became of it; a lost answer leaves it in doubt.
     fn note_outcome(
         &self,
-        sent: Entry,
+        sent: Deal,
         result: &Result<Outcome, SessionError>,
         session: &impl Session,
     ) {
-        let Some(ledger) = &self.books.ledger else {
+        let (Some(ledger), Some(stage)) = (&self.books.ledger, Stage::of(result)) else {
             return;
         };
-        let (stage, number) = match result {
-            Ok(Outcome::Committed) => (Stage::Acknowledged, self.mode.order_number(session)),
-            Err(error) if error.is_lost() => return,
-            _ => (Stage::Refused, None),
+        let number = match stage {
+            Stage::Acknowledged => self.mode.order_number(session),
+            _ => None,
         };
         // A ledger that has failed refuses the next transaction, and the summary says so.
-        ledger.note(Entry {
-            stage,
-            number: number.filter(|_| sent.deal == Deal::Order).unwrap_or(0),
-            ..sent
-        });
+        ledger.note(stage, sent.numbered(number));
     }
 }
 
@@ -131,7 +127,7 @@ impl TransactionScript for Terminal {
             };
             self.books.orders.send(self.user, key);
         }
-        let entry = self.note_sent(input, date_us)?;
+        let deal = self.note_sent(input, date_us)?;
         let result = self.mode.act(session, input, date_us).await;
         let result = result.map(|shown| shown.outcome);
         if let Input::NewOrder(_) = input {
@@ -144,8 +140,8 @@ impl TransactionScript for Terminal {
                 Err(_) => self.books.orders.answer(self.user, false),
             }
         }
-        if let Some(entry) = entry {
-            self.note_outcome(entry, &result, session);
+        if let Some(deal) = deal {
+            self.note_outcome(deal, &result, session);
         }
         result
     }

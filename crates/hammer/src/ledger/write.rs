@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use stithy_wire::LedgerWritten;
 
-use super::format::{framed, Entry, Head, Stage, ENTRY_BYTES, MARK};
+use super::frame::{framed, MARK};
+use super::{Entry, Head, Kept, Stage};
 use crate::error::HammerError;
 
 /// Entries of so much time are synced together: often enough that little is missing after a loss of
@@ -35,9 +36,17 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    waiting: Vec<u8>,
+    waiting: Group,
     closed: bool,
     written: LedgerWritten,
+}
+
+/// Entries that are synced together.
+#[derive(Debug, Default)]
+struct Group {
+    bytes: Vec<u8>,
+    /// How many of them are acknowledgements.
+    acknowledged: u64,
 }
 
 impl Ledger {
@@ -48,7 +57,7 @@ impl Ledger {
         let tail = create_file(path, head).map_err(|e| refused(path, e))?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                waiting: Vec::new(),
+                waiting: Group::default(),
                 closed: false,
                 written: LedgerWritten {
                     acknowledged: 0,
@@ -70,17 +79,18 @@ impl Ledger {
     }
 
     /// Leaves an entry; false when the ledger has failed and nothing more should be sent.
-    pub fn note(&self, entry: Entry) -> bool {
+    pub fn note<K: Kept>(&self, stage: Stage, kept: K) -> bool {
         let mut state = self.shared.lock();
         if state.written.problem.is_some() {
             return false;
         }
-        if state.waiting.len() >= WAITING_BYTES_MAX {
+        if state.waiting.bytes.len() >= WAITING_BYTES_MAX {
             state.written.problem = Some("its disk stands still".into());
             return false;
         }
-        let first = state.waiting.is_empty();
-        state.waiting.extend_from_slice(&entry.to_bytes());
+        let first = state.waiting.bytes.is_empty();
+        Entry { stage, kept }.write(&mut state.waiting.bytes);
+        state.waiting.acknowledged += u64::from(stage == Stage::Acknowledged);
         drop(state);
         if first {
             self.shared.changed.notify_one();
@@ -126,7 +136,7 @@ impl Shared {
     fn write_until_closed(&self, mut tail: Tail) {
         while let Some(group) = self.next_group() {
             let start = Instant::now();
-            let done = tail.append(&framed(&group));
+            let done = tail.append(&framed(&group.bytes));
             let mut state = self.lock();
             match done {
                 Ok(()) => state.written.add(&group, start.elapsed()),
@@ -141,32 +151,27 @@ impl Shared {
     }
 
     /// The entries that came together; None when there will be no more.
-    fn next_group(&self) -> Option<Vec<u8>> {
-        let idle = |state: &mut State| state.waiting.is_empty() && !state.closed;
+    fn next_group(&self) -> Option<Group> {
+        let idle = |state: &mut State| state.waiting.bytes.is_empty() && !state.closed;
         let open = |state: &mut State| !state.closed;
         let state = self.changed.wait_while(self.lock(), idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let gathered = self.changed.wait_timeout_while(state, GROUP_TIME, open);
         let (mut state, _) = gathered.unwrap_or_else(PoisonError::into_inner);
         let group = std::mem::take(&mut state.waiting);
-        (!group.is_empty()).then_some(group)
+        (!group.bytes.is_empty()).then_some(group)
     }
 }
 
 /// What a group adds to the account.
 trait Add {
-    fn add(&mut self, group: &[u8], took: Duration);
+    fn add(&mut self, group: &Group, took: Duration);
 }
 
 impl Add for LedgerWritten {
-    fn add(&mut self, group: &[u8], took: Duration) {
-        let acknowledged = |entry: &[u8]| {
-            let entry = entry.first_chunk().and_then(Entry::from_bytes);
-            entry.is_some_and(|entry| entry.stage == Stage::Acknowledged)
-        };
-        let entries = group.chunks_exact(ENTRY_BYTES);
-        self.acknowledged += entries.filter(|entry| acknowledged(entry)).count() as u64;
-        self.size_bytes += group.len() as u64;
+    fn add(&mut self, group: &Group, took: Duration) {
+        self.acknowledged += group.acknowledged;
+        self.size_bytes += group.bytes.len() as u64;
         self.syncs += 1;
         let slowest_s = self.slowest_sync_s.unwrap_or(0.0);
         self.slowest_sync_s = Some(slowest_s.max(took.as_secs_f64()));
@@ -254,8 +259,8 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::Deal;
-    use super::super::read::read;
+    use super::super::entry::sample::{entry, Thing};
+    use super::super::read::Contents;
     use super::*;
 
     fn place(name: &str) -> PathBuf {
@@ -265,46 +270,40 @@ mod tests {
 
     fn head() -> Head {
         Head {
-            workload: "order-entry".into(),
-            warehouses: 1,
-            loaded_seed: 1,
+            workload: "things".into(),
+            loaded: serde_json::Map::new(),
             run_seed: 2,
-            started_us: 3,
         }
     }
 
-    fn entry(stage: Stage, date_us: i64) -> Entry {
-        Entry {
-            deal: Deal::Payment,
-            stage,
-            d_id: 1,
-            w_id: 1,
-            number: 0,
-            amount_cents: 100,
-            date_us,
-        }
+    fn created(path: &Path) -> Ledger {
+        Ledger::create(path, &head()).unwrap()
+    }
+
+    fn noted(ledger: &Ledger, stage: Stage, key: i64) -> bool {
+        ledger.note(stage, entry(stage, key).kept)
     }
 
     /// Many users at once: every entry is in the file, those of one user in their order.
     #[test]
     fn every_entry_is_kept_in_the_order_of_its_user() {
         let path = place("kept");
-        let ledger = Ledger::create(&path, &head()).unwrap();
+        let ledger = created(&path);
         std::thread::scope(|scope| {
             for user in 0..4 {
                 let ledger = &ledger;
                 scope.spawn(move || {
                     for number in 0..5_000 {
-                        let date_us = user * 1_000_000 + number;
-                        assert!(ledger.note(entry(Stage::Sent, date_us)));
-                        assert!(ledger.note(entry(Stage::Acknowledged, date_us)));
+                        let key = user * 1_000_000 + number;
+                        assert!(noted(ledger, Stage::Sent, key));
+                        assert!(noted(ledger, Stage::Acknowledged, key));
                     }
                 });
             }
         });
         let written = ledger.finish();
         drop(ledger);
-        let contents = read(&path).unwrap();
+        let contents = Contents::<Thing>::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(
             (20_000, 40_000),
@@ -312,12 +311,9 @@ mod tests {
         );
         assert_eq!((head(), 0), (contents.head, contents.torn_bytes));
         for user in 0..4 {
-            let own = contents
-                .entries
-                .iter()
-                .filter(|e| e.date_us / 1_000_000 == user);
-            let dates: Vec<i64> = own.map(|e| e.date_us).collect();
-            assert!(dates.is_sorted(), "user {user}");
+            let keys = contents.entries.iter().map(|entry| entry.kept.key);
+            let own = keys.filter(|key| key / 1_000_000 == user);
+            assert!(own.is_sorted(), "user {user}");
         }
     }
 
@@ -325,7 +321,7 @@ mod tests {
     #[test]
     fn a_ledger_without_entries_is_removed() {
         let path = place("unused");
-        drop(Ledger::create(&path, &head()).unwrap());
+        drop(created(&path));
         assert!(!path.exists());
     }
 
@@ -333,9 +329,9 @@ mod tests {
     #[test]
     fn a_ledger_that_cannot_be_written_takes_nothing_more() {
         let path = place("failing");
-        let ledger = Ledger::create(&path, &head()).unwrap();
+        let ledger = created(&path);
         ledger.shared.lock().written.problem = Some("no space left".into());
-        assert!(!ledger.note(entry(Stage::Sent, 1)));
+        assert!(!noted(&ledger, Stage::Sent, 1));
         assert_eq!(Some("no space left"), ledger.finish().problem.as_deref());
         std::fs::remove_file(&path).unwrap();
     }

@@ -4,31 +4,30 @@ use std::collections::HashMap;
 
 use stithy_wire::{LedgerCounts, LedgerFinding, LedgerFindingKind as Kind, Message};
 
-use super::date;
-use super::format::{Deal, Entry, Stage};
+use super::{Entry, Kept, Stage};
 
 /// So many findings of each kind are named; the summary counts them all.
 const NAMED_MAX: u64 = 100;
 
-/// What was found so far.
-pub struct Comparison<'a> {
-    deal: Deal,
+/// What was found so far of a kind of transactions.
+pub(crate) struct Comparison<'a> {
+    name: &'static str,
     /// All findings, counted.
-    pub counts: LedgerCounts,
+    pub(crate) counts: LedgerCounts,
     named: HashMap<Kind, u64>,
     sink: &'a mut dyn FnMut(Message),
 }
 
 /// Whether everything acknowledged is there as it was acknowledged, and nothing refused is.
-pub fn holds(counts: &LedgerCounts) -> bool {
+pub(crate) fn holds(counts: &LedgerCounts) -> bool {
     counts.lost + counts.differing + counts.returned == 0
 }
 
 impl<'a> Comparison<'a> {
     /// Nothing found yet.
-    pub fn new(deal: Deal, sink: &'a mut dyn FnMut(Message)) -> Self {
+    pub(crate) fn new(name: &'static str, sink: &'a mut dyn FnMut(Message)) -> Self {
         Comparison {
-            deal,
+            name,
             counts: LedgerCounts::default(),
             named: HashMap::new(),
             sink,
@@ -36,7 +35,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Takes note of a transaction as the ledger knows it and as the database holds it.
-    pub fn take(&mut self, kept: Option<&Entry>, row: Option<&Entry>) {
+    pub(crate) fn take<K: Kept>(&mut self, kept: Option<&Entry<K>>, row: Option<&K>) {
         match kept.map(|entry| entry.stage) {
             Some(Stage::Acknowledged) => self.counts.acknowledged += 1,
             Some(Stage::Refused) => self.counts.refused += 1,
@@ -45,7 +44,7 @@ impl<'a> Comparison<'a> {
         }
         if let Some(kind) = kind(kept, row) {
             self.count(kind);
-            self.name(kind, kept, row);
+            self.name(kind, kept.map(|entry| &entry.kept), row);
         }
     }
 
@@ -61,7 +60,7 @@ impl<'a> Comparison<'a> {
         *counter += 1;
     }
 
-    fn name(&mut self, kind: Kind, kept: Option<&Entry>, row: Option<&Entry>) {
+    fn name<K: Kept>(&mut self, kind: Kind, kept: Option<&K>, row: Option<&K>) {
         let named = self.named.entry(kind).or_default();
         *named += 1;
         if *named > NAMED_MAX {
@@ -69,22 +68,24 @@ impl<'a> Comparison<'a> {
         }
         let text = match (kept, row) {
             (Some(kept), Some(row)) if kind == Kind::Differs => {
-                format!("{}; in the database {}", words(kept), words(row))
+                format!("{}; in the database {}", kept.words(), row.words())
             }
-            // The database knows the number of an order whose answer never came.
-            (_, Some(entry)) | (Some(entry), None) => words(entry),
+            // The database knows more of a transaction whose answer never came.
+            (_, Some(known)) | (Some(known), None) => known.words(),
             (None, None) => return,
         };
-        let entry = self.deal.name().into();
+        let entry = self.name.into();
         (self.sink)(Message::LedgerFinding(LedgerFinding { entry, kind, text }));
     }
 }
 
 /// None where both agree.
-fn kind(kept: Option<&Entry>, row: Option<&Entry>) -> Option<Kind> {
+fn kind<K: Kept>(kept: Option<&Entry<K>>, row: Option<&K>) -> Option<Kind> {
     match (kept.map(|entry| entry.stage), row) {
         (Some(Stage::Acknowledged), None) => Some(Kind::Lost),
-        (Some(Stage::Acknowledged), _) => (kept != row).then_some(Kind::Differs),
+        (Some(Stage::Acknowledged), _) => {
+            (kept.map(|entry| &entry.kept) != row).then_some(Kind::Differs)
+        }
         (Some(Stage::Refused), _) => row.map(|_| Kind::Returned),
         (Some(Stage::Sent), None) => Some(Kind::DoubtAbsent),
         (Some(Stage::Sent), Some(_)) => Some(Kind::DoubtCommitted),
@@ -92,43 +93,20 @@ fn kind(kept: Option<&Entry>, row: Option<&Entry>) -> Option<Kind> {
     }
 }
 
-/// A transaction in words.
-fn words(entry: &Entry) -> String {
-    let place = format!("district {} of warehouse {}", entry.d_id, entry.w_id);
-    let dated = format!("dated {}", date::text(entry.date_us));
-    match entry.deal {
-        Deal::Order if entry.number == 0 => format!("an order of {place}, {dated}"),
-        Deal::Order => format!("order {} of {place}, {dated}", entry.number),
-        Deal::Payment => {
-            let (whole, cents) = (entry.amount_cents / 100, entry.amount_cents % 100);
-            format!("a payment of {whole}.{cents:02} in {place}, {dated}")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::entry::sample::{entry, Thing};
     use super::*;
 
-    fn entry(stage: Stage, number: u32) -> Entry {
-        Entry {
-            deal: Deal::Order,
-            stage,
-            d_id: 4,
-            w_id: 2,
-            number,
-            amount_cents: 0,
-            date_us: 850_000_000_000_001,
-        }
-    }
+    type Found = (LedgerCounts, Option<LedgerFinding>);
 
-    fn compared(kept: Option<Entry>, row: Option<Entry>) -> (LedgerCounts, Option<LedgerFinding>) {
+    fn compared(kept: Option<Entry<Thing>>, row: Option<Thing>) -> Found {
         let mut told = None;
         let mut sink = |message| match message {
             Message::LedgerFinding(finding) => told = Some(finding),
             other => panic!("no finding: {other:?}"),
         };
-        let mut comparison = Comparison::new(Deal::Order, &mut sink);
+        let mut comparison = Comparison::new("thing", &mut sink);
         comparison.take(kept.as_ref(), row.as_ref());
         let counts = comparison.counts;
         (counts, told)
@@ -138,15 +116,15 @@ mod tests {
     #[test]
     fn every_disagreement_has_a_name() {
         use Stage::{Acknowledged, Refused, Sent};
-        let row = Some(entry(Acknowledged, 3_001));
+        let row = Some(entry(Acknowledged, 5).kept);
         let cases = [
-            (Some(entry(Acknowledged, 3_001)), row, None),
-            (Some(entry(Acknowledged, 3_001)), None, Some(Kind::Lost)),
-            (Some(entry(Acknowledged, 3_002)), row, Some(Kind::Differs)),
-            (Some(entry(Refused, 0)), None, None),
-            (Some(entry(Refused, 0)), row, Some(Kind::Returned)),
-            (Some(entry(Sent, 0)), row, Some(Kind::DoubtCommitted)),
-            (Some(entry(Sent, 0)), None, Some(Kind::DoubtAbsent)),
+            (Some(entry(Acknowledged, 5)), row, None),
+            (Some(entry(Acknowledged, 5)), None, Some(Kind::Lost)),
+            (Some(entry(Acknowledged, 6)), row, Some(Kind::Differs)),
+            (Some(entry(Refused, 5)), None, None),
+            (Some(entry(Refused, 5)), row, Some(Kind::Returned)),
+            (Some(entry(Sent, 5)), row, Some(Kind::DoubtCommitted)),
+            (Some(entry(Sent, 5)), None, Some(Kind::DoubtAbsent)),
             (None, row, Some(Kind::Unknown)),
         ];
         for (kept, row, expected) in cases {
@@ -157,16 +135,15 @@ mod tests {
         }
     }
 
-    /// A person can find the order by what is said of it.
+    /// A person is told both sides of what differs.
     #[test]
-    fn a_finding_names_its_order() {
-        let (_, told) = compared(Some(entry(Stage::Acknowledged, 3_001)), None);
+    fn a_finding_is_in_the_words_of_its_workload() {
+        let row = entry(Stage::Acknowledged, 6).kept;
+        let (_, told) = compared(Some(entry(Stage::Acknowledged, 5)), Some(row));
+        let finding = told.unwrap();
         assert_eq!(
-            Some(
-                "order 3001 of district 4 of warehouse 2, dated 2026-12-07 23:06:40.000001 UTC"
-                    .to_string()
-            ),
-            told.map(|finding| finding.text)
+            ("thing", "thing 7 at 5; in the database thing 7 at 6"),
+            (finding.entry.as_str(), finding.text.as_str())
         );
     }
 }
