@@ -9,6 +9,7 @@ pub mod error;
 pub mod job;
 mod jobs;
 pub mod ledger;
+pub mod loading;
 mod losses;
 mod open_loop;
 pub mod pace;

@@ -110,6 +110,16 @@ pub trait Control: Sized + 'static {
     /// whole tables in their own order.
     fn begin_snapshot(&self) -> impl Future<Output = Result<(), HammerError>>;
 
+    /// Begins a transaction.
+    fn begin(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// Commits it.
+    fn commit(&self, doing: &str) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// SQL that ends a transaction without effect, where there is one, and drops those of the tables that
+    /// are there.
+    fn drop_all(tables: &[&str]) -> String;
+
     /// SQL that creates a table which the server's own housekeeping leaves alone while it is loaded.
     fn create_for_loading(create: &str, table: &str) -> String;
 

@@ -3,6 +3,7 @@
 mod baseline;
 mod calibrate;
 mod check;
+mod prepare;
 mod run;
 mod saturation_search;
 mod verify_ledger;
@@ -22,7 +23,7 @@ pub(crate) async fn summary<'a, T: Target, W: Workload>(
     context: Context<'a>,
 ) -> Result<Message, HammerError> {
     Ok(match job {
-        Job::Prepare(job) => Message::PrepareSummary(W::prepare::<T>(job, context).await?),
+        Job::Prepare(job) => Message::PrepareSummary(prepare::prepare::<T, W>(job, context).await?),
         Job::Check(job) => Message::CheckSummary(check::check::<T, W>(job, context).await?),
         Job::WarmUp(job) => Message::WarmUpSummary(warm_up::warm_up::<T, W>(job, context).await?),
         Job::Run(job) => Message::RunSummary(Box::new(run::run::<T, W>(job, context).await?)),

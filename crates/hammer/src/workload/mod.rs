@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use stithy_wire::{Message, PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
+use stithy_wire::{Message, PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
-use crate::client::{Control, Session, SessionError, Target};
+use crate::client::{Control, Session, SessionError};
 use crate::condition::ConditionQuery;
 use crate::connections::Statements;
 use crate::error::HammerError;
 use crate::ledger::{write::Ledger, Kept};
+use crate::loading::Load;
 use crate::pace::Waits;
 use crate::stop::Stop;
 use crate::transaction_script::TransactionScript;
@@ -40,6 +41,8 @@ pub trait Workload: 'static {
     type Facts;
     /// What a job says to it alone.
     type Options;
+    /// A load.
+    type Load: Load;
     /// A run.
     type Run: Run;
     /// A read-only pass.
@@ -65,11 +68,8 @@ pub trait Workload: 'static {
     /// What tells the data of a database from that of another; a ledger belongs to one.
     fn loaded(facts: &Self::Facts) -> Map<String, Value>;
 
-    /// Loads an empty database.
-    fn prepare<T: Target>(
-        job: &PrepareJob,
-        context: Context<'_>,
-    ) -> impl Future<Output = Result<PrepareSummary, HammerError>>;
+    /// What is loaded into an empty database.
+    fn load(job: &PrepareJob, options: &Self::Options, sql: &'static Self::Sql) -> Self::Load;
 
     /// Reads what a job says to it, before anything is connected. Errors: usage.
     fn options(choice: &WorkloadChoice) -> Result<Self::Options, HammerError>;

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use stithy_hammer::client::{self, Control, Params, Session, SessionError, Statement, Target};
+use stithy_hammer::client::{self, Control, Params, Session, SessionError, Statement};
 use stithy_hammer::condition::ConditionQuery;
 use stithy_hammer::connections::Statements;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::ledger::write::Ledger;
 use stithy_hammer::ledger::{Kept, Stage};
+use stithy_hammer::loading::{Load, Rows, TableLoad};
 use stithy_hammer::pace::Waits;
 use stithy_hammer::transaction_script::TransactionScript;
-use stithy_hammer::workload::{self, Account, Context, Deferrable, Reads, Run, Workload};
+use stithy_hammer::workload::{self, Account, Deferrable, Reads, Run, Workload};
 use stithy_measure::{Outcome, Rng};
-use stithy_wire::{DataSample, PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
+use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
 /// The workload.
 pub struct Counter;
@@ -34,6 +35,7 @@ impl Workload for Counter {
     type Sql = [&'static str; 3];
     type Facts = u32;
     type Options = Options;
+    type Load = CounterLoad;
     type Run = CounterRun;
     type Reads = CounterReads;
     type Kept = Increment;
@@ -55,27 +57,10 @@ impl Workload for Counter {
         Map::from_iter([("counters".into(), (*counters).into())])
     }
 
-    async fn prepare<T: Target>(
-        job: &PrepareJob,
-        _: Context<'_>,
-    ) -> Result<PrepareSummary, HammerError> {
-        let control = T::parse(&job.url)?.connect().await?;
-        let create = format!("create {}", Self::options(&job.workload)?.counters);
-        control.execute("creating", &create).await?;
-        Ok(PrepareSummary {
-            duration_s: 0.0,
-            copy_s: 0.0,
-            index_s: 0.0,
-            tables: Vec::new(),
-            workload: Map::new(),
-            sample: DataSample {
-                rows_bytes: 0,
-                rows_compressed_bytes: 0,
-                text_bytes: 0,
-                text_compressed_bytes: 0,
-                text_repeated_bytes: 0,
-            },
-        })
+    fn load(_: &PrepareJob, options: &Options, _: &'static Self::Sql) -> CounterLoad {
+        CounterLoad {
+            counters: options.counters,
+        }
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {
@@ -129,6 +114,47 @@ impl Workload for Counter {
 
     fn kept_rows(_: &Self::Sql, _: usize) -> &'static str {
         "increments"
+    }
+}
+
+/// Counters at zero in one table, three a slice.
+pub struct CounterLoad {
+    counters: u32,
+}
+
+const SLICE: u32 = 3;
+
+impl Load for CounterLoad {
+    fn mark(&self) -> (&'static str, &'static str) {
+        ("loaded", "create loaded")
+    }
+
+    fn tables(&self) -> Vec<TableLoad> {
+        vec![TableLoad {
+            name: "counters",
+            create: "create counters".into(),
+            indexes: vec!["index counters".into()],
+            keys: vec!["key counters".into()],
+            slices: self.counters.div_ceil(SLICE).into(),
+            sampled: 1,
+            cost: 1,
+        }]
+    }
+
+    fn write_slice(&self, _: usize, slice: u64, rows: &mut Rows) {
+        let first = slice as u32 * SLICE;
+        for number in first..self.counters.min(first + SLICE) {
+            rows.begin(1);
+            rows.int4(number);
+        }
+    }
+
+    async fn finish(&self, control: &impl Control) -> Result<(), HammerError> {
+        control.execute("finishing", "loaded").await
+    }
+
+    fn told(&self) -> Map<String, Value> {
+        Map::from_iter([("counters".into(), self.counters.into())])
     }
 }
 

@@ -1,9 +1,9 @@
 //! An engine in memory: numbered counters, which every session of a name shares.
 //!
 //! `memory://name?conflict_every=7&lose_every=50`: each seventh statement is a conflict, and with each
-//! fiftieth the connection is lost after the counter has grown.
+//! fiftieth the connection is lost after the counter has grown. `memory://name?full`: no row fits in.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -16,6 +16,11 @@ use stithy_wire::{ErrorKind, Sizes};
 
 #[derive(Default)]
 struct Store {
+    tables: BTreeSet<String>,
+    /// Rows that were copied.
+    rows: u64,
+    /// What else was executed.
+    done: Vec<String>,
     counters: Vec<u64>,
     /// Each increment: its number, and its counter.
     increments: BTreeMap<i64, usize>,
@@ -31,6 +36,16 @@ pub struct MemoryTarget {
     store: Arc<Mutex<Store>>,
     conflict_every: u64,
     lose_every: u64,
+    fails: bool,
+}
+
+impl MemoryTarget {
+    /// Its tables, how many rows were copied, and what else was executed.
+    pub fn loaded(&self) -> (Vec<String>, u64, Vec<String>) {
+        let store = self.store.lock().unwrap();
+        let tables = store.tables.iter().cloned().collect();
+        (tables, store.rows, store.done.clone())
+    }
 }
 
 impl Target for MemoryTarget {
@@ -57,6 +72,7 @@ impl Target for MemoryTarget {
             store,
             conflict_every: option("conflict_every"),
             lose_every: option("lose_every"),
+            fails: options == "full",
         })
     }
 
@@ -236,20 +252,23 @@ impl<'a> Row<'a> for Number {
     }
 }
 
-/// A connection for what is asked once: `create <counters>`, `forget` the last increment, `sum`,
-/// `increments`; all else gives a row of 0.
+/// A connection for what is asked once: `create <table>`, `drop` everything, `forget` the last increment,
+/// `sum`, `increments`; all else gives a row of 0, or is written down as done.
 pub struct MemoryControl(MemoryTarget);
 
 impl Control for MemoryControl {
-    const FORMAT: &'static dyn RowFormat = &stithy_hammer::client::postgresql::BinaryRows;
-    type Copying = Nowhere;
+    const FORMAT: &'static dyn RowFormat = &Words;
+    type Copying = Counters;
 
     async fn execute(&self, _: &str, sql: &str) -> Result<(), HammerError> {
-        if let Some(counters) = sql.strip_prefix("create ") {
-            self.0.store.lock().unwrap().counters = vec![0; counters.parse().unwrap()];
+        let mut store = self.0.store.lock().unwrap();
+        if let Some(table) = sql.strip_prefix("create ") {
+            store.tables.insert(table.into());
         }
-        if sql == "forget" {
-            self.0.store.lock().unwrap().increments.pop_last();
+        match sql {
+            "drop" => *store = Store::default(),
+            "forget" => drop(store.increments.pop_last()),
+            _ => store.done.push(sql.into()),
         }
         Ok(())
     }
@@ -283,14 +302,25 @@ impl Control for MemoryControl {
         Ok(())
     }
 
-    async fn copy(&self, _: &str, _: &str, _: bool) -> Result<Nowhere, HammerError> {
-        Ok(Nowhere)
+    async fn copy(&self, doing: &str, _: &str, _: bool) -> Result<Counters, HammerError> {
+        if self.0.fails {
+            let remedy = "load another database";
+            return Err(HammerError::infrastructure(
+                "disk-full",
+                "it is full",
+                doing,
+                remedy,
+            ));
+        }
+        Ok(Counters(self.0.clone()))
     }
 
     async fn cancel(&self) {}
 
-    async fn present_tables(&self, _: &[&str]) -> Result<Vec<String>, HammerError> {
-        Ok(Vec::new())
+    async fn present_tables(&self, names: &[&str]) -> Result<Vec<String>, HammerError> {
+        let store = self.0.store.lock().unwrap();
+        let present = names.iter().filter(|name| store.tables.contains(**name));
+        Ok(present.map(|name| name.to_string()).collect())
     }
 
     async fn require_connections(&self, _: u32) -> Result<(), HammerError> {
@@ -309,28 +339,74 @@ impl Control for MemoryControl {
         Ok(())
     }
 
+    async fn begin(&self, doing: &str) -> Result<(), HammerError> {
+        self.execute(doing, "begin").await
+    }
+
+    async fn commit(&self, doing: &str) -> Result<(), HammerError> {
+        self.execute(doing, "commit").await
+    }
+
+    fn drop_all(_: &[&str]) -> String {
+        "drop".into()
+    }
+
     fn create_for_loading(create: &str, _: &str) -> String {
         create.into()
     }
 
-    fn end_loading(_: &str) -> String {
-        String::new()
+    fn end_loading(table: &str) -> String {
+        format!("end {table}")
     }
 
-    fn analyze(_: &str) -> String {
-        String::new()
+    fn analyze(table: &str) -> String {
+        format!("analyze {table}")
     }
 }
 
-/// Rows that go nowhere.
-pub struct Nowhere;
+/// Counters under way: each row makes the one of its number.
+pub struct Counters(MemoryTarget);
 
-impl Copying for Nowhere {
-    async fn send(&mut self, _: Vec<u8>) -> Result<(), HammerError> {
+impl Copying for Counters {
+    async fn send(&mut self, rows: Vec<u8>) -> Result<(), HammerError> {
+        let mut store = self.0.store.lock().unwrap();
+        for number in rows.chunks(4) {
+            let number = u32::from_le_bytes(number.try_into().unwrap()) as usize;
+            let counters = store.counters.len().max(number + 1);
+            store.counters.resize(counters, 0);
+            store.rows += 1;
+        }
         Ok(())
     }
 
     async fn finish(self) -> Result<(), HammerError> {
         Ok(())
     }
+}
+
+/// Rows of integers of four bytes; nothing else is of use here.
+pub struct Words;
+
+impl RowFormat for Words {
+    fn begin(&self, _: &mut Vec<u8>, _: u16) {}
+
+    fn int2(&self, _: &mut Vec<u8>, _: i16) {}
+
+    fn int4(&self, out: &mut Vec<u8>, value: u32) {
+        out.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn timestamp(&self, _: &mut Vec<u8>, _: i64) {}
+
+    fn null(&self, _: &mut Vec<u8>) {}
+
+    fn begin_text(&self, out: &mut Vec<u8>) -> usize {
+        out.len()
+    }
+
+    fn end_text(&self, _: &mut Vec<u8>, _: usize) {}
+
+    fn cents(&self, _: &mut Vec<u8>, _: i64) {}
+
+    fn ten_thousandths(&self, _: &mut Vec<u8>, _: u16) {}
 }

@@ -153,6 +153,18 @@ impl client::Control for Control {
         self.execute("starting to read", SNAPSHOT).await
     }
 
+    async fn begin(&self, doing: &str) -> Result<(), HammerError> {
+        self.execute(doing, "BEGIN").await
+    }
+
+    async fn commit(&self, doing: &str) -> Result<(), HammerError> {
+        self.execute(doing, "COMMIT").await
+    }
+
+    fn drop_all(tables: &[&str]) -> String {
+        format!("ROLLBACK; DROP TABLE IF EXISTS {}", tables.join(", "))
+    }
+
     /// Autovacuum would only find work that loading is about to do, and hold up the building of indexes.
     fn create_for_loading(create: &str, table: &str) -> String {
         format!("{create}; ALTER TABLE {table} SET (autovacuum_enabled = false)")

@@ -1,243 +1,154 @@
-//! Loaders: threads with a connection each, which take work from a common schedule until there is
-//! none left.
-//!
-//! A thread each, because making rows is work for a CPU; a loader's rows are made while the server
-//! stores the ones before.
+//! What order entry loads: its nine tables in slices, then keys, procedures and the row of `stithy_meta`.
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use serde_json::{Map, Value};
+use stithy_wire::{DataShape, PrepareJob};
 
-use tokio::sync::mpsc::UnboundedSender;
-
-use super::rows::Rows;
-use super::schedule::{Next, Schedule, Work};
-use super::schema;
+use super::schema::{self, META_TABLE, SCHEMA_VERSION};
 use super::sql::Sql;
-use super::tables::{Population, Table};
-use crate::client::{Control, Copying, Target};
+use super::tables::{Population, TABLES};
+use super::OrderEntry;
+use crate::client::{self, Control};
 use crate::error::HammerError;
-use crate::stop::Stop;
+use crate::loading::{Load, Rows, TableLoad};
+use crate::workload::Workload;
 
-/// Rows are sent when so many bytes have come together.
-const SEND_BYTES: usize = 128 << 10;
-
-/// What a loader tells the one who waits for it.
-#[derive(Debug)]
-pub enum Event {
-    /// Rows of some slices reached the server.
-    Copied {
-        /// Table.
-        table: &'static str,
-        /// Slices.
-        slices: u64,
-        /// Their rows.
-        rows: u64,
-    },
-    /// One index was built.
-    IndexBuilt,
-    /// The loader ended.
-    Ended(Result<(), HammerError>),
+/// What is loaded.
+pub struct OrderEntryLoad {
+    sql: &'static Sql,
+    population: Population,
+    warehouses: u32,
+    data: DataShape,
 }
 
-/// What all loaders share.
-pub struct Shared<T> {
-    /// Where to load.
-    pub target: T,
-    /// The SQL of its engine.
-    pub sql: &'static Sql,
-    /// What to load.
-    pub population: Population,
-    /// Number of warehouses.
-    pub warehouses: u32,
-    schedule: Mutex<Schedule>,
-    changed: Condvar,
-}
-
-impl<T: Target> Shared<T> {
-    /// The work of a load that has not begun.
-    pub fn new(
-        target: T,
-        sql: &'static Sql,
-        population: Population,
-        warehouses: u32,
-        loaders: u32,
-    ) -> Self {
-        let schedule = Mutex::new(Schedule::new(sql, warehouses, loaders));
-        Shared {
-            target,
+impl OrderEntryLoad {
+    /// A number of warehouses, as a job wants them.
+    pub fn new(job: &PrepareJob, warehouses: u32, sql: &'static Sql) -> Self {
+        OrderEntryLoad {
             sql,
-            population,
+            population: Population::new(job.seed),
             warehouses,
-            schedule,
-            changed: Condvar::new(),
+            data: job.data,
+        }
+    }
+}
+
+impl Load for OrderEntryLoad {
+    fn mark(&self) -> (&'static str, &'static str) {
+        (META_TABLE, self.sql.create_meta)
+    }
+
+    fn tables(&self) -> Vec<TableLoad> {
+        let loaded = |table| schema::table_load(self.sql, table, self.warehouses);
+        TABLES.iter().map(|table| loaded(*table)).collect()
+    }
+
+    fn write_slice(&self, table: usize, slice: u64, rows: &mut Rows) {
+        TABLES[table].write_slice(&self.population, slice, rows);
+    }
+
+    async fn finish(&self, control: &impl Control) -> Result<(), HammerError> {
+        for procedure in self.sql.procedures {
+            control.execute("creating procedures", procedure).await?;
+        }
+        let percent = |value: u8| client::Value::Integer(value.into());
+        let values = [
+            client::Value::Text(OrderEntry::NAME.into()),
+            client::Value::Integer(SCHEMA_VERSION.into()),
+            client::Value::Integer(self.warehouses.into()),
+            client::Value::Text(self.population.seed.to_string()),
+            client::Value::Integer(self.population.constants.c_last.into()),
+            self.data
+                .compressible_percent
+                .map_or(client::Value::Null, percent),
+            percent(self.data.duplicate_percent),
+        ];
+        let written = control.query("writing stithy_meta", self.sql.write_meta, &values);
+        written.await.map(|_| ())
+    }
+
+    fn told(&self) -> Map<String, Value> {
+        let c_last = self.population.constants.c_last;
+        Map::from_iter([("c_last_load".into(), c_last.into())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stithy_wire::DataSample;
+
+    use super::super::sql;
+    use super::*;
+    use crate::client::postgresql;
+    use crate::loading::sample::measure;
+    use crate::loading::schedule::copied_whole;
+    use crate::loading::Shape;
+
+    fn load(data: DataShape) -> OrderEntryLoad {
+        OrderEntryLoad {
+            sql: sql::any(),
+            population: Population::new(3),
+            warehouses: 1,
+            data,
         }
     }
 
-    /// Wakes loaders that wait for work, so that they see a request to stop.
-    pub fn wake(&self) {
-        let _guard = self.lock();
-        self.changed.notify_all();
+    fn sample(compressible_percent: Option<u8>, duplicate_percent: u8) -> DataSample {
+        let data = DataShape {
+            compressible_percent,
+            duplicate_percent,
+        };
+        let shape = Shape::new(3, data);
+        measure(postgresql::Control::FORMAT, &load(data), shape).expect("zstd compresses")
     }
 
-    fn next(&self, stop: &Stop) -> Result<Option<Work>, HammerError> {
-        let mut schedule = self.lock();
-        loop {
-            refuse_when_stopped(&self.target, stop)?;
-            match schedule.next() {
-                Next::Do(work) => return Ok(Some(work)),
-                Next::End => return Ok(None),
-                Next::Wait => {
-                    schedule = self
-                        .changed
-                        .wait(schedule)
-                        .unwrap_or_else(PoisonError::into_inner);
-                }
-            }
+    fn saved_percent(sample: &DataSample) -> f64 {
+        100.0 - 100.0 * sample.text_compressed_bytes as f64 / sample.text_bytes as f64
+    }
+
+    fn repeated_percent(sample: &DataSample) -> f64 {
+        100.0 * sample.text_repeated_bytes as f64 / sample.text_bytes as f64
+    }
+
+    /// Each table is copied whole by one of two loaders, so an engine may spare itself work.
+    #[test]
+    fn two_loaders_split_no_table() {
+        let tables = load(DataShape::default()).tables();
+        assert!((0..tables.len()).all(|table| copied_whole(&tables, table, 2)));
+    }
+
+    /// Random letters and digits have close to 6 bits in 8, and no value occurs twice.
+    #[test]
+    fn text_is_random_letters_and_digits_by_default() {
+        let sample = sample(None, 0);
+        let saved = saved_percent(&sample);
+        assert!((24.0..27.0).contains(&saved), "{saved} % in {sample:?}");
+        assert_eq!(0, sample.text_repeated_bytes);
+    }
+
+    /// zstd saves the share that was asked for, to within 3 in 100.
+    #[test]
+    fn text_compresses_as_asked() {
+        for asked in [30, 50, 70, 90] {
+            let sample = sample(Some(asked), 0);
+            let saved = saved_percent(&sample);
+            let off = (saved - f64::from(asked)).abs();
+            assert!(off < 3.0, "asked {asked} %, saved {saved} % in {sample:?}");
         }
     }
 
-    fn done(&self, work: &Work) {
-        self.lock().done(work);
-        self.changed.notify_all();
-    }
-
-    /// A loader that panicked has not harmed the schedule: it is only changed in whole steps.
-    fn lock(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Runs one loader to its end; the last event tells how it ended.
-pub fn run_loader<T: Target>(shared: &Shared<T>, events: &UnboundedSender<Event>, stop: Stop) {
-    // A loader that panicked must still tell its end, or the others would wait for its work.
-    let result = catch_unwind(AssertUnwindSafe(|| run_on_runtime(shared, events, stop)));
-    let result = result.unwrap_or_else(|_| Err(HammerError::bug("a loader panicked", "loading")));
-    // Nobody listens any more only when the whole job ended already.
-    let _ = events.send(Event::Ended(result));
-}
-
-fn run_on_runtime<T: Target>(
-    shared: &Shared<T>,
-    events: &UnboundedSender<Event>,
-    stop: Stop,
-) -> Result<(), HammerError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime =
-        runtime.map_err(|e| HammerError::bug(e.to_string(), "starting a loader").caused_by(e))?;
-    runtime.block_on(work_until_done(shared, events, stop))
-}
-
-async fn work_until_done<T: Target>(
-    shared: &Shared<T>,
-    events: &UnboundedSender<Event>,
-    stop: Stop,
-) -> Result<(), HammerError> {
-    let control = shared.target.connect().await?;
-    control.begin_loading().await?;
-    let mut loader = Loader {
-        shared,
-        events,
-        stop,
-        control,
-    };
-    while let Some(work) = shared.next(&loader.stop)? {
-        loader.perform(&work).await?;
-        shared.done(&work);
-    }
-    Ok(())
-}
-
-struct Loader<'a, T: Target> {
-    shared: &'a Shared<T>,
-    events: &'a UnboundedSender<Event>,
-    stop: Stop,
-    control: T::Control,
-}
-
-impl<T: Target> Loader<'_, T> {
-    async fn perform(&mut self, work: &Work) -> Result<(), HammerError> {
-        match work {
-            Work::Whole(table) => self.create_and_copy(*table).await,
-            Work::Part(table, slices) => self.copy(*table, slices.clone(), false).await,
-            Work::Index(table, sql) => {
-                self.execute(&format!("indexing {}", table.name()), sql)
-                    .await?;
-                self.tell(Event::IndexBuilt);
-                Ok(())
-            }
-            Work::Analyze(table) => {
-                let sql = T::Control::analyze(table.name());
-                self.execute(&format!("analysing {}", table.name()), &sql)
-                    .await
-            }
+    /// The share that was asked for repeats, but for values whose copies lie outside the sample;
+    /// compression within a block finds little of it.
+    #[test]
+    fn text_repeats_as_asked() {
+        for asked in [10, 50] {
+            let sample = sample(None, asked);
+            let repeated = repeated_percent(&sample);
+            let off = f64::from(asked) - repeated;
+            assert!(
+                (0.0..12.0).contains(&off),
+                "asked {asked} %, repeated {repeated} %"
+            );
+            assert!(saved_percent(&sample) < 40.0, "{sample:?}");
         }
-    }
-
-    async fn create_and_copy(&mut self, table: &'static dyn Table) -> Result<(), HammerError> {
-        let slices = 0..table.slices(self.shared.warehouses);
-        let creating = format!("creating {}", table.name());
-        let create = create_for_loading::<T>(self.shared.sql, table);
-        let sql = format!("BEGIN; {create}");
-        self.execute(&creating, &sql).await?;
-        self.copy(table, slices, true).await?;
-        self.execute(&creating, "COMMIT").await
-    }
-
-    async fn copy(
-        &mut self,
-        table: &'static dyn Table,
-        slices: std::ops::Range<u64>,
-        created: bool,
-    ) -> Result<(), HammerError> {
-        let doing = format!("copying {}", table.name());
-        let mut copying = self.control.copy(&doing, table.name(), created).await?;
-        let mut rows = Rows::new(T::Control::FORMAT, self.shared.population.shape);
-        let (mut told_slices, mut told_rows) = (slices.start, 0);
-        for slice in slices.clone() {
-            refuse_when_stopped(&self.shared.target, &self.stop)?;
-            table.write_slice(&self.shared.population, slice, &mut rows);
-            if rows.bytes().len() >= SEND_BYTES || slice + 1 == slices.end {
-                copying.send(rows.take_bytes()).await?;
-                let (slices, copied) = (slice + 1 - told_slices, rows.count() - told_rows);
-                self.tell(Event::Copied {
-                    table: table.name(),
-                    slices,
-                    rows: copied,
-                });
-                (told_slices, told_rows) = (slice + 1, rows.count());
-            }
-        }
-        copying.finish().await
-    }
-
-    /// Executes SQL; on a request to stop the server is asked to cancel it.
-    async fn execute(&mut self, doing: &str, sql: &str) -> Result<(), HammerError> {
-        tokio::select! {
-            result = self.control.execute(doing, sql) => result,
-            () = self.stop.wait() => {
-                self.control.cancel().await;
-                Err(HammerError::interrupted(self.shared.target.place()))
-            }
-        }
-    }
-
-    fn tell(&self, event: Event) {
-        // Nobody listens any more only when the whole job ended already.
-        let _ = self.events.send(event);
-    }
-}
-
-/// The SQL that creates a table for being loaded.
-pub fn create_for_loading<T: Target>(sql: &Sql, table: &dyn Table) -> String {
-    let create = schema::statements(sql, table).create;
-    T::Control::create_for_loading(&create, table.name())
-}
-
-fn refuse_when_stopped(target: &impl Target, stop: &Stop) -> Result<(), HammerError> {
-    match stop.requested() {
-        true => Err(HammerError::interrupted(target.place())),
-        false => Ok(()),
     }
 }

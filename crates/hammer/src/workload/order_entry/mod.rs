@@ -14,33 +14,29 @@ pub mod options;
 pub mod order_book;
 pub mod output;
 pub mod plain;
-mod prepare;
 pub mod procedures;
 pub mod random;
 mod reads;
-pub mod rows;
 mod run;
-mod sample;
-mod schedule;
 pub mod schema;
 pub mod sql;
 pub mod tables;
-mod tally;
 mod terminal;
 pub mod text;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use stithy_wire::{PrepareJob, PrepareSummary, RunJob, WarmUpJob, WorkloadChoice};
+use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
-use super::{Context, Workload};
-use crate::client::{Control, Target};
+use super::Workload;
+use crate::client::Control;
 use crate::condition::ConditionQuery;
 use crate::error::HammerError;
 use crate::ledger::write::Ledger;
 use input_profile::TouchedWarehouses;
 use kept::Deal;
+use load::OrderEntryLoad;
 use loaded::Loaded;
 use options::Options;
 use reads::OrderEntryReads;
@@ -57,6 +53,7 @@ impl Workload for OrderEntry {
     type Sql = Sql;
     type Facts = Loaded;
     type Options = Options;
+    type Load = OrderEntryLoad;
     type Run = OrderEntryRun;
     type Reads = OrderEntryReads;
     type Kept = Deal;
@@ -81,11 +78,8 @@ impl Workload for OrderEntry {
         ])
     }
 
-    async fn prepare<T: Target>(
-        job: &PrepareJob,
-        context: Context<'_>,
-    ) -> Result<PrepareSummary, HammerError> {
-        prepare::prepare::<T>(job, context).await
+    fn load(job: &PrepareJob, options: &Options, sql: &'static Sql) -> OrderEntryLoad {
+        OrderEntryLoad::new(job, options.warehouses, sql)
     }
 
     fn options(choice: &WorkloadChoice) -> Result<Options, HammerError> {

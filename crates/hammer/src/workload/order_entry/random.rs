@@ -31,9 +31,7 @@ pub enum Domain {
     User = 11,
     /// Draws of the warm-up pass.
     WarmUp = 12,
-    /// The pools of text that occurs more than once.
-    Duplicate = 13,
-    // 14 is crate::seating::PACE_STREAM.
+    // 13 is crate::loading::DUPLICATE_STREAM, 14 is crate::seating::PACE_STREAM.
     /// In which order the cards of a run's decks lie.
     Deck = 15,
 }

@@ -7,6 +7,7 @@
 
 use super::sql::Sql;
 use super::tables::{Table, TABLES};
+use crate::loading::TableLoad;
 
 /// The table of one row that says what was loaded.
 pub const META_TABLE: &str = "stithy_meta";
@@ -14,37 +15,27 @@ pub const META_TABLE: &str = "stithy_meta";
 /// text; 3: procedures give brands and addresses.
 pub const SCHEMA_VERSION: i32 = 3;
 
-/// The statements of one table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statements {
-    /// `CREATE TABLE`.
-    pub create: String,
-    /// `CREATE INDEX`, each independent of the others.
-    pub indexes: Vec<String>,
-    /// What makes keys of the indexes; quick.
-    pub keys: Vec<String>,
-}
-
-/// Cuts a table's SQL into its statements.
-pub fn statements(sql: &Sql, table: &dyn Table) -> Statements {
+/// What loading a table of a number of warehouses takes.
+pub fn table_load(sql: &Sql, table: &dyn Table, warehouses: u32) -> TableLoad {
     let text = sql.tables.iter().find(|(name, _)| *name == table.name());
     let mut all = split(text.map_or("", |(_, text)| text)).into_iter();
     let create = all.next().unwrap_or_default();
     let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
-    Statements {
+    TableLoad {
+        name: table.name(),
         create,
         indexes,
         keys,
+        slices: table.slices(warehouses),
+        sampled: table.slices(1),
+        cost: table.cost_ms(),
     }
 }
 
 /// Every table that loading makes, the one about the load included.
 pub fn table_names() -> Vec<&'static str> {
-    TABLES
-        .iter()
-        .map(|table| table.name())
-        .chain([META_TABLE])
-        .collect()
+    let tables = TABLES.iter().map(|table| table.name());
+    tables.chain([META_TABLE]).collect()
 }
 
 /// Statements without comment lines; no statement of this schema has a semicolon inside.
@@ -64,8 +55,8 @@ mod tests {
     use super::super::sql;
     use super::*;
 
-    fn statements_of(table: &dyn Table) -> Statements {
-        statements(sql::any(), table)
+    fn statements_of(table: &dyn Table) -> TableLoad {
+        table_load(sql::any(), table, 1)
     }
 
     /// Every table's file begins with its own CREATE TABLE and goes on with indexes and keys.

@@ -1,8 +1,8 @@
 //! The address that warehouses, districts and customers have in common (clause 4.3.2.7).
 
 use super::super::random::Rng;
-use super::super::rows::Rows;
 use super::super::text;
+use crate::loading::Rows;
 
 /// Writes two streets, city, state and zip: five fields.
 pub fn write(rng: &mut Rng, rows: &mut Rows) {

@@ -1,11 +1,11 @@
 //! `customer`: 3000 rows a district, a tenth of them with bad credit.
 
 use super::super::random::{self, Domain, Rng};
-use super::super::rows::Rows;
 use super::super::text;
 use super::{
     address, district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US,
 };
+use crate::loading::Rows;
 
 const ROWS_PER_SLICE: u32 = 500;
 const SLICES_PER_DISTRICT: u32 = CUSTOMERS / ROWS_PER_SLICE;

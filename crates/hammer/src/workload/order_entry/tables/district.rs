@@ -1,8 +1,8 @@
 //! `district`: ten rows a warehouse.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
 use super::{address, Population, Table, CUSTOMERS, DISTRICTS};
+use crate::loading::Rows;
 
 /// The table.
 pub struct District;

@@ -1,8 +1,8 @@
 //! `history`: one payment of 10.00 of each customer.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
 use super::{district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US};
+use crate::loading::Rows;
 
 /// The table.
 pub struct History;

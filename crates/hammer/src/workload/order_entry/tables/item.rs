@@ -1,8 +1,9 @@
 //! `item`: 100000 rows whatever the number of warehouses.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
+use super::super::text;
 use super::{Population, Table, ITEMS};
+use crate::loading::Rows;
 
 const ROWS_PER_SLICE: u32 = 1_000;
 
@@ -38,5 +39,5 @@ fn write_row(population: &Population, id: u32, rows: &mut Rows) {
     rows.int4(rng.uniform(1, 10_000));
     rows.cents(i64::from(rng.uniform(100, 10_000)));
     rows.name(&mut rng, 14..=24);
-    rows.data(&mut rng);
+    rows.shaped(|shape, out| text::push_data(shape, out, &mut rng));
 }

@@ -3,11 +3,8 @@
 //! Each table's rows are cut into slices in the order of its key. A slice is made from the seed and
 //! its number alone, so slices may be made anywhere and in any order.
 
-use stithy_wire::DataShape;
-
 use super::random::{Domain, NurandConstants, Rng};
-use super::rows::Rows;
-use super::text::Shape;
+use crate::loading::Rows;
 
 mod address;
 mod customer;
@@ -52,23 +49,13 @@ pub struct Population {
     pub seed: u64,
     /// Constants of NURand while loading.
     pub constants: NurandConstants,
-    /// What the text is like.
-    pub shape: Shape,
 }
 
 impl Population {
-    /// The population of a seed, with text of random letters and digits.
+    /// The population of a seed.
     pub fn new(seed: u64) -> Self {
-        Population::shaped(seed, DataShape::default())
-    }
-
-    /// The population of a seed, with text of a shape.
-    pub fn shaped(seed: u64, data: DataShape) -> Self {
-        Population {
-            seed,
-            constants: NurandConstants::for_load(seed),
-            shape: Shape::new(seed, data),
-        }
+        let constants = NurandConstants::for_load(seed);
+        Population { seed, constants }
     }
 
     fn rng(&self, domain: Domain, warehouse: u32, row: u64) -> Rng {

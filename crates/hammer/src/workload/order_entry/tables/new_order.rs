@@ -1,7 +1,7 @@
 //! `new_order`: the last 900 orders of a district wait for delivery.
 
-use super::super::rows::Rows;
 use super::{in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED};
+use crate::loading::Rows;
 
 /// The table.
 pub struct NewOrder;

@@ -1,9 +1,9 @@
 //! `order_line`: 5 to 15 rows an order; those of delivered orders cost nothing.
 
 use super::super::random::{Domain, Rng};
-use super::super::rows::Rows;
 use super::{district_row, in_warehouse, orders, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, LOADED_AT_US};
+use crate::loading::Rows;
 
 const ORDERS_PER_SLICE: u32 = 150;
 const SLICES_PER_DISTRICT: u32 = CUSTOMERS / ORDERS_PER_SLICE;

@@ -1,9 +1,9 @@
 //! `orders`: one order of each customer, in random order, the last 900 of a district undelivered.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
 use super::{district_row, in_warehouse, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, LOADED_AT_US};
+use crate::loading::Rows;
 
 /// The table.
 pub struct Orders;

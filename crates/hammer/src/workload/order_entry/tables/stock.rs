@@ -1,8 +1,9 @@
 //! `stock`: 100000 rows a warehouse.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
+use super::super::text;
 use super::{in_warehouse, Population, Table, DISTRICTS, ITEMS};
+use crate::loading::Rows;
 
 const ROWS_PER_SLICE: u32 = 500;
 const SLICES_PER_WAREHOUSE: u32 = ITEMS / ROWS_PER_SLICE;
@@ -44,5 +45,5 @@ fn write_row(population: &Population, warehouse: u32, item: u32, rows: &mut Rows
     for _ in 0..DISTRICTS {
         rows.text(&mut rng, 24..=24);
     }
-    rows.data(&mut rng);
+    rows.shaped(|shape, out| text::push_data(shape, out, &mut rng));
 }

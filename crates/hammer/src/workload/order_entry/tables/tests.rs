@@ -7,6 +7,7 @@ use super::super::random::last_name;
 use super::super::sql;
 use super::*;
 use crate::client::{postgresql, Control};
+use crate::loading::Shape;
 
 type Row = Vec<Option<Vec<u8>>>;
 

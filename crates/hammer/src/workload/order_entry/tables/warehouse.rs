@@ -1,8 +1,8 @@
 //! `warehouse`: one row each.
 
 use super::super::random::Domain;
-use super::super::rows::Rows;
 use super::{address, Population, Table};
+use crate::loading::Rows;
 
 /// The table.
 pub struct Warehouse;

@@ -5,10 +5,8 @@ use std::time::Instant;
 
 use stithy_wire::{Progress, TableRows};
 
-use super::load::Event;
-use super::schema;
-use super::sql::Sql;
-use super::tables::TABLES;
+use super::loader::Event;
+use super::TableLoad;
 
 /// Progress is reported after so many slices, or it would be most of the output.
 const PROGRESS_SLICES: u64 = 200;
@@ -27,18 +25,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing done yet of loading a number of warehouses.
-    pub fn new(sql: &Sql, warehouses: u32, start: Instant) -> Self {
+    /// Nothing done yet of loading tables.
+    pub fn new(tables: &[TableLoad], start: Instant) -> Self {
         Tally {
             start,
             slices: 0,
-            slices_total: TABLES.iter().map(|table| table.slices(warehouses)).sum(),
+            slices_total: tables.iter().map(|table| table.slices).sum(),
             slices_told: 0,
             indexes: 0,
-            indexes_total: TABLES
-                .iter()
-                .map(|t| schema::statements(sql, *t).indexes.len() as u64)
-                .sum(),
+            indexes_total: tables.iter().map(|t| t.indexes.len() as u64).sum(),
             copy_s: 0.0,
             rows: BTreeMap::new(),
         }
@@ -96,12 +91,12 @@ fn progress(stage: &str, done: u64, total: u64) -> Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sql;
+    use super::super::sample_tables;
     use super::*;
 
     fn copied(slices: u64) -> Event {
         Event::Copied {
-            table: "stock",
+            table: "lines",
             slices,
             rows: 2 * slices,
         }
@@ -110,7 +105,7 @@ mod tests {
     /// Progress grows to its total; the index stage begins when all rows are there.
     #[test]
     fn progress_reaches_its_total() {
-        let mut tally = Tally::new(sql::any(), 1, Instant::now());
+        let mut tally = Tally::new(&sample_tables(), Instant::now());
         let total = tally.slices_total;
         assert_eq!(None, tally.take(copied(1)));
         assert_eq!(
@@ -126,7 +121,7 @@ mod tests {
             next
         );
         let rows = vec![TableRows {
-            table: "stock".into(),
+            table: "lines".into(),
             rows: 2 * total,
         }];
         assert_eq!(rows, tally.table_rows());
@@ -135,7 +130,7 @@ mod tests {
     /// Progress is reported once in many slices, not for each.
     #[test]
     fn progress_is_told_sparsely() {
-        let mut tally = Tally::new(sql::any(), 10, Instant::now());
+        let mut tally = Tally::new(&sample_tables(), Instant::now());
         let told = (0..tally.slices_total)
             .filter_map(|_| tally.take(copied(1)))
             .count() as u64;

@@ -1,6 +1,7 @@
 //! Rows under way to the server: values of a shape, in the format that the engine wants.
 
-use super::random::Rng;
+use stithy_measure::Rng;
+
 use super::text::{self, Lengths, Shape, Tap};
 use crate::client::RowFormat;
 
@@ -103,12 +104,8 @@ impl Rows {
         self.shaped(|shape, out| shape.push_text_of(out, rng, lengths));
     }
 
-    /// I_DATA or S_DATA, in the shape of these rows.
-    pub fn data(&mut self, rng: &mut Rng) {
-        self.shaped(|shape, out| shape.push_data(out, rng));
-    }
-
-    fn shaped(&mut self, write: impl FnOnce(&Shape, &mut Vec<u8>)) {
+    /// Text that `write` appends in the shape of these rows.
+    pub fn shaped(&mut self, write: impl FnOnce(&Shape, &mut Vec<u8>)) {
         let (shape, tap) = (self.shape, &mut self.tap);
         let at = self.format.begin_text(&mut self.bytes);
         write(&shape, &mut self.bytes);
