@@ -12,7 +12,7 @@ use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::transaction_script::TransactionScript;
 
-/// After so many conflicts a transaction is given up, as an error: at a warehouse that a hundred users
+/// After so many conflicts a transaction is given up, as an error: at a row that a hundred users
 /// share chance brings so many once in twenty thousand transactions.
 const RETRIES_MAX: u64 = 1_000;
 

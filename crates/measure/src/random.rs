@@ -22,7 +22,7 @@ impl Rng {
         }
     }
 
-    /// The stream of `domain` for two numbers, such as warehouse and row, or user and 0.
+    /// The stream of `domain` for two numbers, such as table and row, or user and 0.
     pub fn of(seed: u64, domain: impl Into<u64>, major: u64, minor: u64) -> Self {
         let key = keyed(keyed(seed, domain.into()), major.wrapping_add(1));
         Rng {

@@ -79,6 +79,51 @@ def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
                 yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
 
 
+IN_RUST = "## Words of plug-ins in Rust\n"
+RUST_SOURCES = re.compile(r"^crates/(?:\w+/src|hammer/tests/fakes)/.*\.rs$")
+# Registries: who chooses between plug-ins must name each once.
+CHOOSES = {
+    ("crates/hammer/src/client/mod.rs", "postgresql"): "declares the client of each engine",
+    ("crates/hammer/src/workload/mod.rs", "orderentry"): "declares each workload",
+    ("crates/hammer/src/job.rs", "postgresql"): "chooses the engine of a URL",
+    ("crates/hammer/src/job.rs", "orderentry"): "chooses the workload of a job",
+    ("crates/hammer/src/workload/order_entry/sql/mod.rs", "postgresql"): "lists the SQL by engine",
+}
+
+
+def foreign_words_in_rust(project: Project) -> Iterator[tuple[Source, int, str, str]]:
+    """Every place of the crates with a word of a plug-in elsewhere, and where that belongs."""
+    listed = words_below(project, IN_RUST).items()
+    owners = {re.sub(r"\W", "", word): where for word, where in listed}
+    owners |= {f"{word}s": where for word, where in owners.items()}
+    for source in project.sources.values():
+        if not RUST_SOURCES.match(source.path):
+            continue
+        own = {
+            where
+            for where in owners.values()
+            if any(f in source.path for f in re.findall(r"`([^`]+)`", where))
+        }
+        foreign = {word: where for word, where in owners.items() if where not in own}
+        for line, text in enumerate(source.lines, 1):
+            for name in re.findall(r"[A-Za-z][\w-]*", text):
+                if word := foreign_word(name, foreign):
+                    yield source, line, word, foreign[word]
+
+
+def words_of_plugins_stay_there_in_rust(project: Project) -> Iterator[Finding]:
+    """No source outside of a plug-in's folders has its words, in code, texts or comments."""
+    unused = {(path, word) for path, word in CHOOSES if project.has(path)}
+    for source, line, word, where in foreign_words_in_rust(project):
+        unused.discard((source.path, word))
+        if (source.path, word) not in CHOOSES:
+            remedy = f"let the plug-in say it: only {where} may name it"
+            yield source.found(line, f"the word {word!r} is of a plug-in", remedy)
+    for path, word in sorted(unused):
+        remedy = "take it out of CHOOSES in tests/tidy/rules/words.py"
+        yield project.sources[path].found(1, f"{word!r} is not named here", remedy)
+
+
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/")
 HELP = ("python/stithy/cli/", "python/stithy/study/", "python/stithy/storage/")
 CODE_FONT = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -160,6 +205,8 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
 _PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/database/engines/b/` |\n"}
+_OWNED = ("new-order", "order-entry", "postgresql")
+_IN_RUST = {LIST: IN_RUST + "".join(f"| `{word}` | `workload/a/`, `sql/b/` |\n" for word in _OWNED)}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
@@ -173,6 +220,14 @@ RULES = (
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
          keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
                           "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+    Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,
+         breaks=_IN_RUST | {"crates/hammer/src/a.rs": "//! Counts NewOrders.\n"},
+         keeps=_IN_RUST | {"crates/hammer/src/a.rs": "//! A new one, in order.\n",
+                           "crates/hammer/src/workload/a/c.rs": "fn new_order() {}\n",
+                           "crates/hammer/tests/hammer/a.rs": "fn new_order() {}\n"}),
+    Rule("registries of Rust that name no plug-in", words_of_plugins_stay_there_in_rust,
+         breaks=_IN_RUST | {"crates/hammer/src/job.rs": "//! Chooses nothing.\n"},
+         keeps=_IN_RUST | {"crates/hammer/src/job.rs": "//! postgresql, order_entry\n"}),
     Rule("standard words in documents", standard_words_for_people,
          breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
          keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"}),

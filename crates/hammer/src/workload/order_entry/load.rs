@@ -78,7 +78,7 @@ mod tests {
 
     use super::super::sql;
     use super::*;
-    use crate::client::postgresql;
+    use crate::client::SOME_FORMAT;
     use crate::loading::sample::measure;
     use crate::loading::schedule::copied_whole;
     use crate::loading::Shape;
@@ -98,7 +98,7 @@ mod tests {
             duplicate_percent,
         };
         let shape = Shape::new(3, data);
-        measure(postgresql::Control::FORMAT, &load(data), shape).expect("zstd compresses")
+        measure(SOME_FORMAT, &load(data), shape).expect("zstd compresses")
     }
 
     fn saved_percent(sample: &DataSample) -> f64 {

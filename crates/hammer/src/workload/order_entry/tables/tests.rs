@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::random::last_name;
 use super::super::sql;
 use super::*;
-use crate::client::{postgresql, Control};
+use crate::client::SOME_FORMAT;
 use crate::loading::Shape;
 
 type Row = Vec<Option<Vec<u8>>>;
@@ -19,7 +19,7 @@ fn slice(table: &dyn Table, slice: u64) -> Vec<Row> {
 
 fn encoded(table: &dyn Table, seed: u64, slices: &[u64]) -> Rows {
     let population = Population::new(seed);
-    let mut rows = Rows::new(postgresql::Control::FORMAT, Shape::default());
+    let mut rows = Rows::new(SOME_FORMAT, Shape::default());
     slices
         .iter()
         .for_each(|slice| table.write_slice(&population, *slice, &mut rows));
