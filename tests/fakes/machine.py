@@ -25,6 +25,7 @@ PROGRAMS = {
     "mkfs.btrfs": "mkfs.btrfs, part of btrfs-progs v6.2",
     "btrfs": "btrfs-progs v6.2",
     "mount": "mount from util-linux 2.38.1",
+    "wipefs": "wipefs from util-linux 2.38.1",
     "fio": "fio-3.33",
 }
 TEXTS = {

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from stithy.database.engines.postgresql.server import is_gone
-from stithy.drives.filesystems import is_mounted
+from stithy.drives.filesystems import is_mounted, uuid_on
 from stithy.drives.places import ENTRY
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
@@ -198,5 +198,7 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             return not is_gone(facts)
         case "mount":
             return is_mounted(Path(facts["path"]))
+        case "formatted":
+            return uuid_on(facts["device"]) == facts["uuid"]
         case _:
             raise AssertionError(f"a kind without a check: {kind}")

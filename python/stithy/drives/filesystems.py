@@ -39,10 +39,12 @@ WITHOUT_LOG = 2
 class Kind:
     """A kind of file system: the programs that make and check it, and what brings them.
 
-    Making starts no work that would go on in the background of a measurement.
+    Making starts no work that would go on in the background of a measurement. `uuid` gives it the
+    identifier `{}`.
     """
 
     make: tuple[str, ...]
+    uuid: tuple[str, str]
     check: tuple[str, ...]
     package: Package
 
@@ -50,16 +52,19 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "ext4": Kind(
         make=("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+        uuid=("-U", "{}"),
         check=("e2fsck", "-f", "-n"),
         package=Package("e2fsprogs", "e2fsprogs"),
     ),
     "xfs": Kind(
         make=("mkfs.xfs", "-q", "-f"),
+        uuid=("-m", "uuid={}"),
         check=("xfs_repair", "-n"),
         package=Package("xfsprogs", "xfsprogs"),
     ),
     "btrfs": Kind(
         make=("mkfs.btrfs", "-q", "-f"),
+        uuid=("-U", "{}"),
         check=("btrfs", "check", "--readonly"),
         package=Package("btrfs-progs", "btrfs-progs"),
     ),
@@ -100,13 +105,15 @@ def need_tools(kind: str) -> None:
     _tool(_kind(kind).make[0], kind)
 
 
-def make(device: str, kind: str, *, runner: Runner | None = None) -> None:
-    """Make a file system on a device, over whatever is there.
+def make(device: str, kind: str, *, uuid: str | None = None, runner: Runner | None = None) -> None:
+    """Make a file system on a device, over whatever is there; with `uuid` as its identifier.
 
     Raises UserError for an unknown kind, PreconditionError where its programs are not there,
     InfrastructureError where making fails, such as on a device that is too small.
     """
     tool, *options = _kind(kind).make
+    if uuid is not None:
+        options += [each.format(uuid) for each in _kind(kind).uuid]
     finished = _run([_tool(tool, kind), *options, device], runner)
     if finished.code != 0:
         raise InfrastructureError(
@@ -121,7 +128,19 @@ def kind_on(device: str, *, runner: Runner | None = None) -> str | None:
 
     Raises InfrastructureError where the device cannot be read.
     """
-    argv = [_tool("blkid", "any"), "--probe", "--match-tag", "TYPE", "--output", "value", device]
+    return _tag_on(device, "TYPE", runner)
+
+
+def uuid_on(device: str, *, runner: Runner | None = None) -> str | None:
+    """The identifier of the file system on a device; None where there is nothing known on it.
+
+    Raises InfrastructureError where the device cannot be read.
+    """
+    return _tag_on(device, "UUID", runner)
+
+
+def _tag_on(device: str, tag: str, runner: Runner | None) -> str | None:
+    argv = [_tool("blkid", "any"), "--probe", "--match-tag", tag, "--output", "value", device]
     finished = _run(argv, runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
@@ -156,32 +175,34 @@ def mount(
 def unmount(
     folder: Path,
     *,
-    device: str | None = None,
+    devices: Sequence[str] = (),
     runner: Runner | None = None,
     clock: Clock | None = None,
 ) -> None:
-    """Unmount what is mounted at a folder, with `device` only what is of that. Idempotent.
+    """Unmount what is mounted at a folder, with `devices` only what is of one of them. Idempotent.
 
     What is in use is tried again for a while. Raises PreconditionError that names who uses it.
     """
     time = clock or SystemClock()
     until_s = time.monotonic_s() + BUSY_PATIENCE_S
-    while is_mounted(folder, device):
+    while is_mounted(folder, *devices):
         finished = _run([_tool("umount", "any"), "--", str(folder)], runner)
-        if finished.code != 0 and is_mounted(folder, device):
+        if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
                 raise _busy(folder, finished)
             time.sleep_s(0.2)
 
 
-def is_mounted(folder: Path, device: str | None = None) -> bool:
-    """Whether something, or `device`, is the topmost mount at this very folder.
+def is_mounted(folder: Path, *devices: str) -> bool:
+    """Whether something, or one of `devices`, is the topmost mount at this very folder.
+
+    Of a file system over several devices the kernel names any one.
 
     The folder itself is not looked at: behind a drive that fails nobody could.
     """
     place = folder.parent.resolve() / folder.name
     there = [each for each in mounts() if each.point == place]
-    return bool(there) and device in (None, there[-1].source)
+    return bool(there) and (not devices or there[-1].source in devices)
 
 
 def shut_down(folder: Path) -> None:

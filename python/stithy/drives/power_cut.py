@@ -113,7 +113,7 @@ def restore_power(drives: Sequence[MountedDrive], *, runner: Runner | None = Non
 
 def check_file_system(drive: MountedDrive, *, runner: Runner | None = None) -> Checked:
     """Check a mounted file system whose log was replayed: unmounts it, and mounts it again."""
-    filesystems.unmount(drive.folder, device=drive.device, runner=runner)
+    filesystems.unmount(drive.folder, devices=[drive.device], runner=runner)
     found = filesystems.check(drive.device, drive.kind, runner=runner)
     filesystems.mount(drive.device, drive.folder, drive.kind, runner=runner)
     return found
@@ -172,7 +172,7 @@ def _leave(drive: MountedDrive, time: Clock) -> bool:
     except PreconditionError:
         # The drive fails every request: nothing gets there, only less orderly.
         was_shut = False
-    filesystems.unmount(drive.folder, device=drive.device, clock=time)
+    filesystems.unmount(drive.folder, devices=[drive.device], clock=time)
     return was_shut
 
 

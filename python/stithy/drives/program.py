@@ -161,7 +161,7 @@ def remove(folder: Path) -> None:
     entry = places.read_entry(folder)
     for mounting in entry.mounts if entry else ():
         repair(folder)
-        unmount(mounting.point, device=mounting.device)
+        unmount(mounting.point, devices=[mounting.device])
         if mounting.made_folder:
             with suppress(OSError):  # whatever else is in it now is not Stithy's
                 mounting.point.rmdir()

@@ -57,8 +57,12 @@ def mount_of(path: Path, proc: Path = Path("/proc")) -> Mount:
 def devices_under(
     path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
 ) -> tuple[str, ...]:
-    """Names (as in /proc/diskstats) of the devices under `path`, top to bottom, each once."""
-    return tuple(dict.fromkeys(_under_path(path, proc, sys)))
+    """Names (as in /proc/diskstats) of the devices under `path`, top to bottom, each once.
+
+    `path` may be a block device itself.
+    """
+    below = _under_device(path.resolve().name, proc, sys) if path.is_block_device() else None
+    return tuple(dict.fromkeys(below or _under_path(path, proc, sys)))
 
 
 def shared_by(

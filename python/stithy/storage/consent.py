@@ -2,15 +2,15 @@
 
 Nothing of the user's is ever destroyed. A directory is used if it is missing, empty, or carries the
 mark of Stithy and holds nothing that Stithy did not put there; without a readable mark it is the
-user's, whatever it looks like. A device is overwritten only if the person names it by an id that
-stays with it, and nothing is on it: no mount, swap or partition, no array that uses it, no
-signature.
+user's, whatever it looks like. A device that anything uses is never overwritten: no mount, swap or
+partition, no array. One that is not used must be empty, or the person names it by an id that stays
+with it and says `wipe: true`; to measure its writes it must be named so and have no signature.
 """
 
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -18,7 +18,7 @@ from pathlib import Path
 from stithy.errors import PreconditionError
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import Identity, identity_from, is_alive
-from stithy.hosts.runner import Command, Runner
+from stithy.hosts.runner import Command, Finished, Runner
 
 MARK = ".stithy.json"
 VERSION = 1
@@ -232,7 +232,7 @@ def may_erase(
             f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
         )
         raise _refuse_device(f"{named!r} does not name this device", device, shown)
-    for problem, remedy in _uses(real, runner, proc, sys):
+    for problem, remedy in (*_uses(real, proc, sys), *_signatures(real, runner), *_claims(real)):
         raise _refuse_device(problem, device, remedy)
 
 
@@ -246,8 +246,132 @@ def stable_ids(device: Path, *, by_id: Path = BY_ID, sys: Path = Path("/sys")) -
     return tuple(dict.fromkeys([*found, *filter(None, (_text_of(place / each) for each in files))]))
 
 
-def _uses(device: Path, runner: Runner, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
-    """What speaks against overwriting, each with its remedy; the first is enough."""
+EDGE_BYTES = 2**20
+"""What must be zero at either end of an empty device. An encrypted one may have no signature, and
+is never zero there; what Stithy has made it takes from there when it goes."""
+
+STABLE_FOLDERS = ("by-id", "by-partuuid")
+"""Folders of udev's names that stay with a device. A name in `by-path` stays with the slot, which
+may hold another one; a name in `by-uuid` or `by-label` goes with the content."""
+
+LOOP_MARK = ".stithy"
+"""Added to the name of a loop device's file: a file so called beside it says that Stithy may
+overwrite it. A loop device has no name of its own that would stay."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a device holds: known things by name, and whether anything else is seen at its ends."""
+
+    known: tuple[str, ...]
+    written: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is there that could be lost."""
+        return not self.known and not self.written
+
+    def __str__(self) -> str:
+        """In words."""
+        return ", ".join(self.known) or ("data of unknown kind" if self.written else "nothing")
+
+
+def may_format(
+    given: Path,
+    where: str,
+    runner: Runner,
+    *,
+    wipe: bool,
+    dev: Path = Path("/dev"),
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+) -> Content:
+    """What would be lost by overwriting the block device `given`, which may be; changes nothing.
+
+    `given` is as the person names it, `where` the candidate. Raises PreconditionError for whatever
+    is in use, and for what is not empty without `wipe` and a name that stays with the device.
+    """
+    device = _block_device(given, where)
+    for problem, remedy in (*_uses(device, proc, sys), *_claims(device)):
+        raise _refuse(f"{given} is not overwritten: {problem}", where, remedy)
+    content = content_of(device, given, where, runner)
+    if content.is_empty:
+        return content
+    stays, names = _names_that_stay(given, device, dev, sys)
+    if not wipe:
+        raise _refuse(
+            f"{given} is not empty: it holds {content}",
+            where,
+            f"name another device, or give all of that up with `wipe: true`{_as(names, stays)}",
+        )
+    if not stays:
+        raise _refuse(
+            f"{given} holds {content}, and by this name it could be another device tomorrow",
+            where,
+            f"name it by an id that stays with it: {' or '.join(names)}"
+            if names
+            else "use a device with an id in /dev/disk/by-id: this one has none",
+        )
+    return content
+
+
+def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content:
+    """What is seen of a device's content without knowing who wrote it."""
+    looked = _examined(device, runner)
+    if looked.code != 0:
+        problem = f"{given} cannot be examined: {looked.stderr.strip()}"
+        raise _refuse(problem, where, "run as root, with sudo")
+    try:
+        with device.open("rb", buffering=0) as file:
+            begin = file.read(EDGE_BYTES)
+            end_at = max(0, file.seek(0, os.SEEK_END) - EDGE_BYTES)
+            file.seek(end_at)
+            written = any(begin) or any(file.read(EDGE_BYTES))
+    except OSError as error:
+        problem = f"{given} cannot be read: {error.strerror}"
+        raise _refuse(problem, where, "check the device and the kernel log (dmesg)") from error
+    return Content(tuple(dict.fromkeys(looked.stdout.split())), written)
+
+
+def _block_device(given: Path, where: str) -> Path:
+    """The device's own node."""
+    try:
+        found = os.stat(given)
+    except OSError as error:
+        problem = f"{given} is not there: {(error.strerror or str(error)).lower()}"
+        raise _refuse(problem, where, "list the devices that are: ls -l /dev/disk/by-id") from error
+    if not stat.S_ISBLK(found.st_mode):
+        remedy = "name a block device such as /dev/disk/by-id/…, or use a directory with `path`"
+        raise _refuse(f"{given} is not a block device", where, remedy)
+    return given.resolve()
+
+
+def _names_that_stay(
+    given: Path, device: Path, dev: Path, sys: Path
+) -> tuple[bool, tuple[str, ...]]:
+    """Whether `given` stays with the device, and all names that do."""
+    folders = [dev / "disk" / name for name in STABLE_FOLDERS]
+    names = [
+        str(link)
+        for folder in folders
+        if folder.is_dir()
+        for link in sorted(folder.iterdir())
+        if link.resolve() == device
+    ]
+    backing = _text_of(sys / "class" / "block" / device.name / "loop" / "backing_file")
+    if backing and Path(f"{backing}{LOOP_MARK}").is_file():
+        return True, (str(given),)
+    return str(given) in names, tuple(names)
+
+
+def _as(names: Iterable[str], stays: bool) -> str:
+    """By which name consent is given, where that is another one."""
+    first = next(iter(names), None)
+    return f" and its name {first}" if first and not stays else ""
+
+
+def _uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
+    """What uses it, each with its remedy; the first is enough."""
     place = (sys / "class" / "block" / device.name).resolve()
     parts = sorted(each.parent.name for each in place.glob("*/partition"))
     if parts:
@@ -255,25 +379,35 @@ def _uses(device: Path, runner: Runner, proc: Path, sys: Path) -> Iterator[tuple
     number = _text_of(place / "dev")
     for mount in mounts(proc):
         if mount.number == number or os.path.realpath(mount.source) == str(device):
-            yield f"it is mounted at {mount.point}", "unmount it, if nothing on it is needed"
+            yield f"it is mounted at {mount.point}", _end_of_mount(mount.point)
     swaps = (_text_of(proc / "swaps") or "").splitlines()[1:]
     if any(line.split()[0] == str(device) for line in swaps):
         yield "it is swap space", "turn it off with swapoff, if the machine can do without"
     holders = sorted(each.name for each in (place / "holders").glob("*"))
     if holders:
         yield f"it is used by {', '.join(holders)}", "take that apart first"
-    yield from _signatures(device, runner)
-    yield from _claims(device)
+
+
+def _end_of_mount(point: Path) -> str:
+    """How a mount comes to its end: one of Stithy's own by its run."""
+    if mark := read_mark(point):
+        return f"wait for the end of run {mark.run_id}, or remove it with `stithy clean`"
+    return "unmount it, if nothing on it is needed"
 
 
 def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
-    words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
-    looked = runner.run(Command(words), timeout_s=60.0)
+    looked = _examined(device, runner)
     if looked.code != 0:
         yield f"it cannot be examined: {looked.stderr.strip()}", "run as root, with sudo"
     if kinds := looked.stdout.split():
         remedy = f"if nothing on it is needed: wipefs --all {device}"
         yield f"there is something on it: {', '.join(kinds)}", remedy
+
+
+def _examined(device: Path, runner: Runner) -> Finished:
+    """The kinds of all signatures on a device, a line each."""
+    words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
+    return runner.run(Command(words), timeout_s=60.0)
 
 
 def _claims(device: Path) -> Iterator[tuple[str, str]]:

@@ -2,10 +2,12 @@
 
 A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
 mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs`) and
-`create(spec, candidate, site)`, which returns a `Provider`.
+`create(spec, candidate, site)`, which returns a `Provider`. What it makes of a kind of its own it
+removes by `HANDLERS`: by kind a function of the recorded facts, which is idempotent.
 It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
-server's; `drive_roles(spec)`, the roles with an emulated drive; `overlap(spec, spec)`, two
+server's; `drive_roles(spec)`, the roles with an emulated drive; `raw(spec)`, a block device without
+a file system; `overlap(spec, spec)`, two
 candidates in the same place; `like(spec, ending)`, another place like this one, for null studies,
 where the same lines twice are not two places.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
@@ -60,7 +62,8 @@ class Volume:
 
     It serves every role that `others` does not name. `memory_backed`: its pages are memory (tmpfs),
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
-    as in /proc/diskstats; empty if none. `drive` is set where it lies on an emulated drive.
+    as in /proc/diskstats; empty if none. `drive` is set where it lies on an emulated drive. `raw`:
+    a block device without a file system, whose node `path` is.
     """
 
     path: Path
@@ -70,6 +73,7 @@ class Volume:
     devices: tuple[str, ...]
     memory_backed: bool
     drive: EmulatedDrive | None = None
+    raw: bool = False
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
     def of(self, role: Role) -> "Volume":
@@ -92,7 +96,7 @@ class Room:
     """Room on the file system of a volume to be; volumes with equal `filesystem_id` share it.
 
     `takes_bytes` is what the volume takes of it however little is written; None: what is written.
-    `free_bytes` None: only the machine's memory limits it.
+    `free_bytes` None: only the machine's memory limits it. `exclusive`: no two can have it.
     """
 
     filesystem_id: str
@@ -100,6 +104,7 @@ class Room:
     memory_backed: bool
     mount_point: Path
     takes_bytes: int | None = None
+    exclusive: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,10 @@ class Provider(Protocol):
 
     def rooms(self) -> Sequence[Room]:
         """How much can be written, one a file system; the caller sums up what shares one."""
+        ...
+
+    def cautions(self) -> Sequence[str]:
+        """What a person must know before a run, a sentence each, such as what will be lost."""
         ...
 
     def fingerprint(self) -> str | None:

@@ -37,6 +37,7 @@ from stithy.study.sections import (
     read_scenario,
     read_workload,
     transactions_of,
+    without_files,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
@@ -370,6 +371,14 @@ class Study(BaseModel):
             each._replace(loc=("candidates", name, "settings", *each.loc))
             for name, candidate in self.candidates.items()
             for each in refused_settings(engine, candidate.settings)
+        )
+        return self
+
+    @model_validator(mode="after")
+    def _storage_fits_the_scenario(self) -> Self:
+        refuse(
+            each._replace(loc=("candidates", *each.loc))
+            for each in without_files(self.candidates, self.scenario)
         )
         return self
 

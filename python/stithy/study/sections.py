@@ -291,6 +291,24 @@ def drive_roles(candidate: Candidate) -> tuple[str, ...]:
     return tuple(asked(candidate.spec)) if asked else ()
 
 
+def without_files(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
+    """Candidates that are block devices without a file system, where the scenario needs files.
+
+    A scenario that does not says so by `BLOCK_DEVICES`.
+    """
+    if getattr(plugins("scenario")[scenario.name], "BLOCK_DEVICES", False):
+        return
+    for name, candidate in candidates.items():
+        asked = getattr(plugins("provider")[candidate.provider], "raw", None)
+        if asked and asked(candidate.spec):
+            yield Violation(
+                "a candidate without a file system",
+                f"the scenario {scenario.name} needs one",
+                "none",
+                (name, "filesystem"),
+            )
+
+
 def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
 

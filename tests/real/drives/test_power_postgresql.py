@@ -86,7 +86,7 @@ def test_a_killed_drive_ends_in_errors(master: Master) -> None:
         there.stop()
         [mounted] = there.mounted
         assert pids_inside(mounted.folder / "data", "postgres") == []
-        filesystems.unmount(mounted.folder, device=device)
+        filesystems.unmount(mounted.folder, devices=[device])
     assert not Path(f"/sys/block/{Path(device).name}/loop/backing_file").exists()
     assert not there.drives.folder.exists()
 

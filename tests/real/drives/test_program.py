@@ -88,7 +88,7 @@ def test_a_file_system_is_made_used_and_clean(
     with pytest.raises(PreconditionError, match="mounted or held"):
         program_up.stop()
     assert program_up.is_alive
-    filesystems.unmount(point, device=program_up.drives[0].device)
+    filesystems.unmount(point, devices=[program_up.drives[0].device])
     assert filesystems.check(program_up.drives[0].device, kind).clean
     program_up.stop()
 
@@ -152,6 +152,6 @@ def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
     if held:
         os.kill(program_up.identity.pid, signal.SIGSTOP)
     program.repair(program_up.folder)
-    filesystems.unmount(point, device=program_up.drives[0].device)
+    filesystems.unmount(point, devices=[program_up.drives[0].device])
     program_up.stop()
     assert not program_up.is_alive

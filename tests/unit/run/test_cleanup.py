@@ -153,13 +153,13 @@ def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
 
 
-@pytest.mark.parametrize("kind", handlers.CLEANUP_HANDLERS)
+@pytest.mark.parametrize("kind", handlers.cleanup_handlers())
 def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) -> None:
     """A kill between the record and the making leaves just that."""
     places = ("path", "volume", "data", "folder")
     facts = dict.fromkeys(places, str(tmp_path / "none")) | {
         "run_id": "r1", "name": "data", "program": "no-such-program", "engine": "postgresql",
-        "device": "/dev/loop99",
+        "device": "/dev/loop99", "uuid": "none",
     }  # fmt: skip
     assert undone(Resource(0, kind, facts)) == ([0], [])
 

@@ -17,7 +17,7 @@ from stithy.drives.program import find, remove, repair, serving
 from stithy.errors import StithyError
 from stithy.hosts.processes import end, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
-from stithy.registry import part
+from stithy.registry import part, plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.register import (
     PREFIX,
@@ -97,7 +97,7 @@ def _held(resource: Resource, left: Iterable[Left]) -> str | None:
 def _removal_failed(resource: Resource) -> str | None:
     """Remove it; why that failed, None where it did not."""
     try:
-        CLEANUP_HANDLERS[resource.kind](resource.facts)
+        cleanup_handlers()[resource.kind](resource.facts)
     except (OSError, StithyError, KeyError) as error:
         return _reason(error)
     return None
@@ -143,15 +143,16 @@ def _remove_cgroup(facts: Facts) -> None:
 
 
 def _remove_mount(facts: Facts) -> None:
-    """Only while the drive of this run is mounted there; what would hold it back is ended first.
+    """Only while a device of this run is mounted there; what would hold it back is ended first.
 
     After a reboot another drive may have the device's name: it is not to be touched.
     """
-    if not is_mounted(Path(facts["path"]), facts["device"]):
+    point, devices = Path(facts["path"]), facts["device"].split()
+    if not is_mounted(point, *devices):
         return
-    if (folder := serving(facts["device"])) is not None:
+    for folder in {each for device in devices if (each := serving(device)) is not None}:
         repair(folder)
-    unmount(Path(facts["path"]), device=facts["device"])
+    unmount(point, devices=devices)
 
 
 def _remove_drive(facts: Facts) -> None:
@@ -177,7 +178,19 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "drive": _remove_drive,
     "image": _remove_image,
 }
-"""One handler for each kind of resource."""
+"""One handler for each kind of resource that is nobody's alone."""
+
+STORING = ("provider",)
+"""Families whose plug-ins remove kinds of their own, by `HANDLERS`."""
+
+
+def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
+    """One handler for each kind of resource, those of plug-ins among them."""
+    found = dict(CLEANUP_HANDLERS)
+    for family in STORING:
+        for each in plugins(family).values():
+            found |= getattr(each, "HANDLERS", {})
+    return found
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ def preflight(
     asked = (file.study, plan.question, earlier_rates())
     problems.found += unanswerable(*asked)
     warnings += doubtful(*asked)
+    warnings += [each for provider in usable.values() for each in provider.cautions()]
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
@@ -174,6 +175,7 @@ def _check_together(
     """Raise all problems that candidates and the master copy have with each other."""
     problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
+    problems.attempt(lambda: _refuse_sharing(usable))
     if plan.null:
         problems.attempt(lambda: _refuse_unlike(usable))
     rooms = {name: each.rooms() for name, each in {**usable, KEEPER: keeper}.items()}
@@ -298,11 +300,27 @@ def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
                 )
 
 
+def _refuse_sharing(providers: Mapping[str, Provider]) -> None:
+    """What only one can have, such as a device, however the candidates name it."""
+    owners: dict[str, str] = {}
+    for name, provider in providers.items():
+        for room in provider.rooms():
+            other = owners.setdefault(room.filesystem_id, name)
+            if room.exclusive and other != name:
+                raise PreconditionError(
+                    f"{room.mount_point} is the same {room.filesystem_id} as that of candidate "
+                    f"{other}",
+                    where=f"candidate {name}",
+                    remedy="give each candidate a device of its own",
+                )
+
+
 def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) -> None:
     """The server's user must be able to enter every directory on the way."""
     if user is None:
         return
     there = existing_part(place)
+    there = there if there.is_dir() else there.parent
     way = [str(each) for each in reversed([there, *there.parents])]
     script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
     finished = runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))

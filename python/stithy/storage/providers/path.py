@@ -85,6 +85,10 @@ class DirectoryProvider:
             room if room.free_bytes is None else replace(room, free_bytes=room.free_bytes + held),
         )
 
+    def cautions(self) -> tuple[str, ...]:
+        """None: nothing is lost."""
+        return ()
+
     def fingerprint(self) -> str | None:
         """The file system and the devices under it: a mount may be missing after a reboot."""
         try:

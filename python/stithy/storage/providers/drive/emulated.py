@@ -7,7 +7,6 @@ a drive can be had is the drive program's to say; here it is asked before anythi
 
 import hashlib
 import os
-import secrets
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,13 +16,11 @@ from typing import TYPE_CHECKING
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.hosts.here import LocalMachine
-from stithy.hosts.processes import own_identity
 from stithy.needs import Device, Need, OwnProgram, Program, Root
-from stithy.storage.consent import Mark, write_mark
+from stithy.storage.formatted import MadeOn, fresh_place, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
 from stithy.storage.providers.drive.keys import SECTOR_BYTES, DriveKeys
-from stithy.storage.volume import describe, room_of
+from stithy.storage.volume import room_of
 from stithy.units import format_size
 
 if TYPE_CHECKING:
@@ -33,13 +30,6 @@ if TYPE_CHECKING:
     from stithy.drives.profiles import Profile
     from stithy.drives.spec import DriveSpec
     from stithy.wire.drive.messages import DriveFacts
-
-PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
-PREFIX = "stithy-drives-"
-MOUNT_OPTIONS = ("noatime",)
-"""Else the first read of each restored file would write, in the first window more than later.
-"""
-
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="FUSE, loop devices and mounting"),
@@ -74,8 +64,7 @@ class EmulatedProvider:
         self._candidate = candidate
         self._where = f"candidate {candidate}"
         self._given_site = site
-        place = next((each for each in PLACES if os.access(each, os.W_OK | os.X_OK)), PLACES[-1])
-        self._place = place / f"{PREFIX}{secrets.token_hex(4)}"
+        self._place = fresh_place()
 
     def place(self) -> Path:
         """The folder that holds the mount points."""
@@ -83,7 +72,7 @@ class EmulatedProvider:
 
     def check(self) -> None:
         """Raise for a machine, profile, file system or size with which this cannot work."""
-        self._need_rights()
+        need_rights(RIGHTS, "emulated drives", self._where, INSTEAD)
         for role, keys in self._roles.items():
             filesystems.need_tools(keys.filesystem)
             self._check_size(role, keys)
@@ -92,6 +81,10 @@ class EmulatedProvider:
     def rooms(self) -> tuple[Room, ...]:
         """What the images take of memory and of file systems: all of it at once, to be sure."""
         return tuple(self._room(role, keys) for role, keys in self._roles.items())
+
+    def cautions(self) -> tuple[str, ...]:
+        """None: drives are made anew, and hold nothing of anybody's."""
+        return ()
 
     def fingerprint(self) -> str | None:
         """The profiles that a person wrote: shipped ones belong to the version of Stithy."""
@@ -148,16 +141,6 @@ class EmulatedProvider:
         return {
             role: find_profile(keys.drive, scale=keys.scale) for role, keys in self._roles.items()
         }
-
-    def _need_rights(self) -> None:
-        here = LocalMachine()
-        for need in RIGHTS:
-            if (judged := need.judge(here)).state == "missing":
-                raise PreconditionError(
-                    f"emulated drives need {judged.what}, for {need.why}: {judged.found}",
-                    where=self._where,
-                    remedy=f"{judged.remedy}, {INSTEAD}",
-                )
 
     def _size(self, role: Role) -> int:
         return self._roles[role].drive_bytes(self._site.needed_bytes[role])
@@ -266,23 +249,12 @@ class EmulatedProvider:
 
     def _mounted(self, drive: EmulatedDrive, run_id: str, record: Record) -> Volume:
         """The volume on a drive: its file system made, mounted and marked."""
-        from stithy.drives import filesystems
         from stithy.drives.control import Control
 
-        kind, point = self._roles[drive.role].filesystem, self._place / drive.role
-        record("directory", {"path": str(point), "run_id": run_id})
-        point.mkdir(mode=0o755)
+        found = MadeOn(drive.device, self._roles[drive.role].filesystem)
         with _unpaced(Control(drive.control), drive.name):
-            filesystems.make(drive.device, kind, runner=self._site.runner)
-            record("mount", {"path": str(point), "device": drive.device})
-            filesystems.mount(
-                drive.device, point, kind, options=MOUNT_OPTIONS, runner=self._site.runner
-            )
-            # The server's user must be able to go through it, whatever the caller's umask is.
-            point.chmod(0o755)
-            record("mark", {"path": str(point), "run_id": run_id})
-            write_mark(point, Mark(run_id, True, own_identity()))
-        return replace(describe(point), drive=drive)
+            volume = volume_on(found, self._place / drive.role, run_id, record, self._site.runner)
+        return replace(volume, drive=drive)
 
 
 @contextmanager

@@ -1,12 +1,11 @@
 """What a study says about one emulated drive.
 
-Imports only pydantic and `stithy.units`. What a profile's name or text means is the drive program's
-to judge.
+Imports only pydantic, `stithy.units` and `stithy.storage.sizes`. What a profile's name or text
+means is the drive program's to judge.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -19,20 +18,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from stithy.storage import sizes
+from stithy.storage.sizes import FileSystem
 from stithy.units import BytesOrNone, Scale, format_scale, format_size
 
-MIB = 2**20
 SECTOR_BYTES = 4096
-SIZE_BYTES_MIN = 64 * MIB
+SIZE_BYTES_MIN = sizes.DEVICE_BYTES_MIN
 SIZE_BYTES_MAX = 2**50
-USABLE_SHARE = 0.9
-"""What a file system leaves of a drive for files; ext4 and XFS take 2 % to 6 % of a small one.
-"""
-
-OVERHEAD_BYTES: Mapping[str, int] = {"ext4": 192 * MIB, "xfs": 192 * MIB, "btrfs": 512 * MIB}
-"""Journals, and for btrfs chunks of metadata that it keeps twice."""
-
-FileSystem = Literal["ext4", "xfs", "btrfs"]
 MEMORY = "memory"
 
 
@@ -132,12 +124,11 @@ class DriveKeys(BaseModel):
         """How large the drive is, bytes: as asked, or else large enough for `needed_bytes`."""
         if self.size_bytes is not None:
             return self.size_bytes // SECTOR_BYTES * SECTOR_BYTES
-        wanted = (needed_bytes + OVERHEAD_BYTES[self.filesystem]) / USABLE_SHARE
-        return max(SIZE_BYTES_MIN, -(-round(wanted) // MIB) * MIB)
+        return sizes.device_bytes(self.filesystem, needed_bytes)
 
     def usable_bytes(self, drive_bytes: int) -> int:
         """How much of a drive files may take, bytes; an estimate on the safe side."""
-        return max(0, round(drive_bytes * USABLE_SHARE) - OVERHEAD_BYTES[self.filesystem])
+        return sizes.usable_bytes(self.filesystem, drive_bytes)
 
     def image_bytes(self, needed_bytes: int) -> int:
         """The memory that the drive takes, bytes: 0 where its bytes lie in a file."""

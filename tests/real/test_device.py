@@ -1,0 +1,169 @@
+"""Candidates that are whole devices, on loop devices: refused, consented to, measured, killed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stithy.drives import filesystems
+from stithy.errors import PreconditionError
+from stithy.exits import Exit
+from stithy.hosts.runner import LocalRunner
+from stithy.run.cleanup.handlers import clean_up
+from stithy.run.cleanup.register import Resource
+from stithy.storage.consent import content_of, may_format
+from stithy.storage.provider import ROLES, Site
+from stithy.storage.providers.device import DeviceProvider, Spec, create
+from support.loops import a_loop
+from support.running import Stithy, entries, left_by, manifest, measures, write_study
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
+ENDED_WELL = (Exit.OK, Exit.INVALID)
+RUNNER = LocalRunner()
+
+
+@pytest.fixture
+def device(place: Path) -> Iterator[Path]:
+    """A device that may be overwritten."""
+    with a_loop(place, "disk") as found:
+        yield found
+
+
+def provider(device: Path, place: Path, **keys: object) -> DeviceProvider:
+    """The provider of a candidate `disk` with these keys."""
+    site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+    return create(Spec.model_validate({"device": device, **keys}), "disk", site)
+
+
+def holds(device: Path) -> str:
+    """What is on a device, in words."""
+    return str(content_of(device, device, "the test", RUNNER))
+
+
+def test_an_empty_device_is_used_and_left_empty(device: Path, place: Path) -> None:
+    """With each kind of file system; what is made is recorded before, and unmade from there."""
+    for kind in ("ext4", "xfs", "btrfs"):
+        recorded: list[Resource] = []
+
+        def record(what: str, facts: dict[str, str], recorded: list[Resource] = recorded) -> None:
+            recorded.append(Resource(len(recorded), what, facts))
+
+        made = provider(device, place, filesystem=kind)
+        made.check()
+        assert made.cautions() == ()
+        [room] = made.rooms()
+        assert 0 < (room.free_bytes or 0) < 2**30
+        volume = made.provision("r1", record)
+        assert [each.kind for each in recorded] == ["formatted", "directory", "mount", "mark"]
+        assert (volume.filesystem, volume.devices[0]) == (kind, device.name)
+        assert holds(device) == kind
+        with pytest.raises(PreconditionError, match="in use|is mounted at .*: wait for the end"):
+            provider(device, place, wipe=True).check()
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert (holds(device), volume.path.exists()) == ("nothing", False)
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+
+
+def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, device: Path) -> None:
+    """By `wipe` and a name that stays; a plan says what will be lost. In use it is never taken."""
+    filesystems.make(str(device), "ext4")
+    with pytest.raises(PreconditionError, match="it holds ext4: .*`wipe: true`"):
+        provider(device, place).check()
+    consented = provider(device, place, wipe=True)
+    consented.check()
+    assert consented.cautions() == (
+        f"candidate disk: everything on {device} (1 GiB) will be lost: it holds ext4",
+    )
+    (point := place / "mnt").mkdir()
+    filesystems.mount(str(device), point, "ext4")
+    with pytest.raises(PreconditionError, match=f"it is mounted at {point}: unmount it"):
+        consented.check()
+    filesystems.unmount(point)
+    with a_loop(place, "other", marked=False) as other:
+        provider(other, place).check()
+        other.write_bytes(b"raw")  # as an encrypted device, it has no signature
+        with pytest.raises(PreconditionError, match="it holds data of unknown kind"):
+            provider(other, place).check()
+        with pytest.raises(PreconditionError, match="could be another device tomorrow"):
+            provider(other, place, wipe=True).check()
+    with pytest.raises(PreconditionError, match="is not there: no such file"):
+        provider(Path("/dev/disk/by-id/no-such-device"), place).check()
+    with pytest.raises(PreconditionError, match="/dev/null is not a block device"):
+        provider(Path("/dev/null"), place).check()
+
+
+def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, place: Path) -> None:
+    """Not by one of a slot, or one that goes with the content; the message has the right ones."""
+    filesystems.make(str(device), "ext4")
+    with a_loop(place, "other", marked=False) as other:
+        filesystems.make(str(other), "ext4")
+        for folder in ("by-id", "by-partuuid", "by-path", "by-uuid"):
+            link = place / "dev/disk" / folder / "its-name"
+            link.parent.mkdir(parents=True)
+            link.symlink_to(other)
+            given = {"wipe": True, "dev": place / "dev"}
+            if folder in ("by-id", "by-partuuid"):
+                assert may_format(link, "here", RUNNER, **given).known == ("ext4",)
+                continue
+            with pytest.raises(PreconditionError, match="another device tomorrow") as caught:
+                may_format(link, "here", RUNNER, **given)
+            assert f"{place}/dev/disk/by-id/its-name or " in caught.value.remedy
+        with pytest.raises(PreconditionError, match="by-id/its-name"):
+            may_format(other, "here", RUNNER, wipe=False, dev=place / "dev")
+
+
+def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
+    device: Path, place: Path
+) -> None:
+    """Somebody has made their own since; a device that has gone is forgotten."""
+    filesystems.make(str(device), "ext4")
+    facts = {"device": str(device), "uuid": "11111111-1111-4111-8111-111111111111"}
+    gone = {**facts, "device": "/dev/disk/by-id/gone"}
+    for number, each in enumerate((facts, gone)):
+        resource = Resource(number, "formatted", each)
+        assert clean_up("r1", [resource], lambda number: None, everything=False) == []
+    assert holds(device) == "ext4"
+
+
+def test_a_device_without_a_file_system_is_the_volume(device: Path, place: Path) -> None:
+    """Nobody else can have it meanwhile; a database cannot be told to."""
+    filesystems.make(str(device), "ext4")
+    made = provider(device, place, filesystem="none", wipe=True)
+    volume = made.provision("r1", lambda kind, facts: None)
+    assert (volume.raw, volume.path, volume.filesystem) == (True, device, "none")
+    assert volume.devices[0] == device.name
+    assert holds(device) == "nothing"
+    with pytest.raises(OSError, match="busy"):
+        os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+    made.release()
+    os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+
+
+@pytest.mark.needs_postgresql
+def test_runs_on_a_device_are_killed_cleaned_resumed_and_reported(
+    stithy: Stithy, place: Path, device: Path
+) -> None:
+    """Each ends with an empty device; the plan says before what will be lost."""
+    filesystems.make(str(device), "xfs")
+    keys = f"{{device: {device}, wipe: true}}"
+    again = f"{{device: {device.parent}/./{device.name}, wipe: true}}"
+    twice = write_study(place / "twice.yaml", {"a": keys, "b": again}, users=(1,))
+    planned = stithy.run("plan", twice)
+    assert f"everything on {device} (1 GiB) will be lost: it holds xfs" in planned.stdout
+    assert "candidate b" in planned.stderr + planned.stdout
+    assert planned.returncode == Exit.PRECONDITION
+    study = write_study(place / "s.yaml", {"a": keys}, users=(1,))
+    out, resumed = place / "out", place / "resumed"
+    stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
+    assert stithy.run("clean").returncode == Exit.OK
+    assert (left_by(out), holds(device)) == ([], "nothing")
+    stithy.kill(lambda: measures(resumed), "run", study, "--out", resumed)
+    ended = stithy.run("resume", resumed)
+    assert ended.returncode in ENDED_WELL, ended.stderr
+    assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
+    [candidate] = manifest(resumed)["candidates"]
+    assert (candidate["provider"], candidate["filesystem"]) == ("device", "ext4")
+    assert device.name in candidate["devices"]
+    assert stithy.run("report", resumed, "--format", "md").returncode in ENDED_WELL
+    assert str(device) in (resumed / "report.md").read_text()
