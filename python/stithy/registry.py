@@ -22,6 +22,7 @@ from stithy.suggest import instead
 
 FAMILIES = {
     "provider": "stithy.storage.providers",
+    "layer": "stithy.storage.layers",
     "engine": "stithy.database.engines",
     "workload": "stithy.workload.workloads",
     "collector": "stithy.collect.collectors",

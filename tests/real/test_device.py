@@ -1,14 +1,14 @@
-"""Candidates that are whole devices, on loop devices: refused, consented to, measured, killed."""
+"""Candidates that are whole devices, on loop devices: refused, consented to, used, emptied."""
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.exits import Exit
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
@@ -16,10 +16,9 @@ from stithy.storage.consent import content_of, may_format
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import DeviceProvider, Spec, create
 from support.loops import a_loop
-from support.running import Stithy, entries, left_by, manifest, measures, write_study
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
-ENDED_WELL = (Exit.OK, Exit.INVALID)
+
 RUNNER = LocalRunner()
 
 
@@ -89,6 +88,10 @@ def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, dev
             provider(other, place, wipe=True).check()
     with pytest.raises(PreconditionError, match="is not there: no such file"):
         provider(Path("/dev/disk/by-id/no-such-device"), place).check()
+    twice = Spec.model_validate({"device": [device, f"/dev/../dev/{device.name}"],
+                                 "layer": {"btrfs": {}}})  # fmt: skip
+    with pytest.raises(PreconditionError, match="the same one by two names"):
+        create(twice, "disk").check()
     with pytest.raises(PreconditionError, match="/dev/null is not a block device"):
         provider(Path("/dev/null"), place).check()
 
@@ -102,12 +105,12 @@ def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, pla
             link = place / "dev/disk" / folder / "its-name"
             link.parent.mkdir(parents=True)
             link.symlink_to(other)
-            given = {"wipe": True, "dev": place / "dev"}
+            asked = partial(may_format, link, "here", RUNNER, wipe=True, dev=place / "dev")
             if folder in ("by-id", "by-partuuid"):
-                assert may_format(link, "here", RUNNER, **given).known == ("ext4",)
+                assert asked().known == ("ext4",)
                 continue
             with pytest.raises(PreconditionError, match="another device tomorrow") as caught:
-                may_format(link, "here", RUNNER, **given)
+                asked()
             assert f"{place}/dev/disk/by-id/its-name or " in caught.value.remedy
         with pytest.raises(PreconditionError, match="by-id/its-name"):
             may_format(other, "here", RUNNER, wipe=False, dev=place / "dev")
@@ -138,32 +141,3 @@ def test_a_device_without_a_file_system_is_the_volume(device: Path, place: Path)
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     made.release()
     os.close(os.open(device, os.O_RDWR | os.O_EXCL))
-
-
-@pytest.mark.needs_postgresql
-def test_runs_on_a_device_are_killed_cleaned_resumed_and_reported(
-    stithy: Stithy, place: Path, device: Path
-) -> None:
-    """Each ends with an empty device; the plan says before what will be lost."""
-    filesystems.make(str(device), "xfs")
-    keys = f"{{device: {device}, wipe: true}}"
-    again = f"{{device: {device.parent}/./{device.name}, wipe: true}}"
-    twice = write_study(place / "twice.yaml", {"a": keys, "b": again}, users=(1,))
-    planned = stithy.run("plan", twice)
-    assert f"everything on {device} (1 GiB) will be lost: it holds xfs" in planned.stdout
-    assert "candidate b" in planned.stderr + planned.stdout
-    assert planned.returncode == Exit.PRECONDITION
-    study = write_study(place / "s.yaml", {"a": keys}, users=(1,))
-    out, resumed = place / "out", place / "resumed"
-    stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
-    assert stithy.run("clean").returncode == Exit.OK
-    assert (left_by(out), holds(device)) == ([], "nothing")
-    stithy.kill(lambda: measures(resumed), "run", study, "--out", resumed)
-    ended = stithy.run("resume", resumed)
-    assert ended.returncode in ENDED_WELL, ended.stderr
-    assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
-    [candidate] = manifest(resumed)["candidates"]
-    assert (candidate["provider"], candidate["filesystem"]) == ("device", "ext4")
-    assert device.name in candidate["devices"]
-    assert stithy.run("report", resumed, "--format", "md").returncode in ENDED_WELL
-    assert str(device) in (resumed / "report.md").read_text()

@@ -103,7 +103,7 @@ ELSEWHERE = {
     "drives-paced": "as above",
     "creating drive": "as above",
     "creating mount": "as above",
-    "creating formatted": "tests/real/test_device.py kills runs on devices",
+    "creating formatted": "test_storage.py kills runs on devices",
     "creating image": "as above",
     "step-failed": "a session that failed has ended by itself",
 }

@@ -67,7 +67,7 @@ def _needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
 
 WIDTH = 100
 INDENT = 18
-FAMILIES = ("provider", "engine", "scenario", "collector", "command")
+FAMILIES = ("provider", "layer", "engine", "scenario", "collector", "command")
 OWN_PREFIX = "stithy-"
 
 

@@ -105,16 +105,26 @@ def need_tools(kind: str) -> None:
     _tool(_kind(kind).make[0], kind)
 
 
-def make(device: str, kind: str, *, uuid: str | None = None, runner: Runner | None = None) -> None:
+def make(
+    device: str,
+    kind: str,
+    *,
+    uuid: str | None = None,
+    options: Sequence[str] = (),
+    others: Sequence[str] = (),
+    runner: Runner | None = None,
+) -> None:
     """Make a file system on a device, over whatever is there; with `uuid` as its identifier.
+
+    `options` are more words for its program; `others` are the devices that it is on as well.
 
     Raises UserError for an unknown kind, PreconditionError where its programs are not there,
     InfrastructureError where making fails, such as on a device that is too small.
     """
-    tool, *options = _kind(kind).make
+    tool, *words = _kind(kind).make
     if uuid is not None:
-        options += [each.format(uuid) for each in _kind(kind).uuid]
-    finished = _run([_tool(tool, kind), *options, device], runner)
+        words += [each.format(uuid) for each in _kind(kind).uuid]
+    finished = _run([_tool(tool, kind), *words, *options, device, *others], runner)
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} could not be created: {_last_words(finished)}",

@@ -18,7 +18,7 @@ from stithy.plan.steps import Question
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.study.model import Study
-from stithy.study.sections import drive_roles
+from stithy.study.sections import drive_names
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_duration
 from stithy.workload.workload import Workload
@@ -116,7 +116,7 @@ def _unreported(study: Study, asked: Requested) -> UserError | None:
     """A metric that the storage of a candidate does not report."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.source == "drives" or known.collector == "drive":
-        by_name = {name: drive_roles(study.candidates[name]) for name in asked.candidates}
+        by_name = {name: drive_names(study.candidates[name]) for name in asked.candidates}
         lacking = [name for name, roles in by_name.items() if not roles]
         if lacking:
             return UserError(

@@ -31,7 +31,7 @@ def _cpus(manifest: Manifest | None) -> int | None:
 
 def _abilities(manifest: Manifest | None) -> Abilities:
     return {
-        (candidate.name, drive.role): able
+        (candidate.name, drive.known_as): able
         for candidate in (manifest.candidates if manifest else ())
         for drive in candidate.drives
         if (able := ability(drive.profile, drive.scale)) is not None

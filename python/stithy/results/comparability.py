@@ -107,6 +107,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "mount_options": "its mount options",
         "memory_backed": "whether it is in memory",
         "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
+        "array.*": "arrays by role: layer, its keys, number of devices",
         "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
     **_group("reported", {
@@ -346,6 +347,8 @@ def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
     yield "mount_options", candidate.mount_options
     yield "memory_backed", candidate.memory_backed
     yield from _of_devices(candidate.environment)
+    for array in candidate.arrays:
+        yield f"array.{array.role}", str(array)
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
             yield f"drive.{drive.role}.{name}", getattr(drive, name)

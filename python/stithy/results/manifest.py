@@ -53,7 +53,8 @@ class DriveFacts(_Facts):
 
     `profile` is the drive profile's text, `assumed` names its keys that nobody measured or
     published; its rates and capacity were divided by `scale`. `transport` is how requests reached
-    it, `transport_s` the time of that, by which answers were made earlier.
+    it, `transport_s` the time of that, by which answers were made earlier. `name` is its role, or
+    `data-1` and on where the role has several drives.
     """
 
     role: str
@@ -72,6 +73,29 @@ class DriveFacts(_Facts):
     transport: str
     transport_s: float
     spin_s: float
+    name: str | None = None
+
+    @property
+    def known_as(self) -> str:
+        """What tables and series call it: its name, or its role where that has one drive."""
+        return self.name or self.role
+
+
+class ArrayFacts(_Facts):
+    """A layer over several devices, by the role whose volume it is: its name, and its keys.
+
+    `members` are the devices, by kernel name.
+    """
+
+    role: str
+    layer: str
+    keys: dict[str, str]
+    members: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`btrfs raid10 of 4 devices`."""
+        words = " ".join([self.layer, *self.keys.values()])
+        return f"{words} of {len(self.members)} device{'s' if len(self.members) > 1 else ''}"
 
 
 class CostFacts(_Facts):
@@ -100,6 +124,7 @@ class CandidateFacts(_Facts):
     memory_backed: bool | None = None
     master: bool = False
     drives: tuple[DriveFacts, ...] = ()
+    arrays: tuple[ArrayFacts, ...] = ()
     memory_limit_bytes: int | None = None
     settings: dict[str, Scalar] = Field(default_factory=dict)
     effective_settings: dict[str, str] | None = None

@@ -251,7 +251,7 @@ DRIVES = Table(
     "One row per emulated drive and operation. `all` is the merged row. Empty without emulated drives. The rows describe the users' work, ramp-up included; latencies only the measurement.",
     (
         _t("window_id", "id of the window"),
-        _t("role", "the part of the database that it holds: `data`, `log`, `temp` or `backup`"),
+        _t("role", "the part of the database that it holds: `data`, `log`, `temp` or `backup`; `data-1` and on where several drives hold it"),
         _t("operation", "`read`, `write`, `flush`, `discard`, or `all`"),
         _i("answered", "", "requests answered during the users' work, ramp-up included"),
         _i("moved_bytes", "B", "bytes that these requests moved"),

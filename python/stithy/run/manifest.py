@@ -1,5 +1,6 @@
 """The manifest of a run, from what its context knows by now."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -8,6 +9,7 @@ from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.hosts.processes import boot_id
 from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
+    ArrayFacts,
     CalibrationFacts,
     CandidateFacts,
     CostFacts,
@@ -28,7 +30,7 @@ from stithy.results.manifest import (
 from stithy.results.write import write_json
 from stithy.run.context import Context
 from stithy.run.windows.driving import pace_of
-from stithy.storage.provider import EmulatedDrive, Volume
+from stithy.storage.provider import ROLES, EmulatedDrive, Volume
 
 
 class ManifestFile:
@@ -238,8 +240,9 @@ class ManifestFile:
             "devices": volume.devices,
             "memory_backed": volume.memory_backed,
             "drives": tuple(
-                _drive(part.drive, part) for part in volume.parts if part.drive is not None
+                _drive(drive, part) for part in volume.parts for drive in part.emulated
             ),
+            "arrays": tuple(_arrays(volume)),
         }
         return base.model_copy(update=found)
 
@@ -251,10 +254,22 @@ class ManifestFile:
         return next((each for each in known if each.name == name), None)
 
 
+def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
+    """The layers of a candidate's volumes, each by the role that is on it."""
+    for role in ROLES:
+        part = volume if role == "data" else volume.others.get(role)
+        if part is not None and part.array is not None:
+            array = part.array
+            yield ArrayFacts(
+                role=role, layer=array.layer, keys=dict(array.facts), members=array.members
+            )
+
+
 def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:
     """An emulated drive and the volume on it."""
     return DriveFacts(
         role=drive.role,
+        name=drive.name,
         device=drive.device,
         profile_name=drive.profile_name,
         title=drive.title,

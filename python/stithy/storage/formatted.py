@@ -1,4 +1,4 @@
-"""Volumes on block devices: a file system is made, mounted and marked; and it goes with its run.
+"""Volumes on block devices: built, mounted and marked; and they go with their run.
 
 All that gives a volume a block device shares this: what is made is recorded before, and mounted in
 a folder of Stithy's own that the server's user can enter.
@@ -7,8 +7,9 @@ a folder of Stithy's own that the server's user can enter.
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from uuid import uuid4
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
@@ -16,8 +17,10 @@ from stithy.hosts.here import LocalMachine
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import Runner
 from stithy.needs import Need
+from stithy.storage import sizes
 from stithy.storage.consent import EDGE_BYTES, Mark, write_mark
-from stithy.storage.provider import Record, Volume
+from stithy.storage.layer import Layer, Task
+from stithy.storage.provider import Array, Record, Volume
 from stithy.storage.volume import describe
 
 PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
@@ -46,45 +49,69 @@ def need_rights(rights: Sequence[Need], what: str, where: str, instead: str) -> 
 
 
 @dataclass(frozen=True)
-class MadeOn:
-    """What a volume is made on: the device to be mounted, and all those of its file system.
+class VolumeSpec:
+    """What a volume is made of: devices that may be overwritten, a layer, a file system.
 
-    `made`: the file system is there already; `uuid` is the identifier that it is to have otherwise.
+    Without a layer there is one device. `filesystem` is made on top, unless the layer brings its
+    own. `identifier` is the UUID by which the devices are known afterwards.
     """
 
-    device: str
+    devices: tuple[str, ...]
     filesystem: str
-    members: tuple[str, ...] = ()
-    made: bool = False
-    uuid: str | None = None
+    layer: Layer | None = None
+    identifier: str = field(default_factory=lambda: str(uuid4()))
+
+    def check(self, where: str) -> None:
+        """Raise PreconditionError where this machine cannot make it."""
+        if self.layer is not None:
+            what = f"arrays of {self.layer.name}"
+            need_rights(self.layer.needs, what, where, "or leave out `layer`")
+        if not (self.raw or (self.layer and self.layer.filesystem)):
+            filesystems.need_tools(self.filesystem)
+
+    @property
+    def raw(self) -> bool:
+        """Whether nothing is made on it: the volume is the device."""
+        return self.filesystem == sizes.NO_FILE_SYSTEM
 
 
 def volume_on(
-    found: MadeOn, point: Path, run_id: str, record: Record, runner: Runner | None
+    asked: VolumeSpec, point: Path, run_id: str, record: Record, runner: Runner
 ) -> Volume:
-    """The volume of this run on a device, mounted at `point`, which is made."""
-    record("directory", {"path": str(point), "run_id": run_id})
-    point.mkdir(mode=0o755)
-    if not found.made:
-        filesystems.make(found.device, found.filesystem, uuid=found.uuid, runner=runner)
-    devices = " ".join(found.members or (found.device,))
-    record("mount", {"path": str(point), "device": devices})
-    filesystems.mount(found.device, point, found.filesystem, options=MOUNT_OPTIONS, runner=runner)
+    """The volume of this run on devices, mounted at `point`, which is made; or the raw device."""
+    device, layer = asked.devices[0], asked.layer
+    if not asked.raw:
+        record("directory", {"path": str(point), "run_id": run_id})
+        point.mkdir(mode=0o755)
+    if layer is not None:
+        device = layer.build(asked.devices, Task(asked.identifier, run_id, record, runner))
+    if asked.raw:
+        found = describe(Path(device).resolve())
+        unmounted = replace(found, filesystem=asked.filesystem, mount_options="", raw=True)
+        return replace(unmounted, array=_array(asked))
+    kind = (layer.filesystem if layer else None) or asked.filesystem
+    if layer is None or layer.filesystem is None:
+        filesystems.make(device, kind, uuid=asked.identifier, runner=runner)
+    every = " ".join(dict.fromkeys((device, *asked.devices)))
+    record("mount", {"path": str(point), "device": every})
+    filesystems.mount(device, point, kind, options=MOUNT_OPTIONS, runner=runner)
     # The server's user must be able to go through it, whatever the caller's umask is.
     point.chmod(0o755)
     record("mark", {"path": str(point), "run_id": run_id})
     write_mark(point, Mark(run_id, True, own_identity()))
-    return describe(point)
+    return replace(describe(point), array=_array(asked))
+
+
+def _array(asked: VolumeSpec) -> Array | None:
+    if asked.layer is None:
+        return None
+    names = tuple(Path(each).resolve().name for each in asked.devices)
+    return Array(asked.layer.name, asked.layer.facts, names)
 
 
 def keep_mark(point: Path, run_id: str) -> None:
     """Leave the mark without a living owner, which means kept."""
     write_mark(point, Mark(run_id, True, None))
-
-
-def raw_volume(device: Path) -> Volume:
-    """The volume that is a block device without a file system."""
-    return replace(describe(device), filesystem="none", mount_options="", raw=True)
 
 
 def erase_own(device: Path, uuid: str) -> None:

@@ -6,7 +6,7 @@ mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs
 removes by `HANDLERS`: by kind a function of the recorded facts, which is idempotent.
 It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
-server's; `drive_roles(spec)`, the roles with an emulated drive; `raw(spec)`, a block device without
+server's; `drive_names(spec)`, the names of its emulated drives; `raw(spec)`, a block device without
 a file system; `overlap(spec, spec)`, two
 candidates in the same place; `like(spec, ending)`, another place like this one, for null studies,
 where the same lines twice are not two places.
@@ -31,7 +31,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 class EmulatedDrive:
     """A drive under a volume that a program answers for, as it came up.
 
-    `control` is the program's socket. `profile` is the drive profile's text, `assumed` names its
+    Its name is its role, or `data-1` and on where the role has several. `control` is the program's
+    socket. `profile` is the drive profile's text, `assumed` names its
     keys that nobody measured or published; rates and capacity are divided by `scale`. `transport_s`
     is the transport latency, by which answers are made earlier. `log_stem`: stem of its latency
     logs.
@@ -57,13 +58,23 @@ class EmulatedDrive:
 
 
 @dataclass(frozen=True)
+class Array:
+    """A layer as it was built: its name, its keys, and the devices under it by kernel name."""
+
+    layer: str
+    facts: Mapping[str, str]
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Volume:
     """A directory on a candidate's storage that belongs to this run alone.
 
     It serves every role that `others` does not name. `memory_backed`: its pages are memory (tmpfs),
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
-    as in /proc/diskstats; empty if none. `drive` is set where it lies on an emulated drive. `raw`:
-    a block device without a file system, whose node `path` is.
+    as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
+    `array` is the layer that makes one of several devices. `raw`: a block device without a file
+    system, whose node `path` is.
     """
 
     path: Path
@@ -72,7 +83,8 @@ class Volume:
     mount_options: str
     devices: tuple[str, ...]
     memory_backed: bool
-    drive: EmulatedDrive | None = None
+    emulated: tuple[EmulatedDrive, ...] = ()
+    array: Array | None = None
     raw: bool = False
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
@@ -88,7 +100,7 @@ class Volume:
     @property
     def drives(self) -> tuple[EmulatedDrive, ...]:
         """The emulated drives under all parts."""
-        return tuple(part.drive for part in self.parts if part.drive is not None)
+        return tuple(drive for part in self.parts for drive in part.emulated)
 
 
 @dataclass(frozen=True)

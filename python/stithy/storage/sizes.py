@@ -15,10 +15,10 @@ USABLE_SHARE = 0.9
 OVERHEAD_BYTES: Mapping[str, int] = {"ext4": 192 * MIB, "xfs": 192 * MIB, "btrfs": 512 * MIB}
 """Journals, and for btrfs chunks of metadata that it keeps twice."""
 
-FileSystem = Literal["ext4", "xfs", "btrfs"]
+FileSystem = Literal["ext4", "xfs", "btrfs", "none"]
+"""`none` stands in a study for a block device that is used as it is."""
 
 NO_FILE_SYSTEM = "none"
-"""What stands in a study for a block device that is used as it is."""
 
 
 def usable_bytes(filesystem: str, device_bytes: int) -> int:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stithy.registry import plugins
+from stithy.storage.layer import OneLayer
 from stithy.study.document import as_yaml
 from stithy.study.model import Study
 from stithy.study.problems import Loc
@@ -103,6 +104,9 @@ def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) ->
 
 def model_of(info: FieldInfo) -> type[BaseModel] | None:
     """The keys below a key, also where it may be left out; None where it takes a value."""
+    for each in info.metadata:
+        if isinstance(each, OneLayer):
+            return each.model()
     for each in (info.annotation, *get_args(info.annotation)):
         if isinstance(each, type) and issubclass(each, BaseModel):
             return each
@@ -262,6 +266,8 @@ def _value_kind(key: dict[str, Any]) -> str:
     choices = [each for each in key.get("anyOf", []) if each.get("type") != "null"]
     if len(choices) == 1:  # an optional value
         return _value_kind(choices[0])
+    if choices and not any(part in each for each in choices for part in ("$ref", "properties")):
+        return " or ".join(map(_value_kind, choices))
     if key.get("additionalProperties") is False and "title" not in key:
         return f"`{{{', '.join(f'{name}: …' for name in key['properties'])}}}`"
     if "$ref" in key or "anyOf" in key or "properties" in key:

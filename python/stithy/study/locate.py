@@ -19,6 +19,9 @@ from stithy.suggest import closest
 LONGEST = 60
 """Characters of a value that a message shows."""
 
+HOME_DEPTH = 3
+"""How deep a key may lie that a misplaced one is likely to be: `candidates.<name>.size`."""
+
 _KINDS = {
     "int": "not a whole number",
     "float": "not a number",
@@ -126,7 +129,7 @@ def _instead(parent: Loc, name: str) -> str:
 def _home(name: str) -> str | None:
     """Where a key of this name belongs, where it stands in the wrong section."""
     for key in all_keys():
-        if key.path[-1] == name:
+        if key.path[-1] == name and len(key.path) <= HOME_DEPTH:
             return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
     return None
 

@@ -285,9 +285,9 @@ def is_emulated(candidate: Candidate) -> bool:
     return bool(getattr(plugins("provider")[candidate.provider], "EMULATED", False))
 
 
-def drive_roles(candidate: Candidate) -> tuple[str, ...]:
-    """The roles that have an emulated drive of their own; none for a candidate without drives."""
-    asked = getattr(plugins("provider")[candidate.provider], "drive_roles", None)
+def drive_names(candidate: Candidate) -> tuple[str, ...]:
+    """The names of its emulated drives, such as `data`; none for a candidate without drives."""
+    asked = getattr(plugins("provider")[candidate.provider], "drive_names", None)
     return tuple(asked(candidate.spec)) if asked else ()
 
 

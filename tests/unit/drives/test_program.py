@@ -188,8 +188,8 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):
         filesystems.kind_on(device, runner=EndingRunner(8, stderr="blkid: input/output error\n"))
     busy = EndingRunner(32, stderr="umount: target is busy.\n")
-    for path, its in ((tmp_path, None), (tmp_path / "none", device), (Path("/proc"), device)):
-        filesystems.unmount(path, devices=[its], runner=busy)
+    for path, its in ((tmp_path, []), (tmp_path / "none", [device]), (Path("/proc"), [device])):
+        filesystems.unmount(path, devices=its, runner=busy)
     assert busy.asked == [], "nothing is mounted there, or another device that a person mounted"
     with pytest.raises(PreconditionError, match="could not be unmounted: umount: target is busy"):
         filesystems.unmount(Path("/proc"), runner=busy, clock=HurriedClock())

@@ -73,8 +73,8 @@ class OnDrives:
             path = volume.path.with_name(f"{volume.path.name}-{role}")
             path.mkdir()
             (path / ".stithy.json").write_bytes((volume.path / ".stithy.json").read_bytes())
-            others[role] = replace(volume, path=path, drive=self._drive(role, volume.path))
-        return replace(volume, drive=self._drive("data", volume.path), others=others)
+            others[role] = replace(volume, path=path, emulated=(self._drive(role, volume.path),))
+        return replace(volume, emulated=(self._drive("data", volume.path),), others=others)
 
     def _drive(self, role: Role, logs: Path) -> EmulatedDrive:
         return EmulatedDrive(

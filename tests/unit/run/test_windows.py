@@ -171,8 +171,8 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     """`a` on a file of disk sda, `b` in memory. What others did elsewhere they did not do here."""
     context = FakedRun(tmp_path, keys={"b": "memory: 256 MiB"}).start()
     volumes, volume = context.volumes.made, replace(describe(tmp_path), memory_backed=False)
-    drive = cast(EmulatedDrive, object())  # only that there is one matters here
-    volumes["a"] = replace(volume, devices=("loop1", "sda1", "sda"), drive=drive)
+    drive = cast(EmulatedDrive, SimpleNamespace(device="/dev/loop1"))  # all that matters here
+    volumes["a"] = replace(volume, devices=("loop1", "sda1", "sda"), emulated=(drive,))
     volumes["b"] = replace(volume, devices=("loop2",))
     moved = {"sda": 50 * MIB, "sdb": 30 * MIB, "loop1": 40 * MIB}
     found = _around(context, "a", moved, 40 * MIB, 250)

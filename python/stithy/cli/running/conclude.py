@@ -84,7 +84,7 @@ def remember_drives(context: Context) -> None:
     """Remember by how much emulated drives missed their profiles, for later plans."""
 
     profiles = {
-        (each.name, drive.role): drive.profile_name
+        (each.name, drive.known_as): drive.profile_name
         for each in (context.manifest.candidates if context.manifest else ())
         for drive in each.drives
     }

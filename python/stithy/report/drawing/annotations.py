@@ -157,7 +157,7 @@ def _most(context: Context, key: str) -> Mapping[str, float]:
             for drive in candidate.drives
             if (able := ability(drive.profile, drive.scale)) is not None
         }
-        if len(caps) == 1 and (cap := caps.pop()) is not None:
+        if len(caps) == 1 and not candidate.arrays and (cap := caps.pop()) is not None:
             found[candidate.name] = cap
     return found
 
@@ -165,7 +165,7 @@ def _most(context: Context, key: str) -> Mapping[str, float]:
 def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
     """`generic-sata 93,000 reads, 43,000 writes`."""
     for candidate in _emulated(context):
-        for drive in candidate.drives:
+        for drive in {each.profile: each for each in candidate.drives}.values():
             able = ability(drive.profile, drive.scale)
             caps = able.caps if able is not None else {}
             parts = [f"{_shown(key, caps[key])} {WORDS[key]}" for key in keys if key in caps]

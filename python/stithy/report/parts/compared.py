@@ -162,7 +162,7 @@ def _drives(manifest: Manifest) -> PageTable:
     rows = [
         {
             "candidate": candidate.name,
-            "role": drive.role,
+            "role": drive.known_as,
             "profile": named(drive),
             "size_bytes": drive.size_bytes,
             "filesystem": drive.filesystem,
@@ -205,7 +205,8 @@ def _ended(session: SessionFacts) -> str:
 
 
 _SHOWN_APART = {
-    "name", "environment", "drives", "cost", "memory_limit_bytes", "settings", "effective_settings",
+    "name", "environment", "drives", "arrays", "cost", "memory_limit_bytes", "settings",
+    "effective_settings",
 }  # fmt: skip
 
 
@@ -221,6 +222,7 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     own |= _pairs("effective settings", effective, verbatim=True)
     if candidate.cost is not None:
         own["cost"] = Money(candidate.cost.amount, candidate.cost.currency).shown
+    own |= {f"array of the {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
         own[f"emulated drive of the {drive.role}"] = f"{named(drive)}: {drive.title}"
     return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}

@@ -133,23 +133,24 @@ def _parts(candidate: CandidateFacts) -> Iterator[Part]:
         volume = Box(", ".join(ROLES), _filesystem(candidate.filesystem, candidate.mount_options))
         yield Part(ROLES, volume, _storage(candidate), emulated=False)
         return
-    own = {drive.role for drive in candidate.drives}
-    for drive in candidate.drives:
-        rest = [role for role in ROLES if role not in own] if drive.role == "data" else []
-        roles = (drive.role, *rest)
+    by_role = {drive.role: drive for drive in candidate.drives}
+    arrays = {array.role: str(array) for array in candidate.arrays}
+    for role, drive in by_role.items():
+        rest = [each for each in ROLES if each not in by_role] if role == "data" else []
+        roles = (role, *rest)
         volume = Box(", ".join(roles), _filesystem(drive.filesystem, drive.mount_options))
-        yield Part(roles, volume, _drive(drive), emulated=True)
+        yield Part(roles, volume, _drive(drive, arrays.get(role)), emulated=True)
 
 
 def _filesystem(kind: str | None, options: str | None) -> tuple[str, ...]:
     return (kind or "file system not known", options or DASH)
 
 
-def _drive(drive: DriveFacts) -> Box:
+def _drive(drive: DriveFacts, array: str | None) -> Box:
+    """A drive, or one of those of an array."""
     where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
-    return Box(
-        f"EMULATED {named(drive)}", (f"{format_size(drive.size_bytes)}, {where}", drive.title)
-    )
+    size = f"{format_size(drive.size_bytes)}{'' if array is None else ' each'}, {where}"
+    return Box(f"EMULATED {named(drive)}", (size, array or drive.title))
 
 
 def _storage(candidate: CandidateFacts) -> Box:
@@ -159,6 +160,9 @@ def _storage(candidate: CandidateFacts) -> Box:
     shown = f"file system of {size}" if size else "size not known"
     if candidate.memory_backed:
         return Box(candidate.path, (shown, "its pages are memory"))
+    if candidate.arrays:
+        array = candidate.arrays[0]
+        return Box(candidate.path, (shown, f"{array}: {', '.join(array.members)}"))
     devices = [_device(candidate, name) for name in candidate.devices]
     return Box(candidate.path, (shown, " on ".join(devices) or "no block device known"))
 

@@ -226,7 +226,11 @@ def _named(candidate: CandidateFacts) -> str:
     drives = candidate.drives
     if len(drives) == 1:
         return named(drives[0])
-    return ", ".join(f"{drive.role} {named(drive)}" for drive in drives)
+    arrays = {array.role: f"{len(array.members)} × " for array in candidate.arrays}
+    by_role = {drive.role: f"{arrays.get(drive.role, '')}{named(drive)}" for drive in drives}
+    return ", ".join(
+        text if len(by_role) == 1 else f"{role} {text}" for role, text in by_role.items()
+    )
 
 
 def named(drive: DriveFacts) -> str:

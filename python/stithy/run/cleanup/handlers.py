@@ -180,7 +180,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 }
 """One handler for each kind of resource that is nobody's alone."""
 
-STORING = ("provider",)
+STORING = ("provider", "layer")
 """Families whose plug-ins remove kinds of their own, by `HANDLERS`."""
 
 

@@ -20,7 +20,7 @@ from stithy.secrets import generate_password
 from stithy.storage.volume import existing_part
 from stithy.units import format_size
 
-FAMILIES = ("provider", "scenario", "collector")
+FAMILIES = ("provider", "layer", "scenario", "collector")
 """Families whose plug-ins name their needs in `NEEDS`; engines are asked otherwise."""
 
 DEMO_PARTS = (("provider", "drive"), ("engine", "postgresql"), ("scenario", "load"))

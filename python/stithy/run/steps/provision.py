@@ -20,6 +20,8 @@ def do(context: Context, step: Step) -> str:
 
 def _in_words(volume: Volume) -> str:
     """A volume in words: where it is, on what."""
-    drive = volume.drive
-    under = f", {drive.role} on the emulated drive {drive.device}" if drive else ""
-    return f"{volume.path} on {volume.filesystem}{under}"
+    array = f", an array of {len(volume.array.members)}" if volume.array else ""
+    plural = "s" if len(volume.emulated) > 1 else ""
+    names = " and ".join(drive.device for drive in volume.emulated)
+    under = f", {volume.emulated[0].role} on the emulated drive{plural} {names}" if names else ""
+    return f"{volume.path} on {volume.filesystem}{array}{under}"

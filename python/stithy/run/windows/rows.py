@@ -76,7 +76,7 @@ def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
         then, now = before[drive.name], after[drive.name]
         rows += drive_rows(
             measured.window.id,
-            drive.role,
+            drive.name,
             then.reported,
             now.reported,
             log,

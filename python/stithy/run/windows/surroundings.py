@@ -116,8 +116,8 @@ def _idle(volumes: Mapping[str, Volume], measured: str) -> dict[str, str]:
     device: what is below it does the same again.
     """
     return {
-        part.devices[0]: candidate
+        Path(drive.device).name: candidate
         for candidate, volume in volumes.items()
-        for part in volume.parts
-        if candidate != measured and part.drive is not None and part.devices
+        for drive in volume.drives
+        if candidate != measured
     }

@@ -1,37 +1,43 @@
-"""A whole block device or partition that is there: a file system of Stithy's own is made on it.
+"""Whole block devices or partitions that are there, on which Stithy makes a file system of its own.
 
-What it held is gone afterwards. That needs the person's consent (`stithy.storage.consent`), which
-is asked for in a plan and once more when it is used. When the run ends the device is left empty.
+What they held is gone afterwards. That needs the person's consent (`stithy.storage.consent`), which
+is asked for in a plan and once more when they are used. When the run ends they are left empty.
 """
 
 import os
-import uuid
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 
 from stithy.drives import filesystems
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import Need, Program, Root
 from stithy.storage import sizes
 from stithy.storage.consent import Content, may_format, read_mark, stable_ids
 from stithy.storage.formatted import (
-    MadeOn,
+    VolumeSpec,
     erase_ends,
     erase_own,
     fresh_place,
     held_alone,
     keep_mark,
     need_rights,
-    raw_volume,
     volume_on,
 )
+from stithy.storage.layer import Layer, OneLayer, check_members, rule
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.units import format_size
 
@@ -53,27 +59,51 @@ SECTOR_BYTES = 512
 Source: block/genhd.c of the kernel."""
 
 
-def _node(path: Path) -> Path:
-    if not path.is_relative_to("/dev") or path == Path("/dev") or not str(path).isprintable():
-        context = {
-            "what": "not a block device",
-            "right": "its path in full, such as /dev/disk/by-id/nvme-Example_S1234",
-        }
-        raise PydanticCustomError("device", "{what}: {right}", context)
-    return path
+def _nodes(value: Any) -> tuple[Path, ...]:
+    """One device, or several different ones."""
+    given = value if isinstance(value, list | tuple) else [value]
+    nodes = tuple(Path(each) for each in given if isinstance(each, str | Path))
+    if len(nodes) < len(given) or not all(map(_is_node, nodes)):
+        right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
+        raise rule("not a block device", right)
+    if not nodes or len(set(nodes)) < len(nodes):
+        raise rule("not a list of devices", "name at least one, and each once")
+    return nodes
+
+
+def _as_written(nodes: tuple[Path, ...]) -> str | list[str]:
+    return str(nodes[0]) if len(nodes) == 1 else [str(each) for each in nodes]
+
+
+def _is_node(path: Path) -> bool:
+    return path.is_relative_to("/dev") and path != Path("/dev") and str(path).isprintable()
+
+
+_NODES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
 class Spec(BaseModel):
-    """A candidate that is a whole block device or partition. All that it holds is lost."""
+    """A candidate of whole block devices or partitions. All that they hold is lost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    device: Annotated[Path, AfterValidator(_node)] = Field(
+    device: Annotated[
+        tuple[Path, ...],
+        BeforeValidator(_nodes),
+        PlainSerializer(_as_written),
+        WithJsonSchema(_NODES),
+    ] = Field(
         description=(
-            "The device. One that is not empty must be named in `/dev/disk/by-id` or "
-            "`/dev/disk/by-partuuid`, because other names may be another device's after a restart."
+            "The device, or a list of those that `layer` makes an array of. One that is not empty "
+            "must be named in `/dev/disk/by-id` or `/dev/disk/by-partuuid`: other names may be "
+            "another device's after a restart."
         ),
         examples=["/dev/disk/by-id/nvme-Example_S1234"],
+    )
+    layer: Annotated[Layer | None, OneLayer()] = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description="The array that makes one volume of the devices.",
     )
     wipe: bool = Field(
         default=False,
@@ -83,14 +113,20 @@ class Spec(BaseModel):
         ),
         examples=[True],
     )
-    filesystem: sizes.FileSystem | Literal["none"] = Field(
+    filesystem: sizes.FileSystem = Field(
         default="ext4",
         description=(
             "The file system that Stithy makes on it; `none` for the device as it is, which no "
             "database can use."
         ),
-        examples=["xfs"],
+        examples=["btrfs"],
     )
+
+    @model_validator(mode="after")
+    def _layer_fits(self) -> Self:
+        asked = self.filesystem if "filesystem" in self.model_fields_set else None
+        check_members(self.layer, len(self.device), asked, "device")
+        return self
 
 
 def raw(spec: Spec) -> bool:
@@ -99,13 +135,25 @@ def raw(spec: Spec) -> bool:
 
 
 def overlap(one: Spec, other: Spec) -> bool:
-    """Whether, by their names alone, one is the other or a partition of it."""
-    first, second = str(one.device), str(other.device)
-    return first == second or f"{first}-part" in second or f"{second}-part" in first
+    """Whether, by their names alone, they have a device or a part of one in common."""
+    return any(_is_part(str(a), str(b)) for a in one.device for b in other.device)
+
+
+def _is_part(one: str, other: str) -> bool:
+    return one == other or other.startswith(f"{one}-part") or one.startswith(f"{other}-part")
+
+
+def like(_spec: Spec, _ending: str) -> Spec:
+    """There is none. Raises UserError."""
+    raise UserError(
+        "a device cannot be compared with itself: two candidates would share it",
+        where="--null",
+        remedy="put a directory or an emulated drive first among the candidates",
+    )
 
 
 class DeviceProvider:
-    """One candidate's device."""
+    """One candidate's devices."""
 
     def __init__(self, spec: Spec, candidate: str, runner: Runner) -> None:
         """Nothing is asked of the machine yet."""
@@ -118,58 +166,70 @@ class DeviceProvider:
 
     def place(self) -> Path:
         """Where it will be mounted; the device itself where it gets no file system."""
-        return self._spec.device.resolve() if raw(self._spec) else self._point
+        return self._spec.device[0].resolve() if raw(self._spec) else self._point
 
     def check(self) -> None:
         """Raise PreconditionError for a device that may not be overwritten."""
         need_rights(RIGHTS, "devices", self._where, INSTEAD)
-        if not raw(self._spec):
-            filesystems.need_tools(self._spec.filesystem)
+        self._asked().check(self._where)
+        if len({each.resolve() for each in self._spec.device}) < len(self._spec.device):
+            raise PreconditionError(
+                "two of its devices are the same one by two names",
+                where=self._where,
+                remedy="name each device once",
+            )
         if self.left_by() is None:  # what a dead run left is removed before this one begins
             self._consent()
 
-    def rooms(self) -> tuple[Room]:
-        """What files may take of the device, which is nobody else's."""
-        usable = sizes.usable_bytes(self._spec.filesystem, self._size_bytes)
-        return (
+    def rooms(self) -> tuple[Room, ...]:
+        """What files may take, said of the first device; no device is anybody else's."""
+        spec, bytes_by_device = self._spec, list(self._sizes_bytes.values())
+        usable = (
+            sizes.usable_bytes(spec.filesystem, bytes_by_device[0])
+            if spec.layer is None
+            else spec.layer.usable_bytes(spec.filesystem, bytes_by_device)
+        )
+        return tuple(
             Room(
-                filesystem_id=f"device {self._spec.device.resolve()}",
+                filesystem_id=f"device {device.resolve()}",
                 free_bytes=usable,
                 memory_backed=False,
-                mount_point=self._spec.device,
+                mount_point=device,
+                takes_bytes=None if place == 0 else 0,
                 exclusive=True,
-            ),
+            )
+            for place, device in enumerate(spec.device)
         )
 
     def cautions(self) -> tuple[str, ...]:
-        """What the device holds, which will be lost."""
-        if self.left_by() is not None:
-            return ()
-        content = self._consent()
-        if content.is_empty:
-            return ()
-        size = format_size(self._size_bytes)
-        return (
-            f"{self._where}: everything on {self._spec.device} ({size}) will be lost: it holds "
-            f"{content}",
+        """What the devices hold, which will be lost."""
+        contents = {} if self.left_by() is not None else self._consent()
+        return tuple(
+            f"{self._where}: everything on {device} ({format_size(self._sizes_bytes[device])}) "
+            f"will be lost: it holds {content}"
+            for device, content in contents.items()
+            if not content.is_empty
         )
 
     def fingerprint(self) -> str | None:
-        """The device's size, and its serial number or WWN: neither changes with its content."""
-        device = self._spec.device.resolve()
-        if not device.is_block_device():  # `check` refuses it, and says why
-            return None
-        ids = stable_ids(device, by_id=Path("/nowhere"))
-        return ", ".join([f"a device of {format_size(self._size_bytes)}", *ids])
+        """Sizes, and serial numbers or WWNs: they do not change with the content."""
+        known = []
+        for device in (each.resolve() for each in self._spec.device):
+            if not device.is_block_device():  # `check` refuses it, and says why
+                return None
+            ids = stable_ids(device, by_id=Path("/nowhere"))
+            size = format_size(_size_bytes(device, self._where))
+            known.append(", ".join([f"a device of {size}", *ids]))
+        return "; ".join(known)
 
     def asked_times_s(self) -> dict[tuple[str, str], float]:
         """None: it takes its own."""
         return {}
 
     def left_by(self) -> str | None:
-        """The dead run that mounted it."""
-        device = str(self._spec.device.resolve())
-        marks = [read_mark(each.point) for each in mounts() if each.source == device]
+        """The dead run that mounted one of them."""
+        devices = {str(each.resolve()) for each in self._spec.device}
+        marks = [read_mark(each.point) for each in mounts() if each.source in devices]
         return next((mark.run_id for mark in marks if mark and not mark.in_use), None)
 
     def survives(self, run_id: str) -> None:
@@ -179,15 +239,16 @@ class DeviceProvider:
         """Make and mount the file system; or take the device as it is."""
         self._consent()
         self._run_id = run_id
-        device = self._spec.device.resolve()
+        asked = self._asked()
         if raw(self._spec):
-            erase_ends(device)
-            self._held = held_alone(device)
-            return raw_volume(device)
-        identifier = str(uuid.uuid4())
-        record("formatted", {"device": str(self._spec.device), "uuid": identifier})
-        found = MadeOn(str(device), self._spec.filesystem, uuid=identifier)
-        return volume_on(found, self._point, run_id, record, self._runner)
+            for each in self._spec.device:
+                erase_ends(each.resolve())
+            volume = volume_on(asked, self._point, run_id, record, self._runner)
+            self._held = held_alone(volume.path)
+            return volume
+        for each in self._spec.device:
+            record("formatted", {"device": str(each), "uuid": asked.identifier})
+        return volume_on(asked, self._point, run_id, record, self._runner)
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
@@ -200,22 +261,32 @@ class DeviceProvider:
             os.close(self._held)
             self._held = None
 
-    def _consent(self) -> Content:
-        """What is lost. Raises PreconditionError where that is not allowed."""
-        spec = self._spec
-        return may_format(spec.device, self._where, self._runner, wipe=spec.wipe)
+    def _asked(self) -> VolumeSpec:
+        devices = tuple(str(each.resolve()) for each in self._spec.device)
+        return VolumeSpec(devices, self._spec.filesystem, self._spec.layer)
+
+    def _consent(self) -> dict[Path, Content]:
+        """What is lost of each. Raises PreconditionError where that is not allowed."""
+        return {
+            each: may_format(each, self._where, self._runner, wipe=self._spec.wipe)
+            for each in self._spec.device
+        }
 
     @cached_property
-    def _size_bytes(self) -> int:
-        place = Path("/sys/class/block") / self._spec.device.resolve().name / "size"
-        try:
-            return int(place.read_text()) * SECTOR_BYTES
-        except (OSError, ValueError) as error:
-            raise PreconditionError(
-                f"the size of {self._spec.device} is not known: {error}",
-                where=self._where,
-                remedy="list the devices that are there: ls -l /dev/disk/by-id",
-            ) from error
+    def _sizes_bytes(self) -> dict[Path, int]:
+        return {each: _size_bytes(each.resolve(), self._where) for each in self._spec.device}
+
+
+def _size_bytes(device: Path, where: str) -> int:
+    try:
+        text = (Path("/sys/class/block") / device.name / "size").read_text()
+    except OSError as error:
+        raise PreconditionError(
+            f"the size of {device} is not known: {error.strerror}",
+            where=where,
+            remedy="list the devices that are there: ls -l /dev/disk/by-id",
+        ) from error
+    return int(text) * SECTOR_BYTES
 
 
 def _erase(facts: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.drive import emulated
 from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.sizes import NO_FILE_SYSTEM
 
 NAME = "drive"
 EMULATED = True
@@ -56,9 +57,14 @@ class Spec(DriveKeys):
         return {role: keys for role, keys in own.items() if keys is not None}
 
 
-def drive_roles(spec: Spec) -> tuple[Role, ...]:
-    """The roles with a drive of their own."""
-    return tuple(spec.drives)
+def drive_names(spec: Spec) -> tuple[str, ...]:
+    """The names of all drives, by which results know them."""
+    return tuple(name for role, keys in spec.drives.items() for name in keys.names(role))
+
+
+def raw(spec: Spec) -> bool:
+    """Whether any volume is a block device without a file system."""
+    return any(keys.filesystem == NO_FILE_SYSTEM for keys in spec.drives.values())
 
 
 def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.needs import Device, Need, OwnProgram, Program, Root
-from stithy.storage.formatted import MadeOn, fresh_place, need_rights, volume_on
+from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
 from stithy.storage.providers.drive.keys import SECTOR_BYTES, DriveKeys
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from stithy.drives.control import Control
     from stithy.drives.profiles import Profile
     from stithy.drives.spec import DriveSpec
     from stithy.wire.drive.messages import DriveFacts
@@ -74,7 +73,7 @@ class EmulatedProvider:
         """Raise for a machine, profile, file system or size with which this cannot work."""
         need_rights(RIGHTS, "emulated drives", self._where, INSTEAD)
         for role, keys in self._roles.items():
-            filesystems.need_tools(keys.filesystem)
+            VolumeSpec((), keys.filesystem, keys.layer).check(self._where)
             self._check_size(role, keys)
             self._check_backing(keys)
 
@@ -114,11 +113,11 @@ class EmulatedProvider:
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Bring the drives up, make and mount their file systems."""
-        drives = self._bring_up(run_id, record)
+        up = self._bring_up(run_id, record)
         record("directory", {"path": str(self._place), "run_id": run_id})
         self._place.mkdir(mode=0o755)
         self._place.chmod(0o755)
-        volumes = {drive.role: self._mounted(drive, run_id, record) for drive in drives}
+        volumes = {role: self._mounted(role, drives, run_id, record) for role, drives in up.items()}
         data = volumes.pop("data")
         return replace(data, others=volumes)
 
@@ -156,9 +155,11 @@ class EmulatedProvider:
             )
         needed, usable = self._site.needed_bytes[role], keys.usable_bytes(size)
         if usable < needed:
+            several = f"{keys.count} drives of {format_size(size)} hold"
+            drives = several if keys.count > 1 else f"a drive of {format_size(size)} holds"
             raise PreconditionError(
-                f"a drive of {format_size(size)} holds about {format_size(usable)} with "
-                f"{keys.filesystem}, and its {role} may need {format_size(needed)}",
+                f"{drives} about {format_size(usable)} with {keys.layer or keys.filesystem}, and "
+                f"its {role} may need {format_size(needed)}",
                 where=self._where,
                 remedy="leave out `size`, or give it a larger one; fewer warehouses and shorter "
                 "windows need less",
@@ -174,7 +175,7 @@ class EmulatedProvider:
             )
 
     def _room(self, role: Role, keys: DriveKeys) -> Room:
-        size = self._size(role)
+        size = keys.count * self._size(role)
         if keys.backing is not None:
             return replace(room_of(keys.backing), takes_bytes=size)
         return Room(
@@ -185,44 +186,52 @@ class EmulatedProvider:
             takes_bytes=size,
         )
 
-    def _bring_up(self, run_id: str, record: Record) -> list[EmulatedDrive]:
+    def _bring_up(self, run_id: str, record: Record) -> dict[Role, tuple[EmulatedDrive, ...]]:
         from stithy.drives import places, program
 
-        for role, keys in self._roles.items():
-            if keys.backing is not None:
-                record("image", {"path": str(self._image(run_id, role, keys.backing))})
+        named = [(role, name) for role, keys in self._roles.items() for name in keys.names(role)]
+        for role, name in named:
+            if (backing := self._roles[role].backing) is not None:
+                record("image", {"path": str(self._image(run_id, name, backing))})
         folder = places.folder_of(self._candidate, run_id)
         record("drive", {"folder": str(folder)})
         self._site.logs.mkdir(parents=True, exist_ok=True)
-        specs = [self._spec(run_id, role) for role in self._roles]
+        specs = [self._spec(run_id, role, name) for role, name in named]
         up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
         found = {each.drive: each for each in up.drives}
-        return [self._described(role, up.control.path, found[role]) for role in self._roles]
+        return {
+            role: tuple(
+                self._described(role, up.control.path, found[name]) for name in keys.names(role)
+            )
+            for role, keys in self._roles.items()
+        }
 
-    def _image(self, run_id: str, role: Role, folder: Path) -> Path:
-        return folder / f"stithy-{run_id}-{self._candidate}-{role}.img"
+    def _image(self, run_id: str, name: str, folder: Path) -> Path:
+        return folder / f"stithy-{run_id}-{self._candidate}-{name}.img"
 
-    def _log_stem(self, role: Role) -> Path:
-        return self._site.logs / f"{self._candidate}.{role}"
+    def _log_stem(self, name: str) -> Path:
+        return self._site.logs / f"{self._candidate}.{name}"
 
-    def _seed(self, role: Role) -> int:
-        given = self._roles[role].seed
-        return self._site.seeds[role] if given is None else given
+    def _seed(self, role: Role, name: str) -> int:
+        """Each drive of an array draws differently, as two of one make do."""
+        keys = self._roles[role]
+        first = self._site.seeds[role] if keys.seed is None else keys.seed
+        return (first + keys.names(role).index(name)) % 2**64
 
-    def _spec(self, run_id: str, role: Role) -> "DriveSpec":
+    def _spec(self, run_id: str, role: Role, name: str) -> "DriveSpec":
         from stithy.drives.spec import DriveSpec, File, Memory
 
         keys = self._roles[role]
         folder = keys.backing
         return DriveSpec(
-            name=role,
+            name=name,
             profile=self._profiles[role].text,
             size_bytes=self._size(role),
             sector_bytes=SECTOR_BYTES,
-            backing=Memory() if folder is None else File(self._image(run_id, role, folder)),
+            backing=Memory() if folder is None else File(self._image(run_id, name, folder)),
             scale=keys.scale,
-            seed=self._seed(role),
-            hlog_stem=self._log_stem(role),
+            seed=self._seed(role, name),
+            hlog_stem=self._log_stem(name),
         )
 
     def _described(self, role: Role, control: Path, ready: "DriveFacts") -> EmulatedDrive:
@@ -240,28 +249,33 @@ class EmulatedProvider:
             size_bytes=ready.size_bytes,
             sector_bytes=ready.sector_bytes,
             backing="memory" if keys.backing is None else f"a file in {keys.backing}",
-            seed=self._seed(role),
+            seed=self._seed(role, ready.drive),
             transport=ready.transport,
             transport_s=ready.transport_s,
             spin_s=ready.spin_s,
-            log_stem=self._log_stem(role),
+            log_stem=self._log_stem(ready.drive),
         )
 
-    def _mounted(self, drive: EmulatedDrive, run_id: str, record: Record) -> Volume:
-        """The volume on a drive: its file system made, mounted and marked."""
-        from stithy.drives.control import Control
-
-        found = MadeOn(drive.device, self._roles[drive.role].filesystem)
-        with _unpaced(Control(drive.control), drive.name):
-            volume = volume_on(found, self._place / drive.role, run_id, record, self._site.runner)
-        return replace(volume, drive=drive)
+    def _mounted(
+        self, role: Role, drives: tuple[EmulatedDrive, ...], run_id: str, record: Record
+    ) -> Volume:
+        """The volume of a role on its drives."""
+        keys = self._roles[role]
+        asked = VolumeSpec(tuple(each.device for each in drives), keys.filesystem, keys.layer)
+        with _unpaced(drives):
+            volume = volume_on(asked, self._place / role, run_id, record, self._site.runner)
+        return replace(volume, emulated=drives)
 
 
 @contextmanager
-def _unpaced(control: "Control", name: str) -> "Iterator[None]":
-    """Inside, the drive takes no time: making a file system is no measurement."""
-    control.set(name, paced=False)
+def _unpaced(drives: "Iterable[EmulatedDrive]") -> "Iterator[None]":
+    """Inside, the drives take no time: making a file system is no measurement."""
+    from stithy.drives.control import Control
+
+    for each in drives:
+        Control(each.control).set(each.name, paced=False)
     try:
         yield
     finally:
-        control.set(name, paced=True)
+        for each in drives:
+            Control(each.control).set(each.name, paced=True)

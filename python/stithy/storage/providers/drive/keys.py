@@ -1,11 +1,11 @@
 """What a study says about one emulated drive.
 
-Imports only pydantic, `stithy.units` and `stithy.storage.sizes`. What a profile's name or text
-means is the drive program's to judge.
+It does not touch the machine. What a profile's name or text means is the drive
+program's to judge.
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -15,16 +15,19 @@ from pydantic import (
     Field,
     WithJsonSchema,
     field_serializer,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from stithy.storage import sizes
+from stithy.storage.layer import Layer, OneLayer, check_members
 from stithy.storage.sizes import FileSystem
 from stithy.units import BytesOrNone, Scale, format_scale, format_size
 
 SECTOR_BYTES = 4096
 SIZE_BYTES_MIN = sizes.DEVICE_BYTES_MIN
 SIZE_BYTES_MAX = 2**50
+COUNT_MAX = 64
 MEMORY = "memory"
 
 
@@ -64,7 +67,7 @@ def _size(value: int | None) -> int | None:
 
 
 class DriveKeys(BaseModel):
-    """One emulated drive, with a file system of its own."""
+    """One emulated drive, or an array of equal ones, with a file system of its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,18 +75,35 @@ class DriveKeys(BaseModel):
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
+    count: int = Field(
+        default=1,
+        ge=1,
+        le=COUNT_MAX,
+        description="How many such drives there are. More than one need a `layer` over them.",
+        examples=[4],
+    )
+    layer: Annotated[Layer | None, OneLayer()] = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description="The array that makes one volume of the drives.",
+    )
     size_bytes: Annotated[BytesOrNone, AfterValidator(_size)] = Field(
         alias="size",
         default=None,
         json_schema_extra={"default": "the space that the plan needs"},
         description=(
-            "Size of the drive, at least 64 MiB. It may be smaller than the capacity of the "
+            "Size of each drive, at least 64 MiB. It may be smaller than the capacity of the "
             "profile."
         ),
         examples=["8 GiB"],
     )
     filesystem: FileSystem = Field(
-        default="ext4", description="The file system that Stithy makes on it.", examples=["xfs"]
+        default="ext4",
+        description=(
+            "The file system that Stithy makes on it; `none` for the drive as it is, which no "
+            "database can use."
+        ),
+        examples=["btrfs"],
     )
     scale: Scale = Field(
         default=1.0,
@@ -120,16 +140,32 @@ class DriveKeys(BaseModel):
     def _scale_as_written(self, value: float) -> str:
         return format_scale(value)
 
+    @model_validator(mode="after")
+    def _layer_fits(self) -> Self:
+        asked = self.filesystem if "filesystem" in self.model_fields_set else None
+        check_members(self.layer, self.count, asked, "count")
+        return self
+
+    def names(self, role: str) -> tuple[str, ...]:
+        """What its drives are called: as their role, or `data-1` and on where there are several."""
+        if self.count == 1:
+            return (role,)
+        return tuple(f"{role}-{number}" for number in range(1, self.count + 1))
+
     def drive_bytes(self, needed_bytes: int) -> int:
-        """How large the drive is, bytes: as asked, or else large enough for `needed_bytes`."""
+        """How large a drive is, bytes: as asked, or else large enough for `needed_bytes` on all."""
         if self.size_bytes is not None:
             return self.size_bytes // SECTOR_BYTES * SECTOR_BYTES
+        if self.layer is not None:
+            return self.layer.member_bytes(self.filesystem, needed_bytes, self.count)
         return sizes.device_bytes(self.filesystem, needed_bytes)
 
     def usable_bytes(self, drive_bytes: int) -> int:
-        """How much of a drive files may take, bytes; an estimate on the safe side."""
+        """How much files may take of drives of this size, bytes; an estimate on the safe side."""
+        if self.layer is not None:
+            return self.layer.usable_bytes(self.filesystem, [drive_bytes] * self.count)
         return sizes.usable_bytes(self.filesystem, drive_bytes)
 
     def image_bytes(self, needed_bytes: int) -> int:
-        """The memory that the drive takes, bytes: 0 where its bytes lie in a file."""
-        return self.drive_bytes(needed_bytes) if self.backing is None else 0
+        """The memory that the drives take, bytes: 0 where their bytes lie in files."""
+        return self.count * self.drive_bytes(needed_bytes) if self.backing is None else 0

@@ -1,0 +1,1 @@
+"""Layers: each makes one thing of several block devices; see `stithy.storage.layer`."""

@@ -1,0 +1,64 @@
+"""What layers promise: from the sizes of their devices, and the sizes that a plan asks for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.plan.expand import expand
+from stithy.storage.layer import Layer
+from stithy.storage.layers import btrfs
+from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
+from support.studies import study
+
+LEVELS = tuple(btrfs.LEAST)
+
+
+@pytest.mark.parametrize(
+    ("level", "sizes", "expected"),
+    [
+        ("single", [3, 5], 8),
+        ("raid0", [3, 5], 6),
+        ("raid1", [4, 4], 4),
+        ("raid1", [3, 5], 3),
+        ("raid1", [2, 2, 4], 4),
+        ("raid1", [1, 1, 8], 2),
+        ("raid1c3", [3, 3, 9], 3),
+        ("raid1c3", [2, 2, 2, 9], 3),
+        ("raid10", [2, 2, 2, 3], 4),
+    ],
+)
+def test_the_capacity_of_btrfs(level: btrfs.Level, sizes: list[int], expected: int) -> None:
+    """No two copies on one device; a large one is of no use beyond what the others hold of it."""
+    assert btrfs.capacity_bytes(btrfs.Spec(level=level), sizes) == expected
+
+
+@given(st.sampled_from(LEVELS), st.integers(0, 6), st.integers(1, 2**41))
+def test_members_are_as_large_as_needed_and_not_larger(
+    level: btrfs.Level, more: int, needed: int
+) -> None:
+    """Whole MiB."""
+    layer, count = Layer("btrfs", btrfs.Spec(level=level)), btrfs.LEAST[level] + more
+    size = layer.member_bytes("ext4", needed, count)
+    assert size % MIB == 0
+    assert layer.usable_bytes("ext4", [size] * count) >= needed
+    smaller = size - MIB
+    assert smaller < DEVICE_BYTES_MIN or layer.usable_bytes("ext4", [smaller] * count) < needed
+
+
+def test_the_plan_counts_every_drive_of_an_array() -> None:
+    """An array that mirrors takes twice the memory; its drives have names of their own."""
+    layer = {"btrfs": {"level": "raid10"}}
+    keys = DriveKeys.model_validate({"drive": "a", "count": 4, "layer": layer, "size": "1 GiB"})
+    assert keys.image_bytes(0) == 4 * 2**30
+    assert keys.usable_bytes(2**30) == usable_bytes("btrfs", 2 * 2**30)
+    assert (keys.names("log"), keys.model_copy(update={"count": 1}).names("log")) == (
+        ("log-1", "log-2", "log-3", "log-4"),
+        ("log",),
+    )
+    disk = "disk: {path: /var/tmp/stithy}"
+    single, mirror = (
+        expand(study((disk, f"disk: {{drive: a{more}}}"))).image_bytes["disk"]
+        for more in (", filesystem: btrfs", ", count: 2, layer: {btrfs: {}}")
+    )
+    assert 2 * single - 2 * MIB <= mirror <= 2 * single + 2 * MIB

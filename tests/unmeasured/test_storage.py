@@ -1,0 +1,98 @@
+"""Runs on devices, and on arrays of drives, that are killed, and go back to nothing or go on."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.drives import filesystems
+from stithy.exits import Exit
+from stithy.hosts.runner import LocalRunner
+from stithy.storage.consent import content_of
+from support.loops import a_loop
+from support.running import Stithy, entries, left_by, manifest, measures, write_study
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive, pytest.mark.needs_postgresql]
+# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
+ENDED_WELL = (Exit.OK, Exit.INVALID)
+
+
+def holds(device: Path) -> str:
+    """What is on a device, in words."""
+    return str(content_of(device, device, "the test", LocalRunner()))
+
+
+def test_runs_on_a_device_are_killed_cleaned_resumed_and_reported(
+    stithy: Stithy, place: Path
+) -> None:
+    """Each ends with an empty device; the plan says before what will be lost."""
+    with a_loop(place, "disk") as device:
+        _killed_cleaned_resumed(stithy, place, device)
+
+
+def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
+    filesystems.make(str(device), "xfs")
+    keys = f"{{device: {device}, wipe: true}}"
+    again = f"{{device: /dev/../dev/{device.name}, wipe: true}}"
+    twice = write_study(place / "twice.yaml", {"a": keys, "b": again}, users=(1,))
+    planned = stithy.run("plan", twice)
+    assert f"everything on {device} (1 GiB) will be lost: it holds xfs" in planned.stdout
+    assert "candidate b" in planned.stderr + planned.stdout
+    assert planned.returncode == Exit.PRECONDITION
+    study = write_study(place / "s.yaml", {"a": keys}, users=(1,))
+    out, resumed = place / "out", place / "resumed"
+    stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
+    assert stithy.run("clean").returncode == Exit.OK
+    assert (left_by(out), holds(device)) == ([], "nothing")
+    stithy.kill(lambda: measures(resumed), "run", study, "--out", resumed)
+    ended = stithy.run("resume", resumed)
+    assert ended.returncode in ENDED_WELL, ended.stderr
+    assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
+    [candidate] = manifest(resumed)["candidates"]
+    assert (candidate["provider"], candidate["filesystem"]) == ("device", "ext4")
+    assert device.name in candidate["devices"]
+    assert stithy.run("report", resumed, "--format", "md").returncode in ENDED_WELL
+    assert str(device) in (resumed / "report.md").read_text()
+
+
+ARRAYS = (
+    "{drive: generic-nvme, count: 4, layer: {btrfs: {level: raid10}}, "
+    "roles: {log: {drive: generic-nvme, count: 2, layer: {btrfs: {}}}}}"
+)
+
+
+def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
+    stithy: Stithy, place: Path
+) -> None:
+    """One for the data, one for the log; every drive of an array is counted by its own name."""
+    study, out = write_study(place / "s.yaml", {"a": ARRAYS}, users=(1,)), place / "out"
+    assert "level: raid10" in stithy.run("plan", study).stdout
+    stithy.kill(lambda: measures(out), "run", study, "--out", out)
+    ended = stithy.run("resume", out)
+    assert ended.returncode in ENDED_WELL, ended.stderr
+    assert (left_by(out), stithy.drives(), stithy.registered()) == ([], [], [])
+    [candidate] = manifest(out)["candidates"]
+    names = [*(f"data-{n}" for n in (1, 2, 3, 4)), "log-1", "log-2"]
+    assert [each["name"] for each in candidate["drives"]] == names
+    assert [(each["role"], each["keys"]) for each in candidate["arrays"]] == [
+        ("data", {"level": "raid10"}), ("log", {"level": "raid1"}),
+    ]  # fmt: skip
+    report = (out / "report.html").read_text()
+    for shown in ("btrfs raid10 of 4 devices", "data 4 × generic-nvme", "data-4", "log-2"):
+        assert shown in report, shown
+
+
+def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Path) -> None:
+    """Planned, built, reported and removed, with what it alone makes, by a run and by `clean`."""
+    note = place / "note"
+    keys = f"{{drive: generic-nvme, layer: {{plain: {{percent: 90, note: {note}}}}}}}"
+    study, out = write_study(place / "s.yaml", {"a": keys}, users=(1,)), place / "out"
+    assert "percent: 90" in stithy.run("plan", study).stdout
+    stithy.kill(lambda: measures(out), "run", study, "--out", out)
+    assert note.exists()
+    assert stithy.run("clean").returncode == Exit.OK
+    assert not note.exists()
+    assert stithy.registered() == stithy.drives() == []
+    [candidate] = manifest(out)["candidates"]
+    assert candidate["filesystem"] == "ext4"
+    assert [each["layer"] for each in candidate["arrays"]] == ["plain"]
+    assert "layers" in stithy.run("doctor").stdout
