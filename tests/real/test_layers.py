@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from stithy.drives import places
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
+from stithy.storage.providers.drive.emulated import EmulatedProvider
+from stithy.storage.providers.drive.keys import DriveKeys
 from support.loops import a_loop
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -47,3 +50,26 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         (volume.path / "file").unlink()
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         provider.check()  # which takes empty devices alone
+
+
+def test_an_emulated_drive_without_a_file_system_is_the_volume(
+    place: Path, own_state: Path
+) -> None:
+    """Its device, of the size that was asked for; it goes with its program."""
+    keys = DriveKeys.model_validate(
+        {"drive": "generic-nvme", "size": "64 MiB", "filesystem": "none"}
+    )
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
+    provider = EmulatedProvider({"data": keys}, "raw", site)
+    provider.check()
+    recorded: list[Resource] = []
+    volume = provider.provision(
+        "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+    )
+    assert volume.raw
+    assert volume.path.is_block_device()
+    assert [each.device for each in volume.drives] == [str(volume.path)]
+    with volume.path.open("rb") as file:
+        assert file.seek(0, os.SEEK_END) == 64 * MIB
+    assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+    assert places.all_folders() == []

@@ -77,7 +77,12 @@ def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
         ("data", {"level": "raid10"}), ("log", {"level": "raid1"}),
     ]  # fmt: skip
     report = (out / "report.html").read_text()
-    for shown in ("btrfs raid10 of 4 devices", "data 4 × generic-nvme", "data-4", "log-2"):
+    for shown in (
+        "btrfs raid10 of 4 devices",
+        "data 4 × generic-nvme as btrfs raid10",
+        "data-4",
+        "log-2",
+    ):
         assert shown in report, shown
 
 

@@ -92,10 +92,14 @@ class ArrayFacts(_Facts):
     keys: dict[str, str]
     members: tuple[str, ...]
 
+    @property
+    def kind(self) -> str:
+        """`btrfs raid10`."""
+        return " ".join([self.layer, *self.keys.values()])
+
     def __str__(self) -> str:
         """`btrfs raid10 of 4 devices`."""
-        words = " ".join([self.layer, *self.keys.values()])
-        return f"{words} of {len(self.members)} device{'s' if len(self.members) > 1 else ''}"
+        return f"{self.kind} of {len(self.members)} device{'s' if len(self.members) > 1 else ''}"
 
 
 class CostFacts(_Facts):
