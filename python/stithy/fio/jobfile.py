@@ -63,8 +63,6 @@ def read_back_file(target: Target, *, engine: str) -> str:
     """
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
     words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
-    # Other jobs wrote the blocks, with other seeds and in other orders.
-    words |= {"verify_header_seed": 0, "verify_write_sequence": 0}
     return _text(words, _all_of(target, "read-back", FILL_BYTES))
 
 

@@ -3,7 +3,8 @@
 Four logs are read of each submitter: requests and KiB a second, the mean latency (of the same kind
 as in the document), and histograms of the time from submission to completion, of which the
 percentiles come. fio writes a line a second and direction where there was something to write;
-seconds are counted from the first line of any submitter, since all of them began together.
+seconds are counted from the first line of any submitter, since all of them began together. Its
+rates are whole numbers, cut off: each submitter may lose one request a second.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,8 +78,8 @@ Submitter = Mapping[str, Sequence["Line"]]
 """The lines of each kind of log of one submitter."""
 
 
-def of_stream(stream: str, folders: Iterable[Path]) -> tuple[Second, ...]:
-    """The seconds of a stream; `folders` hold the logs of one worker each.
+def of_stream(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:
+    """The whole seconds of a stream; `folders` hold the logs of one worker each.
 
     Raises InfrastructureError for a log that is none.
     """
@@ -89,7 +90,8 @@ def of_stream(stream: str, folders: Iterable[Path]) -> tuple[Second, ...]:
             if end in KINDS:
                 logs = submitters.setdefault((folder, number), {})
                 logs[KINDS[end]] = list(lines(path.read_text(errors="replace"), str(path)))
-    return seconds(list(submitters.values()))
+    found = seconds(list(submitters.values()))
+    return tuple(each for each in found if each.second < int(duration_s))
 
 
 def lines(text: str, where: str) -> Iterator[Line]:

@@ -114,7 +114,7 @@ def _gathered(
             outstanding = each.outstanding * len(folders)
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
         else:
-            answer, rows = closed[each.name], logs.of_stream(each.name, folders)
+            answer, rows = closed[each.name], logs.of_stream(each.name, folders, load.duration_s)
         answers.append(answer)
         seconds[each.name] = rows
     return Measured(file.streams, tuple(answers), seconds, late)

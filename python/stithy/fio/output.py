@@ -134,8 +134,18 @@ def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence
     return jobs
 
 
+DAMAGED = 84
+"""EILSEQ, with which fio says that a block is not what was written."""
+
+
 def of_number(number: int, around: str, where: str) -> InfrastructureError:
     """The error for what the kernel answered to fio."""
+    if number == DAMAGED:
+        return InfrastructureError(
+            f"a block is not what was written there: {around}",
+            where=where,
+            remedy="trust this storage with nothing, until you know why",
+        )
     if number in GONE:
         remedy = "look for the device in the kernel log (dmesg); bring it back, then run again"
         return InfrastructureError(f"{GONE[number]} (fio: {around})", where=where, remedy=remedy)

@@ -45,6 +45,9 @@ OPEN_MOST_REQUESTS = 3_000_000
 OPEN_RAMP_S = 1.0
 """At the least: every submitter begins with a request at once."""
 
+LOG_TAIL_S = 0.3
+"""fio writes the line of a second when it is over: the last one needs a little more time."""
+
 FLOW_UNIT = 1000
 FLOW_SLEEP_US = 100
 """A submitter that is ahead of its weight waits for its requests and sleeps; without a sleep it
@@ -168,7 +171,8 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
 
 def _timed(stream: Stream, load: Load) -> Words:
     """fio leaves out the ramp, and keeps a row a second."""
-    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s)}
+    tail_s = LOG_TAIL_S if load.logs else 0.0
+    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s + tail_s)}
     if load.logs:
         words |= {"log_avg_msec": 1000, "log_hist_msec": 1000}
         words |= {f"write_{kind}_log": stream.name for kind in ("bw", "iops", "lat", "hist")}

@@ -1,0 +1,221 @@
+"""What the real fio makes of job files: all are understood, rates are kept, damage is found."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import InfrastructureError
+from stithy.fio import library
+from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
+from stithy.fio.load import Load, Target, for_worker
+from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back
+from stithy.fio.precondition import plan
+from stithy.fio.program import find
+from stithy.hosts.runner import LocalRunner
+from support.places import DISK, a_place
+
+MIB = 2**20
+SIZE_BYTES = 128 * MIB
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    """fio of this machine."""
+    if shutil.which("fio") is None:
+        pytest.skip("fio was not found: install fio")
+    return Machine(LocalRunner(), find(LocalRunner()))
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[Path]:
+    """A directory on a disk."""
+    with a_place(DISK) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def target(machine: Machine, disk: Path) -> Target:
+    """A file, all of which was written with checksums."""
+    made = Target(str(disk / "target"), SIZE_BYTES)
+    lay_out(machine, made, disk / "laid-out", seed=1, verify=True)
+    return made
+
+
+def understood(machine: Machine, texts: Iterable[str], folder: Path) -> None:
+    """Fail where fio does not take all of the job files, which are read by one fio."""
+    folder.mkdir()
+    paths = []
+    for number, text in enumerate(texts):
+        paths.append(folder / f"{number}.fio")
+        paths[-1].write_text(text)
+    words = [machine.found.program, "--parse-only", "--warnings-fatal", *map(str, paths)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_fio_understands_every_profile(machine: Machine, tmp_path: Path) -> None:
+    """As fast as it goes, at a rate, with checksums."""
+    place = Target("/nowhere/file", 2**31)
+    patterns = [each for name in library.names() for each in library.shipped(name).patterns]
+    free, paced = (
+        Load(60, 5, 7, verify=True),
+        Load(60, 5, 7, rate_per_s=1234.5, duplicate_share=0.5),
+    )
+    texts = [job_file(each, place, free).text for each in patterns]
+    texts += [job_file(each, place, paced).text for each in patterns if each.is_weighted]
+    understood(machine, texts, tmp_path / "jobs")
+
+
+def test_fio_understands_what_makes_a_target_ready(machine: Machine, tmp_path: Path) -> None:
+    """Filling, reading back, purging, and the rounds of preconditioning."""
+    place = Target("/nowhere/file", 2**31)
+    filled = fill_file(place, seed=1, engine="libaio", compressible_share=0.5, verify=True)
+    rounds = plan("snia", "full", is_device=True, discards=True).patterns
+    texts = [filled, read_back_file(place, engine="libaio"), purge_file(place)]
+    texts += [job_file(each, place, Load(60, 0, 1)).text for each in rounds]
+    understood(machine, texts, tmp_path / "jobs")
+
+
+def run_of(
+    machine: Machine, name: str, target: Target, folder: Path, load: Load, workers: int = 1
+) -> Measured:
+    """A pattern measured on a target."""
+    parts = [for_worker(target, load, each, workers) for each in range(workers)]
+    return measure(machine, library.find(name).patterns[0], parts, folder)
+
+
+def test_an_open_loop_keeps_its_rate_mix_and_sizes(
+    machine: Machine, target: Target, disk: Path
+) -> None:
+    """Two workers, 600/s, within four standard deviations; seconds add up to the whole."""
+    load = Load(3.0, 0.0, 5, rate_per_s=600.0)
+    found = run_of(machine, "sql-80-20", target, disk / "paced", load, workers=2)
+    (answer,) = found.answers
+    assert answer.read is not None
+    assert answer.write is not None
+    assert answer.read.iops == pytest.approx(480, abs=4 * (480 / 3) ** 0.5)
+    assert answer.write.iops == pytest.approx(120, abs=4 * (120 / 3) ** 0.5)
+    rows = found.seconds["data"]
+    assert sum(each.count for each in rows) == answer.count
+    assert sum(each.moved_bytes for each in rows) == answer.count * 8192
+    assert 0 < found.late_shares["data"] < 1
+
+
+def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
+    machine: Machine, target: Target, disk: Path
+) -> None:
+    """99 to 1; three seconds, which agree with the document."""
+    found = run_of(machine, "oracle", target, disk / "weighted", Load(3.0, 0.3, 5))
+    data, log = found.answers
+    assert data.count / log.count == pytest.approx(99, rel=0.05)
+    rows = [each for each in found.seconds["data"] if each.direction == "read"]
+    assert [each.second for each in rows] == [0, 1, 2]
+    assert data.read is not None
+    assert sum(each.count for each in rows) / 3 == pytest.approx(data.read.iops, rel=0.25)
+    assert all(each.completion and each.latency_mean_s for each in rows)
+
+
+def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, disk: Path) -> None:
+    """A commit log: one flush for each write."""
+    found = run_of(machine, "commit-log/one-writer", target, disk / "log", Load(1.0, 0.2, 5))
+    (answer,) = found.answers
+    assert answer.write is not None
+    assert answer.flush is not None
+    assert answer.flush.count == pytest.approx(answer.write.latency.count, abs=2)
+    assert answer.read is None
+
+
+BY_HAND = """
+[global]
+filename={path}
+ioengine=libaio
+direct=1
+thread=1
+rw=randrw
+rwmixread=80
+bs=8k
+iodepth=18
+norandommap=1
+randseed=5
+refill_buffers=1
+time_based=1
+ramp_time=300ms
+runtime=3s
+size={size}
+lat_percentiles=1
+[data]
+"""
+
+
+def by_hand(machine: Machine, target: Target) -> tuple[float, float]:
+    """IOPS and mean latency of fio by hand."""
+    text = BY_HAND.format(path=target.path, size=target.size_bytes)
+    words = [machine.found.program, "--output-format=json", "-"]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, check=True)
+    sides = [json.loads(done.stdout)["jobs"][0][way] for way in ("read", "write")]
+    mean_ns = sum(each["lat_ns"]["mean"] * each["total_ios"] for each in sides)
+    return sum(each["iops"] for each in sides), mean_ns / 1e9 / sum(s["total_ios"] for s in sides)
+
+
+def test_it_agrees_with_fio_by_hand(machine: Machine, target: Target, disk: Path) -> None:
+    """The same parameters, one after the other: one of four pairs differs by less than a tenth.
+
+    Storage of a shared machine is not alike from second to second, so one pair alone proves little.
+    """
+    pairs = []
+    for turn in range(4):
+        found = run_of(machine, "sql-80-20", target, disk / f"own-{turn}", Load(3.0, 0.3, 5))
+        (own,) = found.answers
+        iops, mean_s = by_hand(machine, target)
+        pairs.append((own.iops / iops, (own.latency.mean_s or 0.0) / mean_s))
+        if all(abs(each - 1) < 0.1 for each in pairs[-1]):
+            return
+    pytest.fail(f"own by hand's IOPS and latency: {pairs}")
+
+
+def test_damage_is_found_when_all_is_read_back(
+    machine: Machine, target: Target, disk: Path
+) -> None:
+    """After writes with checksums all is well; one changed byte is not."""
+    # Whatever other tests wrote had no checksums.
+    lay_out(machine, target, disk / "again", seed=2, verify=True)
+    load = Load(1.0, 0.0, 5, verify=True)
+    run_of(machine, "checkpoint-bursts", target, disk / "bursts", load)
+    paced = Load(1.0, 0.0, 5, rate_per_s=200.0, verify=True)
+    run_of(machine, "oltp-8k", target, disk / "paced-checked", paced)
+    run_of(machine, "vdi-full-clone-like-boot", target, disk / "desktops", load)
+    read_back(machine, target, disk / "sound")
+    with Path(target.path).open("r+b") as file:
+        file.seek(SIZE_BYTES // 3)
+        file.write(b"damaged")
+    with pytest.raises(InfrastructureError, match="not what was written"):
+        read_back(machine, target, disk / "damaged")
+
+
+def test_a_target_that_vanished_is_not_made_again(machine: Machine, disk: Path) -> None:
+    """An error that says so, and no file."""
+    gone = Target(str(disk / "gone"), 16 * MIB)
+    with pytest.raises(InfrastructureError):
+        run_of(machine, "sql", gone, disk / "without", Load(1.0, 0.0, 5))
+    assert not Path(gone.path).exists()
+
+
+@pytest.mark.needs_root
+def test_a_full_disk_is_said_with_its_remedy(machine: Machine, disk: Path) -> None:
+    """A file system of 16 MiB for a file of 64 MiB."""
+    point = disk / "small"
+    point.mkdir()
+    full = Target(str(point / "file"), 64 * MIB)
+    words = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(point)]
+    if subprocess.run(words, capture_output=True).returncode:
+        pytest.skip("this root may not mount")
+    try:
+        with pytest.raises(InfrastructureError, match="space") as caught:
+            lay_out(machine, full, disk / "filling", seed=1)
+        assert "make room" in caught.value.remedy
+    finally:
+        subprocess.run(["umount", str(point)], check=True)

@@ -1,0 +1,172 @@
+"""Sweeps and steady states are judged as written; preconditioning follows SNIA's rule.
+
+Source of the wrong rules: public implementations, each with its own way of misreading SNIA's.
+"""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.errors import InvalidMeasurement
+from stithy.fio.curve import Asked, is_past, judge, points, rate_at
+from stithy.fio.jobfile import job_file
+from stithy.fio.load import Load, Target
+from stithy.fio.precondition import ROUNDS_MOST, decide, plan
+from stithy.fio.steady import steadiness, steady_after
+
+LONG_S = 1e6
+"""So many requests that chance is none."""
+
+
+def test_a_sweep_asks_10_to_120_percent_of_the_maximum() -> None:
+    """Of a maximum of nothing there are no shares."""
+    asked = points(5000.0)
+    assert [round(each.share * 100) for each in asked] == list(range(10, 121, 10))
+    assert asked[-1].rate_per_s == pytest.approx(6000)
+    for maximum in (0.0, math.inf, math.nan):
+        with pytest.raises(InvalidMeasurement):
+            points(maximum)
+
+
+@pytest.mark.parametrize(
+    ("share", "achieved_share", "duration_s", "state"),
+    [
+        (0.5, 1.0, LONG_S, "kept"),
+        (0.5, 0.981, LONG_S, "kept"),
+        (0.5, 0.979, LONG_S, "missed"),
+        (0.5, 1.021, LONG_S, "missed"),
+        (1.0, 0.95, LONG_S, "saturated"),
+        (1.2, 0.83, LONG_S, "saturated"),
+        (1.2, 1.0, LONG_S, "kept"),
+        (1.2, 1.1, LONG_S, "missed"),
+        (0.5, 0.92, 1.0, "kept"),
+        (0.5, 0.80, 1.0, "missed"),
+    ],
+)
+def test_a_point_misses_its_rate_by_two_percent_or_by_more_than_chance(
+    share: float, achieved_share: float, duration_s: float, state: str
+) -> None:
+    """1000 arrivals a second for 1 s differ by 9.5 % only by chance."""
+    asked = Asked(share, 1000.0)
+    found = judge(asked, 1000 * achieved_share, duration_s, late_share=0.0)
+    assert found.state == state
+    assert found.is_valid == (state != "missed")
+
+
+def test_late_requests_end_an_open_loop() -> None:
+    """A twentieth is allowed."""
+    asked = Asked(0.5, 1000.0)
+    found = [judge(asked, 1000, LONG_S, late_share=each).is_open for each in (0.0, 0.05, 0.06)]
+    assert found == [True, True, False]
+
+
+def test_a_sweep_stops_past_its_latency_and_tells_where_it_was_passed() -> None:
+    """By a straight line between the two points; None where it is passed nowhere, or at once."""
+    assert (is_past(2e-3, 1e-3), is_past(1e-3, 1e-3)) == (True, False)
+    assert (is_past(None, 1e-3), is_past(5.0, None)) == (False, False)
+    curve = [(100.0, 0.5e-3), (200.0, 0.8e-3), (300.0, 1.2e-3), (280.0, 3e-3)]
+    assert rate_at(curve, 1e-3) == pytest.approx(250)
+    assert rate_at(curve, 9e-3) is None
+    assert rate_at(curve, 0.1e-3) is None
+    assert rate_at([], 1.0) is None
+
+
+def each_within_a_tenth(values: list[float]) -> bool:
+    """SSSPT's verify_steady_state.py: stricter on the range."""
+    mean = sum(values) / 5
+    return all(abs(each / mean - 1) <= 0.1 for each in values)
+
+
+def slope_of_a_sample(values: list[float]) -> bool:
+    """StorPerf, and fio's ss=iops_slope:10%: the rise of one sample, not of the window."""
+    mean = sum(values) / 5
+    slope = sum((at - 2) * each for at, each in enumerate(values)) / 10
+    return abs(slope) <= 0.1 * mean
+
+
+def a_fifth_both_ways(values: list[float]) -> bool:
+    """fio's ss=iops:20%: a range of 40 %."""
+    mean = sum(values) / 5
+    return all(abs(each / mean - 1) <= 0.2 for each in values)
+
+
+@pytest.mark.parametrize(
+    ("values", "is_steady", "wrong_rule", "wrong_answer"),
+    [
+        ([100.0, 100, 100, 100, 100], True, a_fifth_both_ways, True),
+        ([104.0, 88, 104, 102, 105], True, each_within_a_tenth, False),
+        ([94.0, 97, 100, 103, 106], False, slope_of_a_sample, True),
+        ([106.0, 103, 100, 97, 94], False, each_within_a_tenth, True),
+        ([85.0, 115, 100, 115, 85], False, a_fifth_both_ways, True),
+        ([70.0, 80, 90, 100, 160], False, slope_of_a_sample, False),
+    ],
+)
+def test_steady_is_as_snia_says_where_others_differ(
+    values: list[float], is_steady: bool, wrong_rule: object, wrong_answer: bool
+) -> None:
+    """Each case has what a public implementation would have said."""
+    assert callable(wrong_rule)
+    assert (steadiness(values).is_steady, wrong_rule(values)) == (is_steady, wrong_answer)
+
+
+def test_both_bounds_of_the_rule_are_inclusive() -> None:
+    """A range of 20 %, a rise of 10 % in the window; a mean of 0 and four rounds are not steady."""
+    rising = steadiness([95.0, 97.5, 100, 102.5, 105])
+    assert rising.is_steady
+    assert rising.slope == pytest.approx(2.5)
+    assert rising.excursion_share == pytest.approx(0.1)
+    assert not steadiness([94.9, 97.5, 100, 102.5, 105.1]).is_steady
+    wide = steadiness([90.0, 110, 100, 110, 90])
+    assert wide.is_steady
+    assert wide.range_share == pytest.approx(0.2)
+    assert not steadiness([0.0] * 5).is_steady
+    assert steadiness([1.0] * 4).mean is None
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=5, max_size=5), st.floats(0.01, 100))
+def test_the_rule_knows_no_unit_and_no_direction_of_time(values: list[float], unit: float) -> None:
+    """Only near a bound may an error of floats decide."""
+    found = steadiness(values)
+    assert found.range_share is not None
+    assert found.excursion_share is not None
+    if min(abs(found.range_share - 0.2), abs(found.excursion_share - 0.1)) > 1e-6:
+        assert steadiness([each * unit for each in values]).is_steady == found.is_steady
+        assert steadiness(values[::-1]).is_steady == found.is_steady
+
+
+def test_rounds_go_on_until_all_tracked_values_are_steady_or_25_are_done() -> None:
+    """The window slides: what was unsteady before it does not matter."""
+    early, late = [50.0, 100, 100, 100, 100, 100, 100], [9.0, 60.0, 100, 100, 100, 100, 100]
+    assert steady_after({"a": early}) == 6
+    assert steady_after({"a": early, "b": late}) == 7
+    assert decide({"a": early[:5], "b": late[:5]}).goes_on
+    ended = decide({"a": early, "b": late})
+    assert (ended.goes_on, ended.rounds, ended.steady_after) == (False, 7, 7)
+    never = [float(10**at) for at in range(ROUNDS_MOST)]
+    assert decide({"a": never[:-1]}).goes_on
+    assert not decide({"a": never}).goes_on
+    assert decide({"a": never}).steady_after is None
+
+
+def test_snias_round_has_56_tests_of_a_minute_and_tracks_three() -> None:
+    """The database's has four, all tracked; all of them become job files."""
+    full = plan("snia", "full", is_device=True, discards=True)
+    assert (len(full.patterns), full.round_s, full.passes, full.purge) == (56, 3360, 2, "discard")
+    names = {each.name for each in full.patterns}
+    assert set(full.tracked) == {"0-100-4k", "65-35-64k", "100-0-1m"} <= names
+    short = plan("snia", is_device=False, discards=True, sector_bytes=4096)
+    assert (len(short.patterns), len(short.tracked), short.purge) == (4, 4, "recreate")
+    large = plan("snia", "full", is_device=True, discards=False, sector_bytes=4096)
+    assert (len(large.patterns), large.purge) == (49, "zeroes")
+    for pattern in full.patterns:
+        assert job_file(pattern, Target("/x", 2**30), Load(60, 0, 1)).streams[0].outstanding == 128
+
+
+def test_without_rounds_a_target_is_only_filled_or_left() -> None:
+    """So that nothing is read from where nothing was written."""
+    fill = plan("fill", is_device=True, discards=True)
+    assert (fill.passes, fill.purge, fill.patterns) == (1, "none", ())
+    assert fill.written_bytes(1000) == 1000
+    assert plan("none", is_device=True, discards=True).passes == 0

@@ -1,0 +1,198 @@
+"""What fio answered is read around its errors, and what is missing is never taken for nothing."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from fakes.fio import bin_ns as fake_bin_ns
+from fakes.fio import direction, latency
+from stithy.errors import InfrastructureError
+from stithy.fio import eachlog, logs
+from stithy.fio.histogram import BINS, bin_ns, middle_ns
+from stithy.fio.output import Answer, Expected, parse, side_by_side
+
+READS = Expected("data", {"read": 1.0}, 1.0)
+
+
+def job(name: str = "data", runtime_ms: int = 1000, **kinds: list[float]) -> dict[str, object]:
+    """A job of fio's document; kinds are latencies in seconds."""
+    sides = {way: direction(kinds.get(way, []), 4096, runtime_ms) for way in ("read", "write")}
+    flushes = {"lat_ns": latency(kinds.get("flush", []))}
+    cpu = {"usr_cpu": 10.0, "sys_cpu": 40.0, "job_runtime": 2000}
+    return {"jobname": name, "error": 0, "sync": flushes, **sides, **cpu}
+
+
+def said(*jobs: dict[str, object], before: str = "") -> str:
+    """What fio writes."""
+    return before + json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=2)
+
+
+def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
+    """fio's talk before its document is no part of it; processors are shares of all run times."""
+    text = said(job(read=[1e-4] * 50), before="fio: a note\nfio: {another}\n")
+    (answer,) = parse(text, [READS], "x")
+    assert answer.read is not None
+    assert (answer.count, answer.iops, answer.read.moved_bytes) == (50, 50, 50 * 4096)
+    assert (answer.write, answer.flush, answer.cpu_s) == (None, None, 1.0)
+    assert answer.latency.mean_s == pytest.approx(1e-4)
+
+
+def test_directions_in_jobs_of_their_own_are_one_stream() -> None:
+    """And another stream's are not."""
+    text = said(
+        job("data.read", read=[1e-4] * 30), job("data.write", write=[2e-4] * 20), job("data-2")
+    )
+    (answer,) = parse(text, [Expected("data", {"read": 0.6, "write": 0.4}, 1.0)], "x")
+    assert (answer.count, answer.cpu_s) == (50, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "problem"),
+    [
+        ("fio: unrecognised option", READS, "wrote no result"),
+        (said(), READS, "measured nothing"),
+        (said(job("other", read=[1e-4])), READS, "no result of the stream data"),
+        (said(job(runtime_ms=400, read=[1e-4] * 9)), READS, "for 0.4 s of 1 s"),
+        (said(job(runtime_ms=1000)), Expected("data", {"read": 1.0}, 0.0), "no histogram of read"),
+        (
+            said(job(read=[1e-4] * 100)),
+            Expected("data", {"read": 0.7, "write": 0.3}, 1.0),
+            "no histogram of write",
+        ),
+        (
+            said(job(write=[1e-4] * 100)),
+            Expected("data", {"write": 1.0}, 1.0, flushes=True),
+            "no histogram of flush",
+        ),
+    ],
+)
+def test_what_is_missing_or_too_short_is_an_error(
+    text: str, expected: Expected, problem: str
+) -> None:
+    """Never a zero."""
+    with pytest.raises(InfrastructureError, match=problem):
+        parse(text, [expected], "/dev/x")
+
+
+def test_a_rare_direction_may_have_had_nothing_to_do() -> None:
+    """Of 100 requests 1 % writes may well be none."""
+    (answer,) = parse(
+        said(job(read=[1e-4] * 100)), [Expected("data", {"read": 0.99, "write": 0.01}, 1.0)], "x"
+    )
+    assert answer.write is None
+
+
+@pytest.mark.parametrize(
+    ("number", "problem", "remedy"),
+    [
+        (28, "No space left", "make room"),
+        (5, "fio failed", "dmesg"),
+        (19, "the device is gone", "bring it back"),
+        (2, "no longer there", "bring it back"),
+        (107, "file system is gone", "bring it back"),
+        (84, "not what was written", "trust this storage with nothing"),
+        (22, "fio failed", "measure again"),
+    ],
+)
+def test_an_error_number_becomes_a_problem_with_its_remedy(
+    number: int, problem: str, remedy: str
+) -> None:
+    """Full disks, vanished targets and damage are told apart; also with a whole document."""
+    text = said(job(read=[1e-4]) | {"error": number}, before="fio: No space left on device\n")
+    with pytest.raises(InfrastructureError) as caught:
+        parse(text, [READS], "/dev/x")
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+
+
+def test_workers_add_up_and_percentiles_are_those_of_all_requests() -> None:
+    """90 of 1 ms here and 10 of 9 ms there: the 95th percentile is 9 ms, not their mean."""
+    fast, slow = (
+        parse(said(job(read=times)), [READS], "x") for times in ([1e-3] * 90, [9e-3] * 10)
+    )
+    (both,) = side_by_side([fast, slow])
+    assert (both.count, both.iops, both.cpu_s) == (100, 100, 2.0)
+    assert both.latency.quantile_s(0.95) == pytest.approx(9e-3, rel=0.01)
+    assert both.latency.mean_s == pytest.approx(1.8e-3)
+
+
+def test_bins_are_those_of_fio() -> None:
+    """By number and by value, to the last one; within 0.8 %."""
+    assert [middle_ns(each) for each in (0, 127, 128, 191, 192)] == [0, 127, 129, 255, 258]
+    draw = random.Random(3)
+    middles = {middle_ns(each) for each in range(BINS)}
+    for _ in range(2000):
+        time_ns = draw.randrange(1, 2 ** draw.randrange(2, 34))
+        found = bin_ns(time_ns)
+        assert found == fake_bin_ns(time_ns)
+        assert found in middles
+        assert abs(found / time_ns - 1) <= 1 / 128
+
+
+def _histogram_line(at_ms: int, way: int, **counts: int) -> str:
+    bins = ["0"] * BINS
+    for number, count in counts.items():
+        bins[int(number[1:])] = str(count)
+    return ", ".join([str(at_ms), str(way), "4096", *bins])
+
+
+def test_seconds_add_up_over_submitters_and_workers(tmp_path: Path) -> None:
+    """Means weigh as much as their requests; submitters need not be in step to the millisecond."""
+    for worker, (late_ms, count, mean_ns) in enumerate(((0, 100, 1_000_000), (60, 300, 2_000_000))):
+        folder = tmp_path / str(worker)
+        folder.mkdir()
+        for kind, values in (
+            ("iops", (count, count)),
+            ("bw", (8, 8)),
+            ("lat", (mean_ns, 5_000_000)),
+        ):
+            lines = [
+                f"{1_000_000 + late_ms + 1000 * at}, {value}, 0, 4096, 0, 0"
+                for at, value in enumerate(values)
+            ]
+            (folder / f"data_{kind}.1.log").write_text("\n".join(lines) + "\n")
+        (folder / "data_clat_hist.1.log").write_text(
+            _histogram_line(1_000_000 + late_ms, 0, b100=count - 1, b200=1)
+        )
+        (folder / "data_slat.1.log").write_text("1, 2, 0, 4096, 0, 0\n")
+    first, second = logs.of_stream("data", [tmp_path / "0", tmp_path / "1"], 2.0)
+    assert (first.second, first.at_s, first.direction, first.count) == (0, 999.0, "read", 400)
+    assert first.moved_bytes == 2 * 8 * 1024
+    assert first.latency_mean_s == pytest.approx((100 * 1e-3 + 300 * 2e-3) / 400)
+    assert first.completion is not None
+    assert first.completion.counts_by_ns == {100: 398, middle_ns(200): 2}
+    assert second.completion is None
+    assert second.latency_mean_s == pytest.approx(5e-3)
+
+
+def test_a_line_that_is_none_is_named() -> None:
+    """A disk that was full while fio wrote its logs cuts one off; other directions are left out."""
+    with pytest.raises(InfrastructureError, match=r"a\.log:2.*no line"):
+        list(logs.lines("1, 2, 0, 4096\n17, 3", "a.log"))
+    assert list(logs.lines("1, 2, 2, 4096, 0, 0\n", "a.log")) == []
+    assert logs.of_stream("data", [], 1.0) == ()
+
+
+def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
+    """Each request is known: the second without any has a 0."""
+    rows = [(0, 9), (999, 9), (1000, 1), (1500, 3), (1999, 2), (3100, 4), (3999, 4), (4100, 9)]
+    text = "".join(f"{50_000 + at}, {ms * 1_000_000}, 1, 8192, 0\n" for at, ms in rows)
+    (tmp_path / "data_lat.7.log").write_text(text)
+    requests = list(eachlog.requests("data", [tmp_path]))
+    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x")
+    assert isinstance(answer, Answer)
+    assert answer.write is not None
+    assert (answer.count, answer.read, answer.write.moved_bytes) == (5, None, 5 * 8192)
+    assert answer.latency.mean_s == pytest.approx(14e-3 / 5)
+    assert [(each.second, each.at_s, each.count) for each in seconds] == [
+        (0, 51.0, 3), (1, 52.0, 0), (2, 53.0, 2),
+    ]  # fmt: skip
+    assert seconds[1].latency_mean_s is None
+    for part in (requests[:4], []):
+        with pytest.raises(InfrastructureError, match="was seen for"):
+            eachlog.measured("data", part, 1.0, 3.0, "x")
+    (tmp_path / "data_lat.8.log").write_text("5001, 12")
+    with pytest.raises(InfrastructureError, match="no line of a log"):
+        list(eachlog.requests("data", [tmp_path]))

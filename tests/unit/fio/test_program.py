@@ -1,0 +1,108 @@
+"""fio runs to its end, is stopped, or is ended; nothing of it is left.
+
+A shell script stands in for fio: it does what the test says, and notes its process id.
+"""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fakes.fio import FioRunner
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError
+from stithy.fio.load import Target
+from stithy.fio.measure import Machine, lay_out
+from stithy.fio.program import Found, Worker, engines, run
+from stithy.hosts.runner import Command, Finished, LocalRunner
+
+
+class Answers(FioRunner):
+    """A runner whose program says one thing."""
+
+    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
+        """Its list of engines."""
+        return Finished(0, "Available IO engines:\n\tlibaio\n\tpsync\n\tnull\n", "")
+
+
+def script(folder: Path, body: str) -> Found:
+    """A program that does `body`, with its process id in the file `pid` of its folder."""
+    path = folder / "fio"
+    path.write_text(f"#!/bin/sh\necho $$ > pid\n{body}\n")
+    path.chmod(0o755)
+    return Found(str(path), "fio-3.33")
+
+
+def workers(folder: Path, count: int) -> list[Worker]:
+    """Workers with folders of their own."""
+    made = [Worker("[global]\n", folder / f"w{number}") for number in range(count)]
+    for each in made:
+        each.folder.mkdir()
+    return made
+
+
+def is_alive(worker: Worker) -> bool:
+    """Whether the process of a worker still is there."""
+    return os.path.exists(f"/proc/{(worker.folder / 'pid').read_text().strip()}")
+
+
+def test_the_engines_that_can_be_used_are_known_best_first() -> None:
+    """Not those that no storage is measured with."""
+    found = Found("fio", "fio-3.33")
+    assert engines(Answers(), found) == ("libaio", "psync")
+    with pytest.raises(PreconditionError, match="was built without"):
+        engines(FioRunner(version="none"), Found("--version", "fio-3.33"))
+
+
+def test_workers_begin_together_and_what_each_said_is_returned(tmp_path: Path) -> None:
+    """Errors first, then the document; each has its job file in its own folder."""
+    found = script(tmp_path, 'date +%s%N > begun; echo oops >&2; cat "$1"; echo done > fio.json')
+    made = workers(tmp_path, 3)
+    assert run(LocalRunner(), found, made, 5.0, "x") == ("oops\ndone",) * 3
+    begun = [int((each.folder / "begun").read_text()) for each in made]
+    assert max(begun) - min(begun) < 2e9
+    assert (made[0].folder / "job.fio").read_text() == "[global]\n"
+
+
+def test_a_stop_ends_all_workers_at_once(tmp_path: Path) -> None:
+    """By SIGINT, which fio answers by ending."""
+    found = script(tmp_path, "exec sleep 60")
+    made, stop = workers(tmp_path, 2), threading.Event()
+    timer = threading.Timer(0.5, stop.set)
+    timer.start()
+    begun_s = time.monotonic()
+    with pytest.raises(Interrupted):
+        run(LocalRunner(), found, made, 60.0, "x", stop)
+    assert time.monotonic() - begun_s < 10
+    assert not any(map(is_alive, made))
+
+
+def test_a_fio_that_hangs_is_ended_and_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it does not hear SIGINT."""
+    monkeypatch.setattr("stithy.fio.program.STOP_PATIENCE_S", 0.3)
+    found = script(tmp_path, "trap '' INT; while :; do sleep 0.05; done")
+    made = workers(tmp_path, 2)
+    with pytest.raises(InfrastructureError, match=r"did not end within 0\.6 s"):
+        run(LocalRunner(), found, made, 0.1, "/dev/x", patience_s=0.5)
+    assert not any(map(is_alive, made))
+
+
+def test_a_worker_that_never_began_is_gone_with_the_others(tmp_path: Path) -> None:
+    """The second cannot be started: its folder is not there."""
+    found = script(tmp_path, "exec sleep 60")
+    first = workers(tmp_path, 1)
+    with pytest.raises((OSError, PreconditionError)):
+        run(LocalRunner(), found, [*first, Worker("", tmp_path / "none")], 5.0, "x")
+    assert not (first[0].folder / "pid").exists()
+
+
+def test_a_file_that_cannot_be_made_is_said_with_a_remedy(tmp_path: Path) -> None:
+    """Before fio is started."""
+    machine = Machine(LocalRunner(), Found("fio", "fio-3.33"))
+    target = Target(str(tmp_path / "none" / "file"), 4096)
+    with pytest.raises(InfrastructureError, match="cannot be made") as caught:
+        lay_out(machine, target, tmp_path, seed=1)
+    assert caught.value.remedy
