@@ -13,6 +13,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.consent import content_of, may_format
+from stithy.storage.formatted import claim
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import DeviceProvider, Spec, create
 from support.loops import a_loop
@@ -119,9 +120,23 @@ def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, pla
 def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
     device: Path, place: Path
 ) -> None:
-    """Somebody has made their own since; a device that has gone is forgotten."""
-    filesystems.make(str(device), "ext4")
+    """Somebody has made their own since; a device that has gone is forgotten.
+
+    What was claimed before a kill, and is not a file system yet, is erased.
+    """
     facts = {"device": str(device), "uuid": "11111111-1111-4111-8111-111111111111"}
+    claim(device, facts["uuid"])
+    assert holds(device) == "data of unknown kind"
+    begun = Resource(0, "formatted", facts)
+    assert clean_up("r1", [begun], lambda number: None, everything=False) == []
+    assert holds(device) == "nothing"
+    claim(device, facts["uuid"])
+    table = bytes(446) + bytes.fromhex("00 202100 83 aaaa0a 00080000 00500000")
+    with device.open("r+b") as file:
+        file.write(table.ljust(510, b"\0") + b"\x55\xaa")
+    assert clean_up("r1", [begun], lambda number: None, everything=False) == []
+    assert holds(device) == "dos"
+    filesystems.make(str(device), "ext4")
     gone = {**facts, "device": "/dev/disk/by-id/gone"}
     for number, each in enumerate((facts, gone)):
         resource = Resource(number, "formatted", each)

@@ -43,7 +43,8 @@ def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
     stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
     assert stithy.run("clean").returncode == Exit.OK
     assert (left_by(out), holds(device)) == ([], "nothing")
-    stithy.kill(lambda: measures(resumed), "run", study, "--out", resumed)
+    empty = write_study(place / "empty.yaml", {"a": f"{{device: {device}}}"}, users=(1,))
+    stithy.kill(lambda: measures(resumed), "run", empty, "--out", resumed)
     ended = stithy.run("resume", resumed)
     assert ended.returncode in ENDED_WELL, ended.stderr
     assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])

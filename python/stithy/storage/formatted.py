@@ -15,10 +15,10 @@ from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts.here import LocalMachine
 from stithy.hosts.processes import own_identity
-from stithy.hosts.runner import Runner
+from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import Need
 from stithy.storage import sizes
-from stithy.storage.consent import EDGE_BYTES, Mark, write_mark
+from stithy.storage.consent import EDGE_BYTES, Mark, content_of, write_mark
 from stithy.storage.layer import Layer, Task
 from stithy.storage.provider import Array, Record, Volume
 from stithy.storage.volume import describe
@@ -114,14 +114,49 @@ def keep_mark(point: Path, run_id: str) -> None:
     write_mark(point, Mark(run_id, True, None))
 
 
+CLAIM_AT_BYTES = 2**19
+"""Where a claim lies: within what is zeroed when a device is left empty."""
+
+
+def claim(device: Path, uuid: str) -> None:
+    """Empty a device that may be overwritten, and write on it that this is Stithy's.
+
+    A file system with this identifier is made over it. Whoever is killed meanwhile leaves one of
+    both there. Raises OSError while the device is in use.
+    """
+    erase_ends(device)
+    descriptor = held_alone(device)
+    try:
+        os.pwrite(descriptor, _claim_of(uuid), CLAIM_AT_BYTES)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _claim_of(uuid: str) -> bytes:
+    """A whole sector of any device."""
+    return f"Stithy makes a file system here: {uuid}".encode().ljust(4096, b"\0")
+
+
 def erase_own(device: Path, uuid: str) -> None:
-    """Leave a device empty on which Stithy made a file system with this identifier.
+    """Leave a device empty on which Stithy made, or began, a file system with this identifier.
 
     Nothing is done where the device has gone or holds anything else. Raises OSError where something
     uses it.
     """
-    if device.is_block_device() and filesystems.uuid_on(str(device.resolve())) == uuid:
+    if device.is_block_device() and _is_own(device, uuid):
         erase_ends(device)
+
+
+def _is_own(device: Path, uuid: str) -> bool:
+    """By its identifier; or by the claim, while nothing known was made over it since."""
+    real = device.resolve()
+    if filesystems.uuid_on(str(real)) == uuid:
+        return True
+    with device.open("rb", buffering=0) as file:
+        file.seek(CLAIM_AT_BYTES)
+        claimed = file.read(4096) == _claim_of(uuid)
+    return claimed and not content_of(real, device, str(device), LocalRunner()).known
 
 
 def held_alone(device: Path) -> int:

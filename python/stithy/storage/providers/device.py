@@ -29,6 +29,7 @@ from stithy.storage import sizes
 from stithy.storage.consent import Content, may_format, read_mark, stable_ids
 from stithy.storage.formatted import (
     VolumeSpec,
+    claim,
     erase_ends,
     erase_own,
     fresh_place,
@@ -248,6 +249,7 @@ class DeviceProvider:
             return volume
         for each in self._spec.device:
             record("formatted", {"device": str(each), "uuid": asked.identifier})
+            claim(each.resolve(), asked.identifier)
         return volume_on(asked, self._point, run_id, record, self._runner)
 
     def keep(self) -> None:
