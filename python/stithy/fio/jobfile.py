@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stithy.errors import UserError
 from stithy.fio.load import Load, Target
-from stithy.fio.profile import MIB, Pattern
+from stithy.fio.profile import KIB, MIB, Pattern
 from stithy.fio.streamjob import RenderedStream, Words, check_words, sections
 
 DUPLICATES_FROM_PERCENT = 5
@@ -14,6 +14,7 @@ DUPLICATES_FROM_PERCENT = 5
 
 FILL_BYTES = MIB
 FILL_DEPTH = 8
+TRIAL_BYTES = 64 * KIB
 PURGE_BYTES = 64 * MIB
 UNWRITABLE = '#;$"\n'
 """What fio's job files take for something else, and cannot quote."""
@@ -64,6 +65,13 @@ def read_back_file(target: Target, *, engine: str) -> str:
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
     words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
     return _text(words, _all_of(target, "read-back", FILL_BYTES))
+
+
+def trial_file(target: Target, *, engine: str) -> str:
+    """Reads a little of a target, to see whether this engine can."""
+    words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": 1, "bs": 4096}
+    place = {"offset": target.begin_bytes, "size": min(TRIAL_BYTES, target.size_bytes)}
+    return _text(words, {"trial": place})
 
 
 def purge_file(target: Target) -> str:

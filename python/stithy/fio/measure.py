@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import REMEDIES, InfrastructureError
+from stithy.errors import REMEDIES, InfrastructureError, PreconditionError
 from stithy.fio import eachlog, logs
-from stithy.fio.jobfile import JobFile, fill_file, job_file, purge_file, read_back_file
+from stithy.fio.jobfile import JobFile, fill_file, job_file, purge_file, read_back_file, trial_file
 from stithy.fio.load import Load, Target
 from stithy.fio.logs import Second
 from stithy.fio.output import (
@@ -25,7 +25,7 @@ from stithy.fio.output import (
     sound_jobs,
 )
 from stithy.fio.profile import Pattern
-from stithy.fio.program import PATIENCE_S, Found, Worker, run
+from stithy.fio.program import PATIENCE_S, Found, Worker, engines, find, run
 from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, late_share
 from stithy.hosts.runner import Runner
 
@@ -40,6 +40,29 @@ class Machine:
     runner: Runner
     found: Found
     engine: str = "libaio"
+
+
+def ready(runner: Runner, target: Target, folder: Path) -> Machine:
+    """fio with the best engine that reads this target directly; `folder` is new, for its files.
+
+    Raises PreconditionError where fio is missing or too old, or no engine can read it so.
+    """
+    found = find(runner)
+    problems = []
+    for engine in engines(runner, found):
+        machine = Machine(runner, found, engine)
+        try:
+            _once(machine, trial_file(target, engine=engine), target, folder / engine, None, 1)
+        except InfrastructureError as error:
+            problems.append(f"{engine}: {error.problem}")
+        else:
+            return machine
+    raise PreconditionError(
+        f"it cannot be read with direct I/O ({'; '.join(problems)})",
+        where=target.path,
+        remedy="name a device, or a directory on a file system with direct I/O; see that this user "
+        "may read it",
+    )
 
 
 @dataclass(frozen=True)
@@ -170,16 +193,21 @@ def discard(
 
 
 def _once(
-    machine: Machine, text: str, target: Target, folder: Path, stop: threading.Event | None
+    machine: Machine,
+    text: str,
+    target: Target,
+    folder: Path,
+    stop: threading.Event | None,
+    least_bytes: int | None = None,
 ) -> None:
-    """One pass over all of a target."""
+    """One pass over all of a target, or over so much of it."""
     folder.mkdir(parents=True, exist_ok=True)
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
     said = run(machine.runner, machine.found, [Worker(text, folder)], limit_s, target.path, stop)
     document, around = document_in(said[0], target.path)
     jobs = sound_jobs(document, around, target.path)
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))
-    if moved < target.size_bytes:
+    if moved < (target.size_bytes if least_bytes is None else least_bytes):
         raise failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", target.path)
 
 

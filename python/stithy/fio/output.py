@@ -4,6 +4,7 @@ fio writes errors around its document, on the standard output too, so it is soug
 said. What is missing in it is an error, never a zero.
 """
 
+import errno
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +23,17 @@ EXPECTED_LEAST = 20.0
 """A direction of which fewer requests are expected may well have none."""
 
 GONE = {
-    2: "it is no longer there",
-    6: "the device is gone",
-    19: "the device is gone",
-    107: "its file system is gone",
-    108: "its file system is gone",
-    116: "it is no longer there",
+    errno.ENOENT: "it is no longer there",
+    errno.ENXIO: "the device is gone",
+    errno.ENODEV: "the device is gone",
+    errno.ENOTCONN: "its file system is gone",
+    errno.ESHUTDOWN: "its file system is gone",
+    errno.ESTALE: "it is no longer there",
 }
-"""Numbers of errors with which a target vanishes: ENOENT, ENXIO, ENODEV, ENOTCONN, ESHUTDOWN,
-ESTALE."""
+"""Errors with which a target vanishes."""
+
+NOT_MADE = "file creation disallowed"
+"""What fio says, without an error, of a file that is not there and must not be made."""
 
 
 class Served(Kept):
@@ -117,7 +120,7 @@ def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     begin = 0 if text.startswith("{\n") else text.find("\n{\n") + 1
     try:
         document, end = json.JSONDecoder().raw_decode(text, begin)
-        around = f"{text[:begin].strip()} {text[end:].strip()}".strip()
+        around = _lines(f"{text[:begin]}\n{text[end:]}")
         if document["jobs"]:
             return document, around
     except (ValueError, KeyError, TypeError) as error:
@@ -125,22 +128,25 @@ def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     raise failed(f"fio measured nothing: {around}", where)
 
 
+def _lines(text: str) -> str:
+    """On one line, what fio may have said once for each submitter."""
+    return "; ".join(dict.fromkeys(line for each in text.splitlines() if (line := each.strip())))
+
+
 def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence[Mapping[str, Any]]:
     """The jobs of a document. Raises InfrastructureError where any of them failed."""
     jobs: Sequence[Mapping[str, Any]] = document["jobs"]
+    if NOT_MADE in around:
+        raise of_number(errno.ENOENT, around, where)
     for number in (*(job["error"] for job in jobs), document.get("global error", 0)):
         if number:
             raise of_number(number, around or str(number), where)
     return jobs
 
 
-DAMAGED = 84
-"""EILSEQ, with which fio says that a block is not what was written."""
-
-
 def of_number(number: int, around: str, where: str) -> InfrastructureError:
     """The error for what the kernel answered to fio."""
-    if number == DAMAGED:
+    if number == errno.EILSEQ:  # a checksum of fio's own
         return InfrastructureError(
             f"a block is not what was written there: {around}",
             where=where,

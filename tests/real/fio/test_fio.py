@@ -3,18 +3,22 @@
 import json
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from stithy.errors import InfrastructureError
+from stithy.drives.measure.compare import raised
+from stithy.drives.spec import DriveSpec
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.fio import library
 from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
 from stithy.fio.load import Load, Target, for_worker
-from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back
+from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
 from stithy.fio.precondition import plan
-from stithy.fio.program import find
+from stithy.fio.program import ENGINES, find
+from stithy.hosts import processes
 from stithy.hosts.runner import LocalRunner
 from support.places import DISK, a_place
 
@@ -196,10 +200,34 @@ def test_damage_is_found_when_all_is_read_back(
         read_back(machine, target, disk / "damaged")
 
 
+def test_an_engine_that_works_there_is_found(machine: Machine, target: Target, disk: Path) -> None:
+    """The best one; a target that cannot be read is said with what each engine answered."""
+    assert ready(machine.runner, target, disk / "trial").engine in ENGINES
+    with pytest.raises(PreconditionError, match="direct I/O.*psync"):
+        ready(machine.runner, Target(str(disk / "absent"), MIB), disk / "no-trial")
+
+
+@pytest.mark.needs_drive
+def test_a_drive_that_goes_away_in_the_middle_is_an_error(
+    machine: Machine, disk: Path, own_state: Path
+) -> None:
+    """Its program is stopped while fio reads from it."""
+    text = (Path(__file__).parents[3] / "crates/drive/profiles/generic-nvme.toml").read_text()
+    spec = DriveSpec("vanishing", text, 64 * MIB)
+    with raised(spec, machine.runner) as program:
+        device = Target(program.devices[spec.name], spec.size_bytes)
+        timer = threading.Timer(1.5, processes.kill, [program.identity.pid])
+        timer.start()
+        with pytest.raises(InfrastructureError) as caught:
+            run_of(machine, "single-drive-4k", device, disk / "vanishing", Load(4.0, 0.0, 5))
+        timer.join()
+    assert caught.value.remedy
+
+
 def test_a_target_that_vanished_is_not_made_again(machine: Machine, disk: Path) -> None:
     """An error that says so, and no file."""
     gone = Target(str(disk / "gone"), 16 * MIB)
-    with pytest.raises(InfrastructureError):
+    with pytest.raises(InfrastructureError, match="no longer there"):
         run_of(machine, "sql", gone, disk / "without", Load(1.0, 0.0, 5))
     assert not Path(gone.path).exists()
 

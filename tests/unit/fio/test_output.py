@@ -53,6 +53,11 @@ def test_directions_in_jobs_of_their_own_are_one_stream() -> None:
     [
         ("fio: unrecognised option", READS, "wrote no result"),
         (said(), READS, "measured nothing"),
+        (
+            said(job(), before="fio: file creation disallowed by allow_file_create=0\n"),
+            READS,
+            "no longer there",
+        ),
         (said(job("other", read=[1e-4])), READS, "no result of the stream data"),
         (said(job(runtime_ms=400, read=[1e-4] * 9)), READS, "for 0.4 s of 1 s"),
         (said(job(runtime_ms=1000)), Expected("data", {"read": 1.0}, 0.0), "no histogram of read"),
