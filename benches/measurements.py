@@ -6,6 +6,7 @@ from pathlib import Path
 
 from instance import Instance
 from processes import run, run_together
+from stithy.results.hlog import decode
 from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadChoice
 from stithy.wire.program import HAMMER, find_program
 from stithy.workload.workloads.order_entry import Choice
@@ -70,7 +71,7 @@ def _drive_of(summary: dict, cpu_s: float) -> Drive:  # type: ignore[type-arg]  
     kinds = {kind["name"]: kind for kind in summary["transactions"]}
     minutes = (summary["measure_to_s"] - summary["measure_from_s"]) / 60
     measured = sum(kind["committed"] + kind["rolled_back"] for kind in kinds.values())
-    p95_s = {name: kind["response"]["p95_s"] for name, kind in kinds.items()}
+    p95_s = {name: decode(kind["response"]).percentile_s(95) for name, kind in kinds.items()}
     return Drive(
         nopm=kinds["new-order"]["committed"] / minutes,
         tpm=measured / minutes,

@@ -18,6 +18,7 @@ from pathlib import Path
 import measurements
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
+from stithy.results.hlog import decode
 from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think
 from stithy.wire.program import HAMMER, find_program
 from stithy.workload.workloads.order_entry import Choice
@@ -69,7 +70,7 @@ class Taken:
     @property
     def lateness_p99_s(self) -> float:
         """The driver's lateness."""
-        return float(self.summary["lateness"]["p99_s"])
+        return decode(self.summary["lateness"]).percentile_s(99) or 0.0
 
     @property
     def errors(self) -> int:
@@ -251,12 +252,12 @@ def new_order_ratio(case: Case, summary: dict) -> float:  # type: ignore[type-ar
     Nobody waits for a deferred delivery: its response time is not the user's.
     """
     seconds = summary["measure_to_s"] - summary["measure_from_s"]
-    kinds = {kind["name"]: kind["response"] for kind in summary["transactions"]}
-    count = sum(kind["count"] for kind in kinds.values())
+    kinds = {kind["name"]: decode(kind["response"]) for kind in summary["transactions"]}
+    count = sum(kind.count for kind in kinds.values())
     awaited = [kind for name, kind in kinds.items() if name != "delivery"]
-    response_s = sum(kind["count"] * (kind["mean_s"] or 0.0) for kind in awaited) / count
+    response_s = sum(kind.count * (kind.mean_s or 0.0) for kind in awaited) / count
     arithmetic = case.users * NEW_ORDER_SHARE / (KEYED_CYCLE_S + response_s)
-    return float(kinds["new-order"]["count"] / seconds / arithmetic)
+    return float(kinds["new-order"].count / seconds / arithmetic)
 
 
 def verdicts(case: Case, taken: Taken) -> Iterator[tuple[str, bool]]:
@@ -295,8 +296,9 @@ def flatness(case: Case, taken: Taken) -> float:
 def lines(case: Case, taken: Taken) -> Iterator[str]:
     """What a person reads of a case."""
     summary = taken.summary
-    done = sum(kind["response"]["count"] for kind in summary["transactions"])
-    waits = [kind["pool_wait"]["p99_s"] or 0.0 for kind in summary["transactions"]]
+    kinds = summary["transactions"]
+    done = sum(decode(kind["response"]).count for kind in kinds)
+    waits = [decode(kind["pool_wait"]).percentile_s(99) or 0.0 for kind in kinds]
     yield f"{case.name}, {case.duration_s:.0f} s: {done / case.duration_s:,.0f} transactions/s"
     for words, met in verdicts(case, taken):
         yield f"  {words}: {'met' if met else 'MISSED'}"

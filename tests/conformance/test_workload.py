@@ -39,7 +39,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()
     latencies = read_latencies(tmp_path / "hammer")
-    totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary, latencies))
+    totals = frame_of(TRANSACTIONS, transaction_rows("w", driven.summary))
     seconds = frame_of(SECONDS, second_rows("w", driven.seconds, latencies))
     series = frame_of(SERIES, series_rows("w", readings, driven.summary.started_at_s))
     assert driven.summary.complete

@@ -225,7 +225,7 @@ class Files:
     def _hammer_logs(self) -> Iterator[tuple[Any, ...]]:
         for path in self.root.glob("windows/*/hammer.*.hlog"):
             kind = path.name.split(".")[1]
-            for each in buckets(path) if kind != "late" else ():
+            for each in buckets(path):
                 yield path.parent.name, kind, *vars(each).values()
 
     def _drive_logs(self) -> Iterator[tuple[Any, ...]]:

@@ -54,7 +54,7 @@ BUCKETS = (
     "SELECT window_id, kind, tag AS transaction, low_us / 1e6 AS lowest_s, high_us / 1e6 AS "
     "highest_s, CASE WHEN low_us < 2048 THEN low_us ELSE ((floor(log2(low_us)) - 10) * 1024 + "
     "floor(low_us / pow(2, floor(log2(low_us)) - 10))) END AS bucket, sum(count) AS count "
-    "FROM lat WHERE measured GROUP BY ALL"
+    "FROM lat WHERE measured AND kind != 'late' GROUP BY ALL"
 )
 
 
@@ -71,11 +71,13 @@ def _window(files: Files, name: str, summary: Row) -> Row:
     numbers, driver = summary["proof"], summary["driver"]
     ledger = summary["ledger"] or {}
     place = re.search(r"-b(\d+)(-again)?$", name)
-    service = files.percentiles(
-        "kind", f"lat WHERE measured AND kind = 'service' AND window_id = '{name}'", {"p50": 0.5}
+    merged = files.percentiles(
+        "kind", f"lat WHERE measured AND window_id = '{name}'", {"p50": 0.5, "p99": 0.99}
     )
+    kinds = {each["kind"]: each for each in merged}
     logged = {
-        "service_p50_s": service[0]["p50"] if service else None,
+        "service_p50_s": kinds.get("service", {}).get("p50"),
+        "lateness_p99_s": kinds.get("late", {}).get("p99"),
         "longest_response_s": files.one("SELECT max(high_us) / 1e6 FROM lat WHERE kind = "
                                         "'response' AND window_id = ?", name),
         "block": int(place[1]) if place else None, "attempt": int(bool(place and place[2])),
@@ -95,7 +97,6 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "nopm": orders / minutes, "tpm": done / minutes,
         "errors": sum(each["count"] for each in summary["errors"]),
         "retries": sum(each["retries"] for each in totals),
-        "lateness_p99_s": summary["lateness"]["p99_s"],
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},
         "first_success_s": summary["connections"]["first_success_s"],
         **{k: told.get(k) for k in ("warehouses_touched", "warehouses_total")},
@@ -123,7 +124,7 @@ def _logged(files: Files, keys: str, where: str) -> dict[tuple[Any, ...], Row]:
 
 
 def _transactions(files: Files, summaries: Mapping[str, Row]) -> list[Row]:
-    """Counts as told; percentiles by the logs, of which `all` has mean and ends as well."""
+    """Counts as told; distributions by the logs."""
     by_type = _logged(files, "window_id, kind, tag", "lat WHERE measured")
     of_all = _logged(files, "window_id, kind", "lat WHERE measured")
     rows = []
@@ -131,10 +132,8 @@ def _transactions(files: Files, summaries: Mapping[str, Row]) -> list[Row]:
         for each in summary["transactions"]:
             row = {"window_id": name, "transaction": each["name"], **{k: each[k] for k in COUNTS}}
             for kind in ("response", "service", "pool_wait"):
-                times = {k.removesuffix("_s"): v for k, v in (each[kind] or {}).items()}
                 logged = by_type.get((name, kind.replace("_", "-"), each["name"]), {})
-                times |= {p: logged.get(p) for p in SHARES}
-                row |= {f"{kind}_{k}_s": v for k, v in times.items()}
+                row |= {f"{kind}_{k}_s": logged.get(k) for k in (*SHARES, "mean", "min", "max")}
             rows.append(row)
         total = {k: sum(each[k] for each in summary["transactions"]) for k in COUNTS}
         row = {"window_id": name, "transaction": "all", **total}
@@ -147,18 +146,26 @@ def _transactions(files: Files, summaries: Mapping[str, Row]) -> list[Row]:
 
 def _seconds(files: Files, whole: Mapping[str, list[Row]]) -> list[Row]:
     logged = _logged(files, "window_id, second", "lat WHERE kind = 'response'")
+    by_type = _logged(files, "window_id, second, tag", "lat WHERE kind = 'response'")
     rows = []
     for name, messages in whole.items():
         for shown in _of(messages, "second"):
             head = {"window_id": name, "second": shown["second"], "at_s": shown["at_s"]}
-            rows += [{**head, "transaction": e["name"], **e} for e in shown["transactions"]]
+            for each in shown["transactions"]:
+                times = by_type.get((name, shown["second"], each["name"]), {})
+                counts = {k: each[k] for k in COUNTS}
+                rows.append({**head, "transaction": each["name"], **counts, **_of_second(times)})
             times = logged.get((name, shown["second"]), {})
             rows.append({
                 **head, "transaction": "all", "waiting": shown["waiting"],
                 **{k: sum(each[k] for each in shown["transactions"]) for k in COUNTS},
-                **{f"response_{p}_s": times.get(p) for p in ("p50", "p95", "p99")},
+                **_of_second(times),
             })  # fmt: skip
     return rows
+
+
+def _of_second(times: Row) -> Row:
+    return {f"response_{p}_s": times.get(p) for p in ("p50", "p95", "p99")}
 
 
 def _drives(files: Files) -> list[Row]:

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 use flate2::{Compress, Compression, FlushCompress};
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use hdrhistogram::Histogram;
 
 use crate::{Interval, TypeRecord};
@@ -201,6 +201,22 @@ impl Packer {
         self.packed[4..8].copy_from_slice(&length.to_be_bytes());
         Ok(())
     }
+}
+
+/// A histogram as text, as in the lines of a log.
+pub fn packed(histogram: &Histogram<u64>) -> io::Result<String> {
+    Packer::new().pack(histogram).map(str::to_string)
+}
+
+/// The histogram of a text.
+///
+/// Errors: `InvalidData` where there is none in it.
+pub fn unpacked(text: &str) -> io::Result<Histogram<u64>> {
+    let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
+    let bytes = BASE64_STANDARD.decode(text);
+    let bytes = bytes.map_err(|e| invalid(e.to_string()))?;
+    let found = Deserializer::new().deserialize(&mut bytes.as_slice());
+    found.map_err(|e| invalid(e.to_string()))
 }
 
 fn with_path(path: &Path, e: io::Error) -> io::Error {

@@ -18,7 +18,7 @@ mod times;
 pub use clock::{nanoseconds, Clock, ManualClock, Moment, SystemClock};
 pub use cost::{this_thread, CpuUse, ThreadTime};
 pub use interval::{Counts, Interval, Outcome, TypeRecord};
-pub use interval_log::{IntervalLog, IntervalLogs, Packer};
+pub use interval_log::{packed, unpacked, IntervalLog, IntervalLogs, Packer};
 pub use percentiles::{percentiles, percentiles_in};
 pub use random::Rng;
 pub use recorder::{Phases, Recorder};

@@ -5,11 +5,9 @@
 use std::io;
 use std::time::Duration;
 
-use base64::prelude::{Engine, BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::Histogram;
-use stithy_measure::{Interval, IntervalLogs, Moment, Outcome, Sample, Times};
+use stithy_measure::{unpacked, Interval, IntervalLogs, Moment, Outcome, Sample, Times};
 
 /// One line of an interval log.
 struct LoggedInterval {
@@ -33,17 +31,11 @@ fn read_interval_log(log: &[u8]) -> io::Result<Vec<LoggedInterval>> {
         let LogEntry::Interval(line) = entry.map_err(|e| invalid(format!("{e:?}")))? else {
             continue;
         };
-        let bytes = BASE64_STANDARD
-            .decode(line.encoded_histogram())
-            .map_err(|e| invalid(e.to_string()))?;
-        let histogram = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| invalid(e.to_string()))?;
         intervals.push(LoggedInterval {
             tag: line.tag().map(|tag| tag.as_str().to_owned()),
             unix_start: line.start_timestamp(),
             length: line.duration(),
-            histogram,
+            histogram: unpacked(line.encoded_histogram())?,
         });
     }
     Ok(intervals)

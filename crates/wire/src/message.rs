@@ -102,12 +102,8 @@ pub struct TransactionSecond {
     pub errors: u64,
     /// Repeated after a serialization failure or deadlock.
     pub retries: u64,
-    /// Response time; null where none completed.
-    pub response_p50_s: Option<f64>,
-    /// 95th percentile, seconds.
-    pub response_p95_s: Option<f64>,
-    /// 99th percentile, seconds.
-    pub response_p99_s: Option<f64>,
+    /// 95th percentile of response time, for whoever watches; null where none completed.
+    pub live_p95_s: Option<f64>,
 }
 
 /// Something a reader should know.
@@ -202,7 +198,8 @@ pub struct WarmUpSummary {
     pub transactions: u64,
 }
 
-/// A distribution of times, all in seconds; null where nothing was recorded.
+/// What a distribution of times comes to where nobody merges it with others, all in seconds; null where
+/// nothing was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// Number of values.
@@ -225,6 +222,10 @@ pub struct Percentiles {
     pub max_s: Option<f64>,
 }
 
+/// A distribution of times: an HdrHistogram of microseconds, as in an interval log (V2, deflated,
+/// base64). Those of several hammers are merged by adding up their counts.
+pub type PackedHistogram = String;
+
 /// One transaction type over the measurement, ramp-up apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransactionTotal {
@@ -240,12 +241,12 @@ pub struct TransactionTotal {
     pub retries: u64,
     /// From the moment the user meant to act to the answer, retries included; of a deferred transaction
     /// to the moment it was queued.
-    pub response: Percentiles,
+    pub response: PackedHistogram,
     /// From sending the last attempt to the answer.
-    pub service: Percentiles,
+    pub service: PackedHistogram,
     /// Waiting for a connection, or in the queue of deferred ones; null where a type never
     /// waits.
-    pub pool_wait: Option<Percentiles>,
+    pub pool_wait: Option<PackedHistogram>,
 }
 
 /// Whether the database holds as many transactions as it acknowledged, over the whole job. Those that
@@ -352,7 +353,7 @@ pub struct RunSummary {
     /// Intended and unexpected rollbacks over the whole job (server rollbacks expected).
     pub rollbacks: u64,
     /// Start of an attempt after its due time.
-    pub lateness: Percentiles,
+    pub lateness: PackedHistogram,
     /// Transactions that users would have begun at their usual pace while answers that took over ten
     /// times the median of their type held them up; null in an open loop, where all are begun, and
     /// where nothing was answered.

@@ -1,8 +1,8 @@
 """From messages and latency logs of the hammer to rows of the tables, and histograms back.
 
-The row of `all` types is merged from the latency logs, because percentiles cannot be added up from
-the types' own; without logs its latencies are null. The logs hold a histogram for each second and
-type, which takes long to decode: a table beside them holds the merged ones.
+Percentiles come from histograms alone: those of the measurement are in the summary, those of each
+second and type in the latency logs, without which the seconds have none. The logs take long to
+decode: a table beside them holds the merged ones.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stithy.metrics import ALL
 from stithy.results.files import is_as_written
-from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
+from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, decode, merge, read_hlog
 from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
@@ -20,7 +20,7 @@ from stithy.wire.messages import (
     LedgerFinding,
     LedgerSummary,
     LedgerWritten,
-    Percentiles,
+    PackedHistogram,
     RunSummary,
     Second,
     TransactionTotal,
@@ -59,56 +59,26 @@ def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
     return tuple(read_hlog(path)) if path.exists() else ()
 
 
-def transaction_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
+def transaction_rows(window_id: str, summary: RunSummary) -> list[Row]:
     """Rows of TRANSACTIONS: each type in the workload's order, then `all`."""
-    rows = [_total_row(window_id, total) for total in summary.transactions]
-    return [*rows, _all_row(window_id, summary, latencies)]
+    whole = [(total.name, [total]) for total in summary.transactions]
+    of_types = [*whole, (ALL, list(summary.transactions))]
+    return [_total_row(window_id, name, totals) for name, totals in of_types]
 
 
-def _total_row(window_id: str, total: TransactionTotal) -> Row:
+def _total_row(window_id: str, name: str, totals: Sequence[TransactionTotal]) -> Row:
     return {
         "window_id": window_id,
-        "transaction": total.name,
-        **{name: getattr(total, name) for name in _COUNTS},
-        **_prefixed("response", total.response),
-        **_prefixed("service", total.service),
-        **_prefixed("pool_wait", total.pool_wait or NO_TIMES),
-    }
-
-
-NO_TIMES = Percentiles(
-    count=0,
-    mean_s=None,
-    min_s=None,
-    p50_s=None,
-    p90_s=None,
-    p95_s=None,
-    p99_s=None,
-    p999_s=None,
-    max_s=None,
-)
-"""Of what never happens."""
-
-
-def _prefixed(kind: str, times: Percentiles) -> Row:
-    return {f"{kind}_{k}": v for k, v in times.model_dump(exclude={"count"}).items()}
-
-
-def _all_row(window_id: str, summary: RunSummary, latencies: Latencies) -> Row:
-    totals = summary.transactions
-    return {
-        "window_id": window_id,
-        "transaction": ALL,
+        "transaction": name,
         **{name: sum(getattr(total, name) for total in totals) for name in _COUNTS},
-        **distribution("response", _measured(latencies.response, summary)),
-        **distribution("service", _measured(latencies.service, summary)),
-        **distribution("pool_wait", _measured(latencies.pool_wait, summary)),
+        **_merged("response", [total.response for total in totals]),
+        **_merged("service", [total.service for total in totals]),
+        **_merged("pool_wait", [total.pool_wait for total in totals]),
     }
 
 
-def _measured(intervals: Iterable[Interval], summary: RunSummary) -> Histogram | None:
-    """All that was measured, merged."""
-    return merge(each.histogram for each in measured_intervals(intervals, summary))
+def _merged(kind: str, packed: Iterable[PackedHistogram | None]) -> Row:
+    return distribution(kind, merge(decode(each) for each in packed if each is not None))
 
 
 def measured_intervals(intervals: Iterable[Interval], summary: RunSummary) -> Iterator[Interval]:
@@ -131,7 +101,7 @@ def distribution(kind: str, histogram: Histogram | None) -> Row:
 
 def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies) -> list[Row]:
     """Rows of SECONDS: each second's types in the workload's order, then `all`."""
-    merged = _by_second(latencies.response)
+    logged = _by_second(latencies.response)
     rows: list[Row] = []
     for second in seconds:
         head = {
@@ -140,35 +110,37 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
             "at_s": second.at_s,
             "phase": str(second.phase),
         }
-        for each in second.transactions:
-            own = each.model_dump()
-            rows.append({**head, "transaction": own.pop("name"), **own, "waiting": None})
-        rows.append({**head, **_all_second(second, merged)})
+        found = _near(logged, _milliseconds(second.at_s))
+        whole = [(each.name, [each], None) for each in second.transactions]
+        for name, own, waiting in [*whole, (ALL, list(second.transactions), second.waiting)]:
+            counts = {count: sum(getattr(each, count) for each in own) for count in _COUNTS}
+            times = merge(found[each.name] for each in own if each.name in found)
+            rows.append(
+                {**head, "transaction": name, **counts, "waiting": waiting, **_of_second(times)}
+            )
     return rows
 
 
-def _by_second(intervals: Iterable[Interval]) -> dict[int, Histogram]:
-    """Merged histograms by the millisecond at which their second began."""
-    groups: dict[int, list[Histogram]] = {}
+def _by_second(intervals: Iterable[Interval]) -> dict[int, dict[str, Histogram]]:
+    """Histograms of each type by the millisecond at which their second began."""
+    groups: dict[int, dict[str, Histogram]] = {}
     for each in intervals:
-        groups.setdefault(_milliseconds(each.started_at_s), []).append(each.histogram)
-    return {at: found for at, group in groups.items() if (found := merge(group)) is not None}
+        groups.setdefault(_milliseconds(each.started_at_s), {})[each.tag] = each.histogram
+    return groups
 
 
 def _milliseconds(at_s: float) -> int:
     return round(at_s * 1000)
 
 
-def _all_second(second: Second, merged: Mapping[int, Histogram]) -> Row:
-    at = _milliseconds(second.at_s)
-    near = (merged[each] for each in (at, at - 1, at + 1) if each in merged)
-    found = next(near, Histogram({}, 0, 0))
-    return {
-        "transaction": ALL,
-        **{name: sum(getattr(each, name) for each in second.transactions) for name in _COUNTS},
-        "waiting": second.waiting,
-        **{f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")},
-    }
+def _near(logged: Mapping[int, dict[str, Histogram]], at: int) -> dict[str, Histogram]:
+    """Those of a second, whose time stamp in the log is rounded."""
+    return next((logged[each] for each in (at, at - 1, at + 1) if each in logged), {})
+
+
+def _of_second(times: Histogram | None) -> Row:
+    found = times or Histogram({}, 0, 0)
+    return {f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")}
 
 
 def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float | None) -> Row:
@@ -193,7 +165,7 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         "errors": sum(error.count for error in summary.errors),
         "error_text": _worst_error(summary),
         "retries": sum(each.retries for each in summary.transactions),
-        "lateness_p99_s": summary.lateness.p99_s,
+        "lateness_p99_s": decode(summary.lateness).percentile_s(99),
         "service_p50_s": all_service_p50_s,
         "suppressed_arrivals": summary.suppressed_arrivals,
         "backlog": summary.backlog,

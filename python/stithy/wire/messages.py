@@ -42,16 +42,18 @@ class Progress(Wire):
 
 
 class TransactionSecond(Wire):
-    """One transaction type in one second; percentiles are None where nothing completed."""
+    """One transaction type in one second.
+
+    `live_p95_s` is the 95th percentile of response time for whoever watches; None where none
+    completed.
+    """
 
     name: str
     committed: U64
     rolled_back: U64
     errors: U64
     retries: U64
-    response_p50_s: float | None
-    response_p95_s: float | None
-    response_p99_s: float | None
+    live_p95_s: float | None
 
 
 class Second(Wire):
@@ -139,7 +141,7 @@ class WarmUpSummary(Wire):
 
 
 class Percentiles(Wire):
-    """A distribution of times, all in seconds; None where nothing was recorded."""
+    """What times come to that nobody merges with others, seconds; None where there were none."""
 
     count: U64
     mean_s: float | None
@@ -150,6 +152,10 @@ class Percentiles(Wire):
     p99_s: float | None
     p999_s: float | None
     max_s: float | None
+
+
+PackedHistogram: TypeAlias = str
+"""An HdrHistogram of microseconds, as in an interval log; `stithy.results.hlog.decode` reads it."""
 
 
 class TransactionTotal(Wire):
@@ -165,9 +171,9 @@ class TransactionTotal(Wire):
     rolled_back: U64
     errors: U64
     retries: U64
-    response: Percentiles
-    service: Percentiles
-    pool_wait: Percentiles | None = None
+    response: PackedHistogram
+    service: PackedHistogram
+    pool_wait: PackedHistogram | None = None
 
 
 class Proof(Wire):
@@ -271,7 +277,7 @@ class RunSummary(Wire):
     transactions: tuple[TransactionTotal, ...]
     commits: U64
     rollbacks: U64
-    lateness: Percentiles
+    lateness: PackedHistogram
     suppressed_arrivals: U64 | None = None
     backlog: U64 = 0
     proof: Proof

@@ -166,7 +166,7 @@ def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> Non
     for orders, shown in ((0, "-"), (1_999, "-"), (2_000, "12 ms")):
         of = TransactionSecond(
             name="new-order", committed=orders, rolled_back=0, errors=0, retries=0,
-            response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
+            live_p95_s=0.012,
         )  # fmt: skip
         second = example("second.ramp-up").model_copy(update={"transactions": (of,)[: orders or 0]})
         line = outcome.second_text(second)

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hdrhistogram::Histogram;
 use serde_json::{Map, Value};
-use stithy_measure::{percentiles, priority, Clock, Moment, SystemClock};
-use stithy_wire::{DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Sizes, TransactionTotal};
+use stithy_measure::{packed, priority, Clock, Moment, SystemClock, TypeRecord};
+use stithy_wire::{
+    DriverCost, LedgerWritten, PackedHistogram, Proof, RunJob, RunSummary, Sizes, TransactionTotal,
+};
 
 use super::Found;
 use crate::client::{Control, Target};
@@ -53,14 +56,7 @@ pub(super) async fn run<T: Target, W: Workload>(
     let proof = compared(&ready.target, &ready.run, ready.count_before).await;
     let written = ready.ledger.map(|ledger| ledger.finish());
     let told = ready.run.told();
-    Ok(summary::<W>(
-        job,
-        told,
-        ready.sizes,
-        &window,
-        proof,
-        written,
-    ))
+    summary::<W>(job, told, ready.sizes, &window, proof, written)
 }
 
 /// Waits for the moment at which several hammers begin together.
@@ -161,10 +157,10 @@ fn summary<W: Workload>(
     window: &Window,
     proof: Proof,
     ledger: Option<LedgerWritten>,
-) -> RunSummary {
+) -> Result<RunSummary, HammerError> {
     let (whole, measured) = (&window.whole, &window.phases.measured);
     let unix_s = |moment| window.clock.unix_s(moment);
-    RunSummary {
+    Ok(RunSummary {
         started_at_s: unix_s(Moment::START),
         measure_from_s: unix_s(measured.start),
         measure_to_s: unix_s(measured.end),
@@ -175,10 +171,10 @@ fn summary<W: Workload>(
         sizes,
         suppressed_arrivals: window.suppressed_arrivals,
         backlog: window.backlog,
-        transactions: totals(W::TYPES, window),
+        transactions: totals(W::TYPES, window)?,
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
-        lateness: percentiles(&window.measured.late()),
+        lateness: text_of(&window.measured.late())?,
         proof,
         errors: window.errors.clone(),
         driver: DriverCost {
@@ -188,21 +184,27 @@ fn summary<W: Workload>(
         },
         connections: window.connections.clone(),
         ledger,
-    }
+    })
 }
 
-fn totals(names: &[&str], window: &Window) -> Vec<TransactionTotal> {
+fn totals(names: &[&str], window: &Window) -> Result<Vec<TransactionTotal>, HammerError> {
     let types = names.iter().zip(&window.measured.types);
-    types
-        .map(|(name, record)| TransactionTotal {
+    let total = |(name, record): (&&str, &TypeRecord)| {
+        Ok(TransactionTotal {
             name: (*name).to_string(),
             committed: record.counts.committed,
             rolled_back: record.counts.rolled_back,
             errors: record.counts.errors,
             retries: record.counts.retries,
-            response: percentiles(&record.response),
-            service: percentiles(&record.service),
-            pool_wait: record.pool_wait.as_ref().map(percentiles),
+            response: text_of(&record.response)?,
+            service: text_of(&record.service)?,
+            pool_wait: record.pool_wait.as_ref().map(text_of).transpose()?,
         })
-        .collect()
+    };
+    types.map(total).collect()
+}
+
+fn text_of(histogram: &Histogram<u64>) -> Result<PackedHistogram, HammerError> {
+    packed(histogram)
+        .map_err(|e| HammerError::bug(e.to_string(), "packing a histogram").caused_by(e))
 }

@@ -3,8 +3,10 @@
 use crate::support::jobs::order_entry_with;
 use crate::support::jobs::{assert_all_conditions_hold, window as run};
 use crate::support::{self, jobs, Instance};
+use hdrhistogram::Histogram;
 use serde_json::json;
 use stithy_hammer::stop::stop_pair;
+use stithy_measure::unpacked;
 use stithy_wire::{Arrivals, Job, Message, Pace, Phase, RunJob, RunSummary};
 
 fn rate(per_s: f64) -> Pace {
@@ -12,8 +14,15 @@ fn rate(per_s: f64) -> Pace {
     Pace::Rate { per_s, arrivals }
 }
 
+fn times(packed: &str) -> Histogram<u64> {
+    unpacked(packed).unwrap()
+}
+
 fn done(summary: &RunSummary) -> u64 {
-    let counts = summary.transactions.iter().map(|t| t.response.count);
+    let counts = summary
+        .transactions
+        .iter()
+        .map(|t| times(&t.response).len());
     counts.sum()
 }
 
@@ -76,12 +85,9 @@ async fn many_users_share_few_connections() {
     let count = done(&summary);
     assert!((600..=920).contains(&count), "{count} transactions");
     for transaction in &summary.transactions {
-        let waits = transaction.pool_wait.as_ref().unwrap();
-        assert_eq!(
-            transaction.response.count, waits.count,
-            "{}",
-            transaction.name
-        );
+        let waits = times(transaction.pool_wait.as_ref().unwrap());
+        let answered = times(&transaction.response).len();
+        assert_eq!(answered, waits.len(), "{}", transaction.name);
     }
     assert_all_conditions_hold(&url, 1).await;
     instance.drop_database(&url);
@@ -111,13 +117,15 @@ async fn deferred_deliveries_are_done_behind_the_users() {
         assert!(transaction.committed > 0, "{}", transaction.name);
         // Who leaves a delivery is answered at once, whatever its execution takes. The quickest of both
         // tells, also on a machine that is busy with something else.
-        let (response, service) = (&transaction.response, &transaction.service);
-        assert_eq!(response.count, service.count, "{}", transaction.name);
+        let (response, service) = (times(&transaction.response), times(&transaction.service));
+        assert_eq!(response.len(), service.len(), "{}", transaction.name);
         assert_eq!(
             deferred,
-            response.min_s < service.min_s,
-            "{}: {response:?}, {service:?}",
-            transaction.name
+            response.min() < service.min(),
+            "{}: {} us, {} us",
+            transaction.name,
+            response.min(),
+            service.min()
         );
     }
     assert_all_conditions_hold(&url, 1).await;

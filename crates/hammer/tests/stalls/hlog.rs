@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use base64::prelude::{Engine, BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::Histogram;
+use stithy_measure::unpacked;
 
 /// All types of the seconds that began within some Unix times; microseconds.
 pub fn merged(log: &[u8], from_to_s: Range<f64>) -> Histogram<u64> {
@@ -17,11 +16,8 @@ pub fn merged(log: &[u8], from_to_s: Range<f64>) -> Histogram<u64> {
         // Time stamps have three decimals.
         let from_s = line.start_timestamp().as_secs_f64() + 0.001;
         if from_to_s.contains(&from_s) {
-            let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).unwrap();
-            let one: Histogram<u64> = Deserializer::new()
-                .deserialize(&mut bytes.as_slice())
+            all.add(unpacked(line.encoded_histogram()).unwrap())
                 .unwrap();
-            all.add(one).unwrap();
         }
     }
     all

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
@@ -57,7 +56,7 @@ def second_text(second: "Second") -> str:
     errors = sum(each.errors for each in second.transactions)
     new = next((each for each in second.transactions if each.name == "new-order"), None)
     orders = new.committed if new else 0
-    p95 = time_text(new.response_p95_s if new and enough("response_p95_s", _done(new)) else None)
+    p95 = time_text(new.live_p95_s if new and enough("response_p95_s", _done(new)) else None)
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions{orders:8d} new orders"
         f"  new-order p95 {p95:>8}  {errors} errors"
@@ -69,13 +68,11 @@ def _done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(
-    driven: "Driven", request: "RunRequest", choice: "Choice", hlog_stem: Path, buffers: str
-) -> Outcome:
-    """A run with its numbers; the latency logs are at `hlog_stem`."""
-    from stithy.results.convert import read_latencies, transaction_rows, window_numbers
+def outcome(driven: "Driven", request: "RunRequest", choice: "Choice", buffers: str) -> Outcome:
+    """A run with its numbers."""
+    from stithy.results.convert import transaction_rows, window_numbers
 
-    rows = transaction_rows("", driven.summary, read_latencies(hlog_stem))
+    rows = transaction_rows("", driven.summary)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
     return Outcome(driven, request, choice, numbers, rows, buffers)
@@ -146,10 +143,12 @@ def _label(outcome: Outcome) -> Iterable[str]:
 
 def _times(outcome: Outcome) -> str:
     """A row a kind of time, over all transactions; without a pool nobody waits for one."""
+    from stithy.results.convert import distribution
+    from stithy.results.hlog import decode
+
     marks = ["p50", "p95", "p99", "p999", "max"]
-    merged, late = outcome.rows[-1], outcome.driven.summary.lateness
-    late_s = (late.p50_s, late.p95_s, late.p99_s, late.p999_s, late.max_s)
-    shown = merged | {f"lateness_{mark}_s": at for mark, at in zip(marks, late_s, strict=True)}
+    merged = outcome.rows[-1]
+    shown = merged | distribution("lateness", decode(outcome.driven.summary.lateness))
     rows = [
         [name.replace("_", " "), *(_time(shown, f"{name}_{mark}_s") for mark in marks)]
         for name in ("response", "pool_wait", "service", "lateness")

@@ -5,7 +5,6 @@ a study's `load` section.
 """
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -248,8 +247,7 @@ def run(
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
     choice = options.choice(warehouses or options.loaded(url))
-    with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
-        stem = hlog or Path(scratch) / "hammer"
+    with until_interrupted() as stop:
         plain = RunRequest(
             seed=seed,
             users=users,
@@ -257,15 +255,15 @@ def run(
             duration_s=read_measured(duration),
             isolation=Isolation(isolation),
             error_limit=error_limit,
-            hlog_stem=stem,
+            hlog_stem=hlog,
             ledger=ledger,
         )
         choice = choice.model_copy(update={"procedures": not plain_sql})
         request, choice = driven_so(plain, choice, driving)
         watch = Watch(on_message=outcome.second_line(), stop=stop)
         driven = options.hammer(url).run(choice, request, watch=watch)
-        buffers = declaration(engine_of(Secret(url))).buffers
-        shown = outcome.outcome(driven, request, choice, stem, buffers)
+    buffers = declaration(engine_of(Secret(url))).buffers
+    shown = outcome.outcome(driven, request, choice, buffers)
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED

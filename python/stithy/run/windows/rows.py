@@ -38,7 +38,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     longest_s = None
     if driven is not None:
         latencies = read_latencies(directory.hlog_stem)
-        transactions = transaction_rows(window.id, driven.summary, latencies)
+        transactions = transaction_rows(window.id, driven.summary)
         seconds = second_rows(window.id, driven.seconds, latencies)
         longest_s = longest_response_s(latencies)
         histograms = histogram_rows(window.id, driven.summary, latencies)

@@ -194,7 +194,7 @@ def _second(context: Context, window: WindowPlan, message: Second) -> SecondPass
     done = sum(each.committed + each.rolled_back for each in message.transactions)
     headline = [t for t in message.transactions if t.name == context.workload.headline]
     few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
-    p95_s = None if few else headline[0].response_p95_s
+    p95_s = None if few else headline[0].live_p95_s
     return SecondPassed(window, message.second, message.phase, done * 60.0, p95_s)
 
 
