@@ -3,6 +3,10 @@
 from dataclasses import dataclass, replace
 
 ALIGNED_BYTES = 4096
+SUBMITTERS = 256
+"""More threads would wait for processors, which small machines take for slow storage."""
+
+SUBMITTERS_LEAST = 16
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Load:
 
     `bounded`: at a rate, too, no more requests are outstanding than in the closed loop, as Vdbench
     has it. Shares of the data that are None are the pattern's own. `logs`: a row a second is kept.
+    `submitters`: the most that an open loop has, of both directions.
     """
 
     duration_s: float
@@ -32,14 +37,17 @@ class Load:
     duplicate_share: float | None = None
     verify: bool = False
     logs: bool = True
+    submitters: int = SUBMITTERS
 
 
 def for_worker(target: Target, load: Load, worker: int, workers: int) -> tuple[Target, Load]:
-    """What one of several workers (from 0) gets: a part of the target, of the rate, and a seed."""
+    """What one of several workers (from 0) gets of target, rate and submitters, and its seed."""
     part = aligned(target.size_bytes / workers)
     rate = None if load.rate_per_s is None else load.rate_per_s / workers
     own = Target(target.path, part, target.begin_bytes + worker * part)
-    return own, replace(load, rate_per_s=rate, seed=load.seed * workers + worker)
+    submitters = max(SUBMITTERS_LEAST, load.submitters // workers)
+    seed = load.seed * workers + worker
+    return own, replace(load, rate_per_s=rate, seed=seed, submitters=submitters)
 
 
 def aligned(size_bytes: float) -> int:

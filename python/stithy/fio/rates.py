@@ -18,6 +18,9 @@ from stithy.fio.profile import mean_bytes
 POISSON_ERROR_MOST = 0.01
 """Where whole requests a second would miss the rate by more, requests are spaced evenly."""
 
+SEARCHED_FACTOR = 4
+"""Rather a fourth of the submitters than requests that are evenly spaced."""
+
 SUBMITTER_MOST_PER_S = 1000
 """Above it, the whole microseconds to which Poisson's gaps are cut begin to show."""
 
@@ -46,10 +49,14 @@ def poisson(
 
     Independent Poisson processes are together one of the sum of their rates.
     """
-    each = max(1, math.ceil(requests_per_s / jobs_most))
-    jobs = max(jobs_least, min(jobs_most, round(requests_per_s / each)))
-    made = jobs * each
-    missed = abs(made / requests_per_s - 1) > POISSON_ERROR_MOST
-    if missed or each > SUBMITTER_MOST_PER_S:
-        return None
-    return Arrivals(jobs, each * min(sizes), float(made), is_random=True)
+    least = max(1, math.ceil(requests_per_s / jobs_most))
+    found = [
+        (each, max(jobs_least, min(jobs_most, round(requests_per_s / each))))
+        for each in range(least, SEARCHED_FACTOR * least + 1)
+        if each <= SUBMITTER_MOST_PER_S
+    ]
+    # The first is that of the most submitters, which are late the least.
+    for each, jobs in found:
+        if abs(each * jobs / requests_per_s - 1) <= POISSON_ERROR_MOST:
+            return Arrivals(jobs, each * min(sizes), float(each * jobs), is_random=True)
+    return None

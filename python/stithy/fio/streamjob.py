@@ -33,9 +33,6 @@ Words = dict[str, object]
 """Options of fio with their values, in the order of the job file."""
 
 OPEN_ENGINE = "psync"
-OPEN_OUTSTANDING = 128
-"""The most submitters of one direction of an open loop."""
-
 OPEN_MOST_PER_S = 50_000.0
 """More a second are too many for submitters of one request; they keep the closed loop's."""
 
@@ -141,9 +138,7 @@ def _open(
     made, sides, outstanding = {}, {}, 0
     for way in stream.directions:
         share = stream.share_of(way)
-        most = OPEN_OUTSTANDING
-        if load.bounded:
-            most = max(1, round(stream.outstanding * share))
+        most = max(1, round((stream.outstanding if load.bounded else load.submitters) * share))
         rate, sizes = rate_per_s * share, _percents(stream, way)
         arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
         alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})

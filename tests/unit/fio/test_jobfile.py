@@ -108,7 +108,7 @@ def test_an_open_loop_has_submitters_of_one_request_for_each_direction() -> None
         data = found[f"data.{way}"]
         jobs, rate = int(data["numjobs"]), int(data["rate"].strip(","))
         assert (data["rw"], data["iodepth"], data["ioengine"]) == (f"rand{way}", "1", "psync")
-        assert (data["rate_process"], rate % size, jobs <= 128) == ("poisson", 0, True)
+        assert (data["rate_process"], rate % size, jobs <= 256) == ("poisson", 0, True)
         assert jobs * rate / size == pytest.approx(per_s, rel=0.01)
         assert "ramp_time" not in data
     only = made.streams[0]
@@ -195,6 +195,7 @@ def test_workers_share_target_and_rate_and_draw_differently() -> None:
     load = Load(1, 0, 5, rate_per_s=90.0)
     parts = [for_worker(Target("/x", 10_000_000), load, each, 3) for each in range(3)]
     assert len({each.seed for _, each in parts}) == 3
+    assert [each.submitters for _, each in parts] == [85] * 3
     assert sum(each.rate_per_s or 0 for _, each in parts) == pytest.approx(90)
     ends = [part.begin_bytes + part.size_bytes for part, _ in parts]
     assert [part.begin_bytes for part, _ in parts] == [0, *ends[:2]]
