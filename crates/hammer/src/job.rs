@@ -1,6 +1,8 @@
 //! From the text of a job to its last message: reading, refusing what is wrong, handing it to its
 //! workload.
 
+use std::fmt::Display;
+
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadChoice, WIRE_VERSION};
 
@@ -154,64 +156,50 @@ fn refuse_wrong_pace(pace: &Pace) -> Result<(), HammerError> {
     match pace {
         Pace::None | Pace::Keyed => Ok(()),
         Pace::Think { mean_s } => above_zero("pace.mean_s", *mean_s),
-        Pace::Rate { per_s, .. } if (RATE_MIN..=RATE_MAX).contains(per_s) => Ok(()),
-        Pace::Rate { per_s, .. } => Err(HammerError::usage(
-            "job-invalid",
-            format!("pace.per_s is {per_s}"),
-            "pace.per_s",
-            format!("give a number of at least one in a year and up to {RATE_MAX}"),
-        )),
+        Pace::Rate { per_s, .. } => {
+            let remedy = format!("give a number of at least one in a year and up to {RATE_MAX}");
+            let right = (RATE_MIN..=RATE_MAX).contains(per_s);
+            require(right, "pace.per_s", *per_s, remedy)
+        }
     }
 }
 
 fn whole_reads(file_bytes: u64) -> Result<(), HammerError> {
-    if file_bytes >= READ_BYTES && file_bytes % READ_BYTES == 0 {
-        return Ok(());
-    }
-    Err(HammerError::usage(
-        "job-invalid",
-        format!("file_bytes is {file_bytes}"),
-        "file_bytes",
-        format!("give a multiple of {READ_BYTES}"),
-    ))
+    let right = file_bytes >= READ_BYTES && file_bytes % READ_BYTES == 0;
+    let remedy = format!("give a multiple of {READ_BYTES}");
+    require(right, "file_bytes", file_bytes, remedy)
 }
 
 fn above_zero(key: &str, value_s: f64) -> Result<(), HammerError> {
-    if value_s > 0.0 && value_s <= SECONDS_MAX {
-        return Ok(());
-    }
-    Err(HammerError::usage(
-        "job-invalid",
-        format!("{key} is {value_s}"),
+    let remedy = format!("give a number of seconds above 0 and up to {SECONDS_MAX}");
+    require(
+        value_s > 0.0 && value_s <= SECONDS_MAX,
         key,
-        format!("give a number of seconds above 0 and up to {SECONDS_MAX}"),
-    ))
+        value_s,
+        remedy,
+    )
 }
 
 fn seconds(key: &str, value_s: f64) -> Result<(), HammerError> {
-    if (0.0..=SECONDS_MAX).contains(&value_s) {
-        return Ok(());
-    }
     let remedy = format!("give a number of seconds from 0 to {SECONDS_MAX}");
-    Err(HammerError::usage(
-        "job-invalid",
-        format!("{key} is {value_s}"),
-        key,
-        remedy,
-    ))
+    require((0.0..=SECONDS_MAX).contains(&value_s), key, value_s, remedy)
 }
 
 fn within(key: &str, value: u32, max: u32) -> Result<(), HammerError> {
-    if (1..=max).contains(&value) {
-        return Ok(());
-    }
     let remedy = format!("give a number from 1 to {max}");
-    Err(HammerError::usage(
-        "job-invalid",
-        format!("{key} is {value}"),
-        key,
-        remedy,
-    ))
+    require((1..=max).contains(&value), key, value, remedy)
+}
+
+/// Refuses a value of a key that is not right.
+fn require<V: Display>(
+    right: bool,
+    key: &str,
+    value: V,
+    remedy: String,
+) -> Result<(), HammerError> {
+    let problem = || format!("{key} is {value}");
+    let refused = || HammerError::usage("job-invalid", problem(), key, remedy);
+    right.then_some(()).ok_or_else(refused)
 }
 
 fn started() -> Message {

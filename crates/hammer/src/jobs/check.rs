@@ -19,14 +19,13 @@ pub(super) async fn check<T: Target, W: Workload>(
     job: &CheckJob,
     context: Context<'_>,
 ) -> Result<CheckSummary, HammerError> {
-    let options = W::options(&job.workload)?;
-    let found = Found::<T, W>::at(&job.url, &options).await?;
+    let found = Found::<T, W>::at(&job.url, W::options(&job.workload)?).await?;
     found.control.begin_snapshot().await?;
     let mut summary = CheckSummary {
         checked: 0,
         broken: Vec::new(),
     };
-    let conditions = W::conditions(found.sql).into_iter();
+    let conditions = W::conditions(found.base.sql).into_iter();
     for query in conditions.filter(|each| each.chosen(job.quick, job.after_load)) {
         let mut stop = context.stop.clone();
         let condition = verify(found.target.place(), &found.control, &query, &mut stop).await?;

@@ -15,7 +15,7 @@ use stithy_wire::{Job, Message};
 
 use crate::client::Target;
 use crate::error::HammerError;
-use crate::workload::{Context, Workload};
+use crate::workload::{Base, Context, Workload};
 
 /// Does a job of a workload on an engine; gives its summary.
 pub(crate) async fn summary<'a, T: Target, W: Workload>(
@@ -41,26 +41,26 @@ pub(crate) async fn summary<'a, T: Target, W: Workload>(
 pub(crate) struct Found<T: Target, W: Workload> {
     pub(crate) target: T,
     pub(crate) control: T::Control,
-    /// What the workload says to this engine.
-    pub(crate) sql: &'static W::Sql,
-    /// What was loaded.
-    pub(crate) facts: W::Facts,
+    pub(crate) base: Base<W>,
 }
 
 impl<T: Target, W: Workload> Found<T, W> {
     /// Looks at the database of a URL.
     ///
     /// Errors: those of [`Workload::sql`], of connecting and of [`Workload::facts`].
-    pub(crate) async fn at(url: &str, options: &W::Options) -> Result<Self, HammerError> {
+    pub(crate) async fn at(url: &str, options: W::Options) -> Result<Self, HammerError> {
         let sql = W::sql(T::ENGINE)?;
         let target = T::parse(url)?;
         let control = target.connect().await?;
-        let facts = W::facts(target.place(), &control, sql, options).await?;
+        let facts = W::facts(target.place(), &control, sql, &options).await?;
         Ok(Found {
             target,
             control,
-            sql,
-            facts,
+            base: Base {
+                options,
+                sql,
+                facts,
+            },
         })
     }
 }

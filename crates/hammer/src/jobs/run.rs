@@ -84,9 +84,9 @@ async fn wait_for_start(start_at_s: Option<f64>) -> Result<(), HammerError> {
 async fn make_ready<T: Target, W: Workload>(job: &RunJob) -> Result<Ready<T, W::Run>, HammerError> {
     let options = W::options(&job.workload)?;
     W::refuse_misfit(&options, job.users)?;
-    let found = Found::<T, W>::at(&job.url, &options).await?;
+    let found = Found::<T, W>::at(&job.url, options).await?;
     let ledger = open_ledger(job, &found)?;
-    let run = W::run(job, &options, found.sql, &found.facts, ledger.clone())?;
+    let run = W::run(job, &found.base, ledger.clone())?;
     let places = Places::of(job, run.deferrable());
     let (target, control) = (found.target, found.control);
     control.require_connections(places.connections()).await?;
@@ -113,7 +113,7 @@ fn open_ledger<T: Target, W: Workload>(
     };
     let head = Head {
         workload: W::NAME.into(),
-        loaded: W::loaded(&found.facts),
+        loaded: W::loaded(&found.base.facts),
         run_seed: job.seed,
     };
     Ledger::create(path.as_ref(), &head).map(|ledger| Some(Arc::new(ledger)))

@@ -24,8 +24,7 @@ pub(super) async fn verify_ledger<T: Target, W: Workload>(
     mut context: Context<'_>,
 ) -> Result<LedgerSummary, HammerError> {
     let contents = Contents::<W::Kept>::read(Path::new(&job.ledger))?;
-    let options = W::options(&job.workload)?;
-    let found = Found::<T, W>::at(&job.url, &options).await?;
+    let found = Found::<T, W>::at(&job.url, W::options(&job.workload)?).await?;
     refuse_other_data(&found, &contents.head)?;
     found.control.begin_snapshot().await?;
     let mut summary = LedgerSummary {
@@ -45,7 +44,7 @@ fn refuse_other_data<T: Target, W: Workload>(
     found: &Found<T, W>,
     head: &Head,
 ) -> Result<(), HammerError> {
-    let loaded = W::loaded(&found.facts);
+    let loaded = W::loaded(&found.base.facts);
     if head.workload == W::NAME && head.loaded == loaded {
         return Ok(());
     }
@@ -80,7 +79,7 @@ async fn compare<T: Target, W: Workload>(
     let mut kept = outcomes.iter().peekable();
     let (doing, sql) = (
         "reading what the ledger knows",
-        W::kept_rows(found.sql, kind),
+        W::kept_rows(found.base.sql, kind),
     );
     let reading = found.control.each_row(doing, sql, &bounds, |row| {
         let Some((key, columns)) = row.split_first() else {

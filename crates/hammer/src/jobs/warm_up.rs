@@ -32,9 +32,8 @@ pub(super) async fn warm_up<T: Target, W: Workload>(
     context: Context<'_>,
 ) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
-    let options = W::options(&job.workload)?;
-    let found = Found::<T, W>::at(&job.url, &options).await?;
-    let reads = W::reads(job, &options, found.sql, &found.facts);
+    let found = Found::<T, W>::at(&job.url, W::options(&job.workload)?).await?;
+    let reads = W::reads(job, &found.base);
     found.control.require_connections(SESSIONS).await?;
     let target = found.target;
     let sessions = connections::open_all(&target, SESSIONS, SessionSettings::ReadOnly).await?;

@@ -139,7 +139,7 @@ impl Shared {
             let done = tail.append(&framed(&group.bytes));
             let mut state = self.lock();
             match done {
-                Ok(()) => state.written.add(&group, start.elapsed()),
+                Ok(()) => add(&mut state.written, &group, start.elapsed()),
                 Err(e) => {
                     state.written.problem = Some(e.to_string());
                     return;
@@ -163,19 +163,13 @@ impl Shared {
     }
 }
 
-/// What a group adds to the account.
-trait Add {
-    fn add(&mut self, group: &Group, took: Duration);
-}
-
-impl Add for LedgerWritten {
-    fn add(&mut self, group: &Group, took: Duration) {
-        self.acknowledged += group.acknowledged;
-        self.size_bytes += group.bytes.len() as u64;
-        self.syncs += 1;
-        let slowest_s = self.slowest_sync_s.unwrap_or(0.0);
-        self.slowest_sync_s = Some(slowest_s.max(took.as_secs_f64()));
-    }
+/// Adds what became of a group.
+fn add(written: &mut LedgerWritten, group: &Group, took: Duration) {
+    written.acknowledged += group.acknowledged;
+    written.size_bytes += group.bytes.len() as u64;
+    written.syncs += 1;
+    let slowest_s = written.slowest_sync_s.unwrap_or(0.0);
+    written.slowest_sync_s = Some(slowest_s.max(took.as_secs_f64()));
 }
 
 /// The file with its head, both of them durable.

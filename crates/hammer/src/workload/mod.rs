@@ -28,8 +28,18 @@ pub struct Context<'a> {
     pub stop: Stop,
 }
 
+/// A loaded database as a workload knows it.
+pub struct Base<W: Workload> {
+    /// What the job says of it.
+    pub options: W::Options,
+    /// What the workload says to its engine.
+    pub sql: &'static W::Sql,
+    /// What was loaded.
+    pub facts: W::Facts,
+}
+
 /// A kind of work that databases are measured with, whatever the engine.
-pub trait Workload: 'static {
+pub trait Workload: Sized + 'static {
     /// Its name in jobs.
     const NAME: &'static str;
     /// Its transaction types, in its order.
@@ -80,19 +90,12 @@ pub trait Workload: 'static {
     /// A run that has not begun; its users leave in the ledger what they send and what becomes of it.
     fn run(
         job: &RunJob,
-        options: &Self::Options,
-        sql: &'static Self::Sql,
-        facts: &Self::Facts,
+        base: &Base<Self>,
         ledger: Option<Arc<Ledger>>,
     ) -> Result<Self::Run, HammerError>;
 
     /// The read-only pass that fills caches before a run.
-    fn reads(
-        job: &WarmUpJob,
-        options: &Self::Options,
-        sql: &'static Self::Sql,
-        facts: &Self::Facts,
-    ) -> Self::Reads;
+    fn reads(job: &WarmUpJob, base: &Base<Self>) -> Self::Reads;
 
     /// The consistency conditions, in their order.
     fn conditions(sql: &Self::Sql) -> Vec<ConditionQuery>;

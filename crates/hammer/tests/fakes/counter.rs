@@ -14,7 +14,7 @@ use stithy_hammer::ledger::{Kept, Stage};
 use stithy_hammer::loading::{Load, Rows, TableLoad};
 use stithy_hammer::pace::Waits;
 use stithy_hammer::transaction_script::TransactionScript;
-use stithy_hammer::workload::{self, Account, Deferrable, Reads, Run, Workload};
+use stithy_hammer::workload::{self, Account, Base, Deferrable, Reads, Run, Workload};
 use stithy_measure::{Outcome, Rng};
 use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
@@ -73,34 +73,14 @@ impl Workload for Counter {
 
     fn run(
         job: &RunJob,
-        _: &Options,
-        sql: &'static Self::Sql,
-        counters: &u32,
+        base: &Base<Self>,
         ledger: Option<Arc<Ledger>>,
     ) -> Result<CounterRun, HammerError> {
-        Ok(CounterRun {
-            sql,
-            seed: job.seed,
-            counters: *counters,
-            books: Arc::default(),
-            ledger,
-        })
+        Ok(CounterRun::new(job.seed, base, ledger))
     }
 
-    fn reads(
-        job: &WarmUpJob,
-        _: &Options,
-        sql: &'static Self::Sql,
-        counters: &u32,
-    ) -> CounterReads {
-        let (seed, counters) = (job.seed, *counters);
-        CounterReads(CounterRun {
-            sql,
-            seed,
-            counters,
-            books: Arc::default(),
-            ledger: None,
-        })
+    fn reads(job: &WarmUpJob, base: &Base<Self>) -> CounterReads {
+        CounterReads(CounterRun::new(job.seed, base, None))
     }
 
     fn conditions(_: &Self::Sql) -> Vec<ConditionQuery> {
@@ -213,6 +193,16 @@ pub struct CounterRun {
 }
 
 impl CounterRun {
+    fn new(seed: u64, base: &Base<Counter>, ledger: Option<Arc<Ledger>>) -> Self {
+        CounterRun {
+            sql: base.sql,
+            seed,
+            counters: base.facts,
+            books: Arc::default(),
+            ledger,
+        }
+    }
+
     fn user(&self, number: u32, statement: Statement) -> User {
         User {
             rng: Rng::of(self.seed, 1_u64, number.into(), 0),

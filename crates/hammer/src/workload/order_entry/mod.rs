@@ -29,7 +29,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 
-use super::Workload;
+use super::{Base, Workload};
 use crate::client::Control;
 use crate::condition::ConditionQuery;
 use crate::error::HammerError;
@@ -92,21 +92,14 @@ impl Workload for OrderEntry {
 
     fn run(
         job: &RunJob,
-        options: &Options,
-        sql: &'static Sql,
-        loaded: &Loaded,
+        base: &Base<Self>,
         ledger: Option<Arc<Ledger>>,
     ) -> Result<OrderEntryRun, HammerError> {
-        OrderEntryRun::new(job, options, sql, loaded, ledger)
+        OrderEntryRun::new(job, base, ledger)
     }
 
-    fn reads(
-        job: &WarmUpJob,
-        options: &Options,
-        sql: &'static Sql,
-        loaded: &Loaded,
-    ) -> OrderEntryReads {
-        OrderEntryReads::new(job.seed, options, sql, loaded)
+    fn reads(job: &WarmUpJob, base: &Base<Self>) -> OrderEntryReads {
+        OrderEntryReads::new(job.seed, base)
     }
 
     fn conditions(sql: &Sql) -> Vec<ConditionQuery> {

@@ -4,13 +4,13 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, Draws, Input};
 use super::input_profile::{InputProfile, TouchedWarehouses};
-use super::loaded::Loaded;
-use super::options::{Options, Profile};
+use super::options::Profile;
 use super::random::NurandConstants;
 use super::sql::Sql;
+use super::OrderEntry;
 use crate::client::{Params, Session, SessionError, Statement};
 use crate::transaction_script::TransactionScript;
-use crate::workload::Reads;
+use crate::workload::{Base, Reads};
 
 /// The pass.
 pub struct OrderEntryReads {
@@ -21,14 +21,14 @@ pub struct OrderEntryReads {
 
 impl OrderEntryReads {
     /// The pass of a seed, over the warehouses that users touch.
-    pub fn new(seed: u64, options: &Options, sql: &'static Sql, loaded: &Loaded) -> Self {
+    pub fn new(seed: u64, base: &Base<OrderEntry>) -> Self {
         OrderEntryReads {
-            sql,
+            sql: base.sql,
             seed,
             profile: InputProfile {
-                constants: NurandConstants::for_run(seed, loaded.c_last_load),
+                constants: NurandConstants::for_run(seed, base.facts.c_last_load),
                 kind: Profile::Specification,
-                touched: TouchedWarehouses::spread(options.touched()),
+                touched: TouchedWarehouses::spread(base.options.touched()),
             },
         }
     }

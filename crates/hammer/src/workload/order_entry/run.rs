@@ -11,18 +11,18 @@ use stithy_wire::RunJob;
 use super::execution_mode::ExecutionMode;
 use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, Deck, InputProfile, TouchedWarehouses};
-use super::loaded::Loaded;
 use super::options::{Options, Profile};
 use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
 use super::sql::Sql;
 use super::terminal::{Books, Terminal};
+use super::OrderEntry;
 use crate::client::{Control, Session, SessionError, Value};
 use crate::connections::Statements;
 use crate::error::HammerError;
 use crate::ledger::write::Ledger;
 use crate::pace::Waits;
-use crate::workload::{Account, Deferrable, Run};
+use crate::workload::{Account, Base, Deferrable, Run};
 
 /// Users with connections of their own leave their deliveries to others, who have one for so many
 /// users. A user who keys and thinks leaves a delivery in eight minutes.
@@ -44,18 +44,17 @@ impl OrderEntryRun {
     /// A run that has not begun. Errors: those of [`TouchedWarehouses::of`].
     pub fn new(
         job: &RunJob,
-        options: &Options,
-        sql: &'static Sql,
-        loaded: &Loaded,
+        base: &Base<OrderEntry>,
         ledger: Option<Arc<Ledger>>,
     ) -> Result<Self, HammerError> {
+        let options = &base.options;
         let dealt = options.profile == Profile::Specification;
         Ok(OrderEntryRun {
-            sql,
+            sql: base.sql,
             seed: job.seed,
             options: options.clone(),
             profile: InputProfile {
-                constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
+                constants: NurandConstants::for_run(job.seed, base.facts.c_last_load),
                 kind: options.profile,
                 touched: TouchedWarehouses::of(options, job.users)?,
             },
