@@ -39,7 +39,7 @@ impl Load for OrderEntryLoad {
 
     fn tables(&self) -> Vec<TableLoad> {
         let loaded = |table| schema::table_load(self.sql, table, self.warehouses);
-        TABLES.iter().map(|table| loaded(*table)).collect()
+        TABLES.iter().map(loaded).collect()
     }
 
     fn write_slice(&self, table: usize, slice: u64, rows: &mut Rows) {

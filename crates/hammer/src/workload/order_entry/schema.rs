@@ -16,25 +16,25 @@ pub const META_TABLE: &str = "stithy_meta";
 pub const SCHEMA_VERSION: i32 = 3;
 
 /// What loading a table of a number of warehouses takes.
-pub fn table_load(sql: &Sql, table: &dyn Table, warehouses: u32) -> TableLoad {
-    let text = sql.tables.iter().find(|(name, _)| *name == table.name());
+pub fn table_load(sql: &Sql, table: &Table, warehouses: u32) -> TableLoad {
+    let text = sql.tables.iter().find(|(name, _)| *name == table.name);
     let mut all = split(text.map_or("", |(_, text)| text)).into_iter();
     let create = all.next().unwrap_or_default();
     let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
     TableLoad {
-        name: table.name(),
+        name: table.name,
         create,
         indexes,
         keys,
         slices: table.slices(warehouses),
         sampled: table.slices(1),
-        cost: table.cost_ms(),
+        cost: table.cost_ms,
     }
 }
 
 /// Every table that loading makes, the one about the load included.
 pub fn table_names() -> Vec<&'static str> {
-    let tables = TABLES.iter().map(|table| table.name());
+    let tables = TABLES.iter().map(|table| table.name);
     tables.chain([META_TABLE]).collect()
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::super::sql;
     use super::*;
 
-    fn statements_of(table: &dyn Table) -> TableLoad {
+    fn statements_of(table: &Table) -> TableLoad {
         table_load(sql::any(), table, 1)
     }
 
@@ -63,14 +63,14 @@ mod tests {
     #[test]
     fn every_table_s_sql_has_the_expected_parts() {
         for table in TABLES {
-            let parts = statements_of(*table);
-            let start = format!("CREATE TABLE {} (", table.name());
+            let parts = statements_of(table);
+            let start = format!("CREATE TABLE {} (", table.name);
             assert!(parts.create.starts_with(&start), "{}", parts.create);
             let index =
                 |s: &String| s.starts_with("CREATE INDEX") || s.starts_with("CREATE UNIQUE");
             assert!(parts.indexes.iter().all(index), "{:?}", parts.indexes);
-            let keys = usize::from(table.name() != "history");
-            assert_eq!(keys, parts.keys.len(), "{}", table.name());
+            let keys = usize::from(table.name != "history");
+            assert_eq!(keys, parts.keys.len(), "{}", table.name);
         }
     }
 
@@ -86,8 +86,8 @@ mod tests {
     /// In every key of a table with warehouses, the warehouse comes first.
     #[test]
     fn the_warehouse_comes_first_in_every_key() {
-        for table in TABLES.iter().filter(|table| table.name() != "item") {
-            for index in statements_of(*table).indexes {
+        for table in TABLES.iter().filter(|table| table.name != "item") {
+            for index in statements_of(table).indexes {
                 let columns = index.split('(').nth(1).unwrap_or_default().to_string();
                 let first = columns
                     .split([',', ')'])

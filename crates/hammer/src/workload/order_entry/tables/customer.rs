@@ -2,9 +2,7 @@
 
 use super::super::random::{self, Domain, Rng};
 use super::super::text;
-use super::{
-    address, district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US,
-};
+use super::{address, district_row, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US};
 use crate::loading::Rows;
 
 const ROWS_PER_SLICE: u32 = 500;
@@ -13,28 +11,19 @@ const SLICES_PER_DISTRICT: u32 = CUSTOMERS / ROWS_PER_SLICE;
 const EVERY_NAME_ONCE: u32 = 1_000;
 
 /// The table.
-pub struct Customer;
+pub const TABLE: Table = Table {
+    name: "customer",
+    cost_ms: 260,
+    slices: DISTRICTS * SLICES_PER_DISTRICT,
+    once: false,
+    write,
+};
 
-impl Table for Customer {
-    fn name(&self) -> &'static str {
-        "customer"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        260
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses) * u64::from(DISTRICTS * SLICES_PER_DISTRICT)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let (warehouse, slice) = in_warehouse(slice, DISTRICTS * SLICES_PER_DISTRICT);
-        let district = slice / SLICES_PER_DISTRICT + 1;
-        let first = slice % SLICES_PER_DISTRICT * ROWS_PER_SLICE + 1;
-        for id in first..first + ROWS_PER_SLICE {
-            write_row(population, warehouse, district, id, rows);
-        }
+fn write(population: &Population, warehouse: u32, slice: u32, rows: &mut Rows) {
+    let district = slice / SLICES_PER_DISTRICT + 1;
+    let first = slice % SLICES_PER_DISTRICT * ROWS_PER_SLICE + 1;
+    for id in first..first + ROWS_PER_SLICE {
+        write_row(population, warehouse, district, id, rows);
     }
 }
 

@@ -5,25 +5,17 @@ use super::{address, Population, Table, CUSTOMERS, DISTRICTS};
 use crate::loading::Rows;
 
 /// The table.
-pub struct District;
+pub const TABLE: Table = Table {
+    name: "district",
+    cost_ms: 1,
+    slices: 1,
+    once: false,
+    write,
+};
 
-impl Table for District {
-    fn name(&self) -> &'static str {
-        "district"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        1
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        for district in 1..=DISTRICTS {
-            write_row(population, slice as u32 + 1, district, rows);
-        }
+fn write(population: &Population, warehouse: u32, _slice: u32, rows: &mut Rows) {
+    for district in 1..=DISTRICTS {
+        write_row(population, warehouse, district, rows);
     }
 }
 

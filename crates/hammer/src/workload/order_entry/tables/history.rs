@@ -1,30 +1,21 @@
 //! `history`: one payment of 10.00 of each customer.
 
 use super::super::random::Domain;
-use super::{district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US};
+use super::{district_row, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US};
 use crate::loading::Rows;
 
 /// The table.
-pub struct History;
+pub const TABLE: Table = Table {
+    name: "history",
+    cost_ms: 30,
+    slices: DISTRICTS,
+    once: false,
+    write,
+};
 
-impl Table for History {
-    fn name(&self) -> &'static str {
-        "history"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        30
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses) * u64::from(DISTRICTS)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let (warehouse, slice) = in_warehouse(slice, DISTRICTS);
-        for customer in 1..=CUSTOMERS {
-            write_row(population, warehouse, slice + 1, customer, rows);
-        }
+fn write(population: &Population, warehouse: u32, slice: u32, rows: &mut Rows) {
+    for customer in 1..=CUSTOMERS {
+        write_row(population, warehouse, slice + 1, customer, rows);
     }
 }
 

@@ -8,27 +8,19 @@ use crate::loading::Rows;
 const ROWS_PER_SLICE: u32 = 1_000;
 
 /// The table.
-pub struct Item;
+pub const TABLE: Table = Table {
+    name: "item",
+    // Spread over all warehouses, so almost nothing in each.
+    cost_ms: 20,
+    slices: ITEMS / ROWS_PER_SLICE,
+    once: true,
+    write,
+};
 
-impl Table for Item {
-    fn name(&self) -> &'static str {
-        "item"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        // Spread over all warehouses, so almost nothing in each.
-        20
-    }
-
-    fn slices(&self, _warehouses: u32) -> u64 {
-        u64::from(ITEMS / ROWS_PER_SLICE)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let first = slice as u32 * ROWS_PER_SLICE + 1;
-        for id in first..first + ROWS_PER_SLICE {
-            write_row(population, id, rows);
-        }
+fn write(population: &Population, _warehouse: u32, slice: u32, rows: &mut Rows) {
+    let first = slice * ROWS_PER_SLICE + 1;
+    for id in first..first + ROWS_PER_SLICE {
+        write_row(population, id, rows);
     }
 }
 

@@ -30,16 +30,16 @@ pub const FIRST_UNDELIVERED: u32 = 2_101;
 pub const LOADED_AT_US: i64 = 820_540_800_000_000;
 
 /// Every table. The costliest first, so that parallel loaders end together.
-pub const TABLES: &[&dyn Table] = &[
-    &order_line::OrderLine,
-    &stock::Stock,
-    &customer::Customer,
-    &orders::Orders,
-    &history::History,
-    &item::Item,
-    &new_order::NewOrder,
-    &district::District,
-    &warehouse::Warehouse,
+pub const TABLES: &[Table] = &[
+    order_line::TABLE,
+    stock::TABLE,
+    customer::TABLE,
+    orders::TABLE,
+    history::TABLE,
+    item::TABLE,
+    new_order::TABLE,
+    district::TABLE,
+    warehouse::TABLE,
 ];
 
 /// What all rows are made from.
@@ -64,25 +64,33 @@ impl Population {
 }
 
 /// One table of the workload.
-pub trait Table: Sync {
+pub struct Table {
     /// Its name in the database.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Time to load and index the rows of one warehouse, measured roughly, in milliseconds; only its
     /// ratio to the other tables matters.
-    fn cost_ms(&self) -> u32;
-
-    /// Number of slices.
-    fn slices(&self, warehouses: u32) -> u64;
-
-    /// Appends the rows of a slice, counted from 0.
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows);
+    pub cost_ms: u32,
+    /// Number of slices of a warehouse.
+    slices: u32,
+    /// Whether there are rows of the first warehouse alone, and all others share them.
+    once: bool,
+    /// Appends the rows of a slice: warehouse, from 1, and slice in it, from 0.
+    write: fn(&Population, u32, u32, &mut Rows),
 }
 
-/// Splits a slice number into warehouse (from 1) and the slice inside it (from 0).
-fn in_warehouse(slice: u64, slices_per_warehouse: u32) -> (u32, u32) {
-    let per = u64::from(slices_per_warehouse);
-    ((slice / per) as u32 + 1, (slice % per) as u32)
+impl Table {
+    /// Number of slices.
+    pub fn slices(&self, warehouses: u32) -> u64 {
+        let warehouses = if self.once { 1 } else { warehouses };
+        u64::from(warehouses) * u64::from(self.slices)
+    }
+
+    /// Appends the rows of a slice, counted from 0 over all warehouses.
+    pub fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
+        let per = u64::from(self.slices);
+        let (warehouse, slice) = ((slice / per) as u32 + 1, (slice % per) as u32);
+        (self.write)(population, warehouse, slice, rows);
+    }
 }
 
 /// A row's number for its random stream: unique for district and id.

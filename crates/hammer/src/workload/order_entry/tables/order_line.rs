@@ -1,7 +1,7 @@
 //! `order_line`: 5 to 15 rows an order; those of delivered orders cost nothing.
 
 use super::super::random::{Domain, Rng};
-use super::{district_row, in_warehouse, orders, Population, Table};
+use super::{district_row, orders, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, LOADED_AT_US};
 use crate::loading::Rows;
 
@@ -9,28 +9,19 @@ const ORDERS_PER_SLICE: u32 = 150;
 const SLICES_PER_DISTRICT: u32 = CUSTOMERS / ORDERS_PER_SLICE;
 
 /// The table.
-pub struct OrderLine;
+pub const TABLE: Table = Table {
+    name: "order_line",
+    cost_ms: 570,
+    slices: DISTRICTS * SLICES_PER_DISTRICT,
+    once: false,
+    write,
+};
 
-impl Table for OrderLine {
-    fn name(&self) -> &'static str {
-        "order_line"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        570
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses) * u64::from(DISTRICTS * SLICES_PER_DISTRICT)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let (warehouse, slice) = in_warehouse(slice, DISTRICTS * SLICES_PER_DISTRICT);
-        let district = slice / SLICES_PER_DISTRICT + 1;
-        let first = slice % SLICES_PER_DISTRICT * ORDERS_PER_SLICE + 1;
-        for order in first..first + ORDERS_PER_SLICE {
-            write_order(population, (warehouse, district, order), rows);
-        }
+fn write(population: &Population, warehouse: u32, slice: u32, rows: &mut Rows) {
+    let district = slice / SLICES_PER_DISTRICT + 1;
+    let first = slice % SLICES_PER_DISTRICT * ORDERS_PER_SLICE + 1;
+    for order in first..first + ORDERS_PER_SLICE {
+        write_order(population, (warehouse, district, order), rows);
     }
 }
 

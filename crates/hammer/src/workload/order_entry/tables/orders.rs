@@ -1,33 +1,24 @@
 //! `orders`: one order of each customer, in random order, the last 900 of a district undelivered.
 
 use super::super::random::Domain;
-use super::{district_row, in_warehouse, Population, Table};
+use super::{district_row, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, LOADED_AT_US};
 use crate::loading::Rows;
 
 /// The table.
-pub struct Orders;
+pub const TABLE: Table = Table {
+    name: "orders",
+    cost_ms: 60,
+    slices: DISTRICTS,
+    once: false,
+    write,
+};
 
-impl Table for Orders {
-    fn name(&self) -> &'static str {
-        "orders"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        60
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses) * u64::from(DISTRICTS)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let (warehouse, slice) = in_warehouse(slice, DISTRICTS);
-        let district = slice + 1;
-        let customers = customers_in_random_order(population, warehouse, district);
-        for (id, customer) in (1..).zip(customers) {
-            write_row(population, (warehouse, district, id), customer, rows);
-        }
+fn write(population: &Population, warehouse: u32, slice: u32, rows: &mut Rows) {
+    let district = slice + 1;
+    let customers = customers_in_random_order(population, warehouse, district);
+    for (id, customer) in (1..).zip(customers) {
+        write_row(population, (warehouse, district, id), customer, rows);
     }
 }
 

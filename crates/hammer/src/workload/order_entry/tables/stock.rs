@@ -2,34 +2,25 @@
 
 use super::super::random::Domain;
 use super::super::text;
-use super::{in_warehouse, Population, Table, DISTRICTS, ITEMS};
+use super::{Population, Table, DISTRICTS, ITEMS};
 use crate::loading::Rows;
 
 const ROWS_PER_SLICE: u32 = 500;
 const SLICES_PER_WAREHOUSE: u32 = ITEMS / ROWS_PER_SLICE;
 
 /// The table.
-pub struct Stock;
+pub const TABLE: Table = Table {
+    name: "stock",
+    cost_ms: 500,
+    slices: SLICES_PER_WAREHOUSE,
+    once: false,
+    write,
+};
 
-impl Table for Stock {
-    fn name(&self) -> &'static str {
-        "stock"
-    }
-
-    fn cost_ms(&self) -> u32 {
-        500
-    }
-
-    fn slices(&self, warehouses: u32) -> u64 {
-        u64::from(warehouses) * u64::from(SLICES_PER_WAREHOUSE)
-    }
-
-    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
-        let (warehouse, slice) = in_warehouse(slice, SLICES_PER_WAREHOUSE);
-        let first = slice * ROWS_PER_SLICE + 1;
-        for item in first..first + ROWS_PER_SLICE {
-            write_row(population, warehouse, item, rows);
-        }
+fn write(population: &Population, warehouse: u32, slice: u32, rows: &mut Rows) {
+    let first = slice * ROWS_PER_SLICE + 1;
+    for item in first..first + ROWS_PER_SLICE {
+        write_row(population, warehouse, item, rows);
     }
 }
 

@@ -13,11 +13,11 @@ type Row = Vec<Option<Vec<u8>>>;
 
 const SEED: u64 = 99;
 
-fn slice(table: &dyn Table, slice: u64) -> Vec<Row> {
+fn slice(table: &Table, slice: u64) -> Vec<Row> {
     decoded(encoded(table, SEED, &[slice]).bytes())
 }
 
-fn encoded(table: &dyn Table, seed: u64, slices: &[u64]) -> Rows {
+fn encoded(table: &Table, seed: u64, slices: &[u64]) -> Rows {
     let population = Population::new(seed);
     let mut rows = Rows::new(SOME_FORMAT, Shape::default());
     slices
@@ -27,7 +27,7 @@ fn encoded(table: &dyn Table, seed: u64, slices: &[u64]) -> Rows {
 }
 
 /// All rows of the first warehouse.
-fn first_warehouse(table: &dyn Table) -> Vec<Row> {
+fn first_warehouse(table: &Table) -> Vec<Row> {
     (0..table.slices(1))
         .flat_map(|number| slice(table, number))
         .collect()
@@ -111,10 +111,10 @@ fn every_table_has_its_specified_rows() {
     let sql = sql::any();
     for table in TABLES {
         let all: Vec<u64> = (0..table.slices(1)).collect();
-        let rows = encoded(*table, SEED, &all);
+        let rows = encoded(table, SEED, &all);
         let decoded = decoded(rows.bytes());
         assert_eq!(rows.count(), decoded.len() as u64);
-        let sql = sql.tables.iter().find(|(name, _)| *name == table.name());
+        let sql = sql.tables.iter().find(|(name, _)| *name == table.name);
         let columns = sql
             .expect("every table has SQL")
             .1
@@ -124,10 +124,10 @@ fn every_table_has_its_specified_rows() {
         assert!(
             decoded.iter().all(|row| row.len() == columns),
             "{}",
-            table.name()
+            table.name
         );
-        if let Some(count) = expected.get(table.name()) {
-            assert_eq!(*count, decoded.len(), "{}", table.name());
+        if let Some(count) = expected.get(table.name) {
+            assert_eq!(*count, decoded.len(), "{}", table.name);
         }
     }
 }
@@ -136,13 +136,8 @@ fn every_table_has_its_specified_rows() {
 #[test]
 fn tables_grow_with_the_warehouses() {
     for table in TABLES {
-        let factor = if table.name() == "item" { 1 } else { 7 };
-        assert_eq!(
-            factor * table.slices(1),
-            table.slices(7),
-            "{}",
-            table.name()
-        );
+        let factor = if table.name == "item" { 1 } else { 7 };
+        assert_eq!(factor * table.slices(1), table.slices(7), "{}", table.name);
     }
 }
 
@@ -152,7 +147,7 @@ fn tables_grow_with_the_warehouses() {
 fn any_split_over_loaders_gives_the_same_rows() {
     for trial in 0..200u64 {
         let mut draw = Rng::of(trial, Domain::User, 1, 1);
-        let table = TABLES[draw.uniform(0, TABLES.len() as u32 - 1) as usize];
+        let table = &TABLES[draw.uniform(0, TABLES.len() as u32 - 1) as usize];
         let seed = u64::from(draw.uniform(0, 3));
         let first = draw.bits() % table.slices(50);
         let slices: Vec<u64> =
@@ -165,17 +160,17 @@ fn any_split_over_loaders_gives_the_same_rows() {
             .collect();
         alone.sort_by_key(|(slice, _)| *slice);
         let joined: Vec<u8> = alone.into_iter().flat_map(|(_, bytes)| bytes).collect();
-        assert_eq!(whole.bytes(), joined, "{} from slice {first}", table.name());
+        assert_eq!(whole.bytes(), joined, "{} from slice {first}", table.name);
     }
 }
 
 /// Rows of two warehouses, and of two seeds, differ in more than their keys.
 #[test]
 fn warehouses_and_seeds_have_rows_of_their_own() {
-    let stock = |seed, number| decoded(encoded(&stock::Stock, seed, &[number]).bytes());
+    let stock = |seed, number| decoded(encoded(&stock::TABLE, seed, &[number]).bytes());
     let dist = |rows: &[Row]| text(&rows[0], 6).to_string();
     let first = dist(&stock(1, 0));
-    assert_ne!(first, dist(&stock(1, stock::Stock.slices(1))));
+    assert_ne!(first, dist(&stock(1, stock::TABLE.slices(1))));
     assert_ne!(first, dist(&stock(2, 0)));
     assert_eq!(first, dist(&stock(1, 0)));
 }
@@ -183,7 +178,7 @@ fn warehouses_and_seeds_have_rows_of_their_own() {
 /// Clause 4.3.3.1, ITEM.
 #[test]
 fn items_follow_their_rules() {
-    let rows = first_warehouse(&item::Item);
+    let rows = first_warehouse(&item::TABLE);
     for (id, row) in (1..).zip(&rows) {
         assert_eq!(id, number(row, 0));
         assert!((1..=10_000).contains(&number(row, 1)));
@@ -203,7 +198,7 @@ fn items_follow_their_rules() {
 /// Clause 4.3.3.1, STOCK.
 #[test]
 fn stock_follows_its_rules() {
-    let rows = first_warehouse(&stock::Stock);
+    let rows = first_warehouse(&stock::TABLE);
     for (id, row) in (1..).zip(&rows) {
         assert_eq!((1, id), (number(row, 0), number(row, 1)));
         assert_eq!([0, 0, 0], [number(row, 2), number(row, 3), number(row, 4)]);
@@ -221,7 +216,7 @@ fn stock_follows_its_rules() {
 /// Clause 4.3.3.1, WAREHOUSE and DISTRICT.
 #[test]
 fn warehouses_and_districts_follow_their_rules() {
-    for row in slice(&warehouse::Warehouse, 4) {
+    for row in slice(&warehouse::TABLE, 4) {
         assert_eq!((5, 3_000_000_000), (number(&row, 0), numeric(&row, 2)));
         assert!((0..=2_000).contains(&numeric(&row, 1)));
         assert_lengths(
@@ -236,7 +231,7 @@ fn warehouses_and_districts_follow_their_rules() {
             ],
         );
     }
-    for (id, row) in (1..).zip(slice(&district::District, 4)) {
+    for (id, row) in (1..).zip(slice(&district::TABLE, 4)) {
         assert_eq!(
             (5, 3_001, id),
             (number(&row, 0), number(&row, 1), number(&row, 2))
@@ -260,7 +255,7 @@ fn warehouses_and_districts_follow_their_rules() {
 /// Clause 4.3.3.1, CUSTOMER: fixed amounts, a tenth with bad credit.
 #[test]
 fn customers_follow_their_rules() {
-    let rows = first_warehouse(&customer::Customer);
+    let rows = first_warehouse(&customer::TABLE);
     for row in &rows {
         assert_eq!((1, 1, 0), (number(row, 1), number(row, 3), number(row, 4)));
         assert!((0..=5_000).contains(&numeric(row, 6)));
@@ -288,7 +283,7 @@ fn customers_follow_their_rules() {
 /// NURand with the constant of loading.
 #[test]
 fn last_names_cover_every_name_and_then_follow_nurand() {
-    let rows: Vec<Row> = first_warehouse(&customer::Customer)
+    let rows: Vec<Row> = first_warehouse(&customer::TABLE)
         .into_iter()
         .take(3_000)
         .collect();
@@ -312,9 +307,7 @@ fn last_names_cover_every_name_and_then_follow_nurand() {
 /// Clause 4.3.3.1, ORDER: every customer once, in another order in each district, carriers up to 2100.
 #[test]
 fn orders_follow_their_rules() {
-    let districts: Vec<Vec<Row>> = (0..2)
-        .map(|number| slice(&orders::Orders, number))
-        .collect();
+    let districts: Vec<Vec<Row>> = (0..2).map(|number| slice(&orders::TABLE, number)).collect();
     let customers = |rows: &[Row]| rows.iter().map(|row| number(row, 3)).collect::<Vec<_>>();
     for rows in &districts {
         let mut sorted = customers(rows);
@@ -334,8 +327,8 @@ fn orders_follow_their_rules() {
 #[test]
 fn order_lines_follow_their_rules() {
     let mut lines: BTreeMap<i64, i64> = BTreeMap::new();
-    for number_of_slice in 0..order_line::OrderLine.slices(1) / 10 {
-        for row in slice(&order_line::OrderLine, number_of_slice) {
+    for number_of_slice in 0..order_line::TABLE.slices(1) / 10 {
+        for row in slice(&order_line::TABLE, number_of_slice) {
             let (order, amount) = (number(&row, 2), numeric(&row, 8));
             *lines.entry(order).or_default() += 1;
             assert_eq!(lines[&order], number(&row, 6), "lines are counted from 1");
@@ -350,7 +343,7 @@ fn order_lines_follow_their_rules() {
             assert_lengths(&row, &[(9, 24, 24)]);
         }
     }
-    let told: Vec<i64> = slice(&orders::Orders, 0)
+    let told: Vec<i64> = slice(&orders::TABLE, 0)
         .iter()
         .map(|row| number(row, 5))
         .collect();
@@ -360,11 +353,11 @@ fn order_lines_follow_their_rules() {
 /// Clause 4.3.3.1, NEW-ORDER and HISTORY.
 #[test]
 fn queues_and_payments_follow_their_rules() {
-    let queue = slice(&new_order::NewOrder, 12);
+    let queue = slice(&new_order::TABLE, 12);
     let keys = |row: &Row| (number(row, 0), number(row, 2), number(row, 1));
     assert_eq!((2, 3, 2_101), keys(&queue[0]));
     assert_eq!((2, 3, 3_000), keys(&queue[899]));
-    for (customer, row) in (1..).zip(slice(&history::History, 12)) {
+    for (customer, row) in (1..).zip(slice(&history::TABLE, 12)) {
         let key = [number(&row, 1), number(&row, 4), number(&row, 2)];
         assert_eq!([2, 3, customer], key);
         assert_eq!(
