@@ -73,7 +73,8 @@ def fabricate(root: Path, size: Size) -> RunDirectory:
     """Write a whole run of this size to `root`, which takes minutes where it is large."""
     run = build_run(root, size.shape)
     for folder in sorted(run.windows.iterdir()):
-        window = pl.read_parquet(folder / "window.parquet").row(0, named=True)
+        of, load = (pl.read_parquet(folder / f"{name}.parquet") for name in ("window", "load"))
+        window = of.join(load, on="window_id").row(0, named=True)
         _write_series(folder / "series.parquet", size, window)
         _write_latencies(folder, size, window)
     return run

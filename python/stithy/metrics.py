@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Literal, NamedTuple
 
 from stithy.registry import plugins
@@ -17,7 +18,8 @@ from stithy.suggest import closest, instead
 Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
 Better = Literal["higher", "lower"]
 OfSeveral = Literal["sum", "largest"]
-Source = Literal["window", "transactions", "drives", "series"]
+Source = Literal["window", "transactions", "drives", "series", "values"]
+Combined = Literal["mean", "histogram", "sum", "largest"]
 
 ALL = "all"
 """All transaction types together."""
@@ -51,7 +53,9 @@ class Metric:
 
     `better`: None where neither direction is. `column`: of the tables `window` and `transactions`;
     of a drive the operation; of a collector its metric. `percent`: which percentile it is.
-    `noun` and `label`: in a sentence, and above a column. The rest is as a collector declares it.
+    `noun` and `label`: in a sentence, and above a column. `combined`: how the windows of a level
+    make one value. `subjects`: of what it has values beside `all`, for one that an activity
+    measures. The rest is as a collector declares it.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Metric:
     of_several: OfSeveral | None = "largest"
     subjects: tuple[str, ...] = ()
     compared: bool = True
+    combined: Combined = "mean"
 
 
 @dataclass(frozen=True)
@@ -200,12 +205,22 @@ def find(name: str) -> Metric | None:
     """The metric of this name; None where there is none."""
     if (own := OWN.get(name)) is not None or "." not in name:
         return own
-    return _collected().get(name)
+    return _declared().get(name) or _collected().get(name)
 
 
 def names() -> tuple[str, ...]:
     """The names of all metrics."""
-    return (*OWN, *_collected())
+    return (*OWN, *_declared(), *_collected())
+
+
+def _declared() -> Mapping[str, Metric]:
+    """Every metric of every activity: its name begins with that of the activity."""
+    return _declared_by(tuple(plugins("activity").values()))
+
+
+@cache
+def _declared_by(activities: tuple[ModuleType, ...]) -> Mapping[str, Metric]:
+    return {each.name: each for activity in activities for each in activity.METRICS}
 
 
 @cache
@@ -290,6 +305,8 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
     if metric.source == "transactions":
         known: Sequence[str] = () if transactions is None else (*transactions, ALL)
         what = f"unknown transaction type `{of}`"
+    elif metric.source == "values":
+        known, what = (*metric.subjects, ALL), f"`{metric.name}` has no `{of}`"
     elif metric.source == "drives":
         known, what = ("data", "log", "temp", "backup"), f"unknown role of a drive, `{of}`"
     else:

@@ -1,7 +1,7 @@
 """A point: one setting of all that a study varies, such as `users=13, database.memory=1 GiB`.
 
-A factor is named by its key in the study, but for the levels of the load, which are `users`. The
-text of a point is canonical: it stands in results and is read again as the same point.
+A factor is named by its key in the study, or by the scenario that varies it, such as the `users` of
+a load. The text of a point is canonical: it stands in results and is read again as the same point.
 """
 
 import json
@@ -83,8 +83,10 @@ class Point:
 
     def in_words(self, unit: str = "user") -> str:
         """As people say it: `1,500 users`, `8 users with database.memory 512 MiB`."""
-        users = f"{self.users:,} {unit}{'' if self.users == 1 else 's'}"
         others = ", ".join(f"{name} {said(value)}" for name, value in self.others)
+        if USERS not in self.values:
+            return others
+        users = f"{self.users:,} {unit}{'' if self.users == 1 else 's'}"
         return f"{users} with {others}" if others else users
 
     def __str__(self) -> str:

@@ -28,6 +28,8 @@ FAMILIES = {
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
     "step": "stithy.run.steps",
+    "activity": "stithy.activities",
+    "acting": "stithy.run.activities",
     "check": "stithy.hosts.checks",
     "validity": "stithy.analysis.validity.checks",
     "figure": "stithy.report.figures",

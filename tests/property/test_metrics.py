@@ -32,7 +32,8 @@ def _window(
 ) -> Window:
     row = {
         "window_id": f"{candidate}{block}", "candidate": candidate, "point": str(at(USERS)),
-        "block": block, "position": 0, "attempt": attempt, "missing_because": None, "tpm": nopm,
+        "block": block, "position": 0, "attempt": attempt, "missing_because": None,
+        "activity": "hammer", "tpm": nopm,
         "nopm": nopm,
     }  # fmt: skip
     return Window(row, {}, () if valid else (Reason(flags.DRIVER_LATE),))

@@ -22,7 +22,8 @@ from recompute.printed import shown
 Row = dict[str, Any]
 
 OF_WINDOWS = {
-    "window_rows": "window", "tx_rows": "transactions", "seconds": "seconds", "series": "series",
+    "core_rows": "window", "load_rows": "load", "tx_rows": "transactions", "seconds": "seconds",
+    "series": "series",
     "ledger": "ledger", "ledger_findings": "ledger_findings", "drives": "drives",
     "window_conditions": "conditions", "surroundings": "surroundings",
 }  # fmt: skip
@@ -37,6 +38,7 @@ CREATE MACRO wait_group(event) AS CASE
   WHEN regexp_matches(event, '^(IO|LWLock):(?i)WAL') THEN 'log'
   WHEN event LIKE 'IO:%' OR lower(event) IN ('ipc:bufferio', 'lwlock:buffer_io') THEN 'data'
   WHEN regexp_matches(event, '^(Lock|LWLock|BufferPin)') THEN 'locks' ELSE 'other' END;
+CREATE VIEW window_rows AS SELECT * FROM core_rows LEFT JOIN load_rows USING (window_id);
 CREATE TABLE win AS SELECT w.* EXCLUDE (nopm, tpm), coalesce(v.valid, false) AS valid,
   measure_to_s - measure_from_s AS measured_s, new_orders * 60 / measured_s AS nopm,
   transactions * 60 / measured_s AS tpm, transactions / measured_s AS rate

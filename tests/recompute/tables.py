@@ -230,7 +230,7 @@ def finding(files: Files, row: Row) -> Expected:
     elif row["kind"] == "alone":
         users, name = max(files.levels), files.candidates[0]
         of = {
-            "nopm": level(files, name, users, "NOPM"),
+            "value": level(files, name, users, "NOPM"),
             "p95_s": printed(files, name, users, "p95"),
         }
         windows = len(by_block(files, name, users, "NOPM"))

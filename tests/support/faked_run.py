@@ -47,7 +47,8 @@ def two_more(so_far: SoFar) -> Additional | None:
 class FakedRun:
     """A study with candidates `a` and `b` below `root`, and what its run tells.
 
-    `keys`: what a candidate has beside its path, as the study says it.
+    `keys`: what a candidate has beside its path, as the study says it. `text`: the whole study
+    where it is of another scenario, with `{root}` for its candidates.
     """
 
     root: Path
@@ -63,6 +64,7 @@ class FakedRun:
     primary: str = ""
     vary: str = ""
     scenario: str = ""
+    text: str = ""
     judge: Judge | None = None
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
@@ -78,8 +80,11 @@ class FakedRun:
         """Everything checked, nothing done."""
         keys = {name: f", {text}" for name, text in self.keys.items()}
         places = {name: f"{{path: {self.root / name}{keys.get(name, '')}}}" for name in "ab"}
-        study = write_study(
-            self.root / "study.yaml", places, users=self.users, load=self.load,
+        path = self.root / "study.yaml"
+        if self.text:
+            path.write_text(self.text.replace("{root}", str(self.root)))
+        study = path if self.text else write_study(
+            path, places, users=self.users, load=self.load,
             settings=self.settings,
             thresholds=self.thresholds, primary=self.primary, vary=self.vary,
             scenario=self.scenario,

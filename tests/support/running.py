@@ -154,8 +154,10 @@ def measures(out: Path) -> bool:
 
 
 def window_row(out: Path, window_id: str) -> dict[str, Any]:
-    """The row of one window."""
-    return pl.read_parquet(RunDirectory(out).window(window_id).table("window")).row(0, named=True)
+    """The row of one window, with that of its load."""
+    of = RunDirectory(out).window(window_id)
+    window, load = (pl.read_parquet(of.table(name)) for name in ("window", "load"))
+    return window.join(load, on="window_id", how="left").row(0, named=True)
 
 
 def manifest(out: Path) -> dict[str, Any]:

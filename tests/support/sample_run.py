@@ -255,11 +255,8 @@ def manifest(shape: Shape) -> Manifest:
     memory = MemoryFacts(
         limit_bytes=2**30, enforced=shape.memory_limit_enforced, note=shape.memory_limit_note
     )
-    parts = comparability(workload, load, database, memory, "0.1.0")
-    windows = [
-        window_id(candidate, users, block, attempt)
-        for users, block, attempt, candidate in _windows(shape)
-    ]
+    parts = comparability("load", workload, load, database, memory, "0.1.0")
+    windows = [window_id(name, users, block, n) for users, block, n, name in _windows(shape)]
     further = tuple(each for each in windows if each.endswith("-again"))
     return Manifest(
         stithy_version="0.1.0", hammer_version="stithy-hammer 0.1.0", question=shape.question,
@@ -309,15 +306,18 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     where.root.mkdir(parents=True)
     load = _Load(shape, place, draw)
     row = {**load.window_row(), **shape.changes.get(place.window_id, {})}
-    _write(where.table("window"), tables.WINDOW, [row])
+    for table in (tables.WINDOW, tables.LOAD):
+        own = {column.name: row[column.name] for column in table.columns}
+        _write(where.table(table.name), table, [own])
     if row["missing_because"] is not None:
-        for table in {*WINDOW_TABLES} - {tables.WINDOW}:
+        for table in {*WINDOW_TABLES, tables.SERIES} - {tables.WINDOW, tables.LOAD}:
             _write(where.table(table.name), table, [])
-        _write(where.table("series"), tables.SERIES, [])
         return
     times, seconds = load.transaction_rows(), load.second_rows()
     _write(where.table("transactions"), tables.TRANSACTIONS, times)
     _write(where.table("seconds"), tables.SECONDS, seconds)
+    for table in (tables.VALUES, tables.SPANS):
+        _write(where.table(table.name), table, [])
     if shape.logs:
         write_logs(where.hlog_stem, seconds, times, f"{shape.seed}/{place.window_id}")
     series = load.series_rows() if shape.series else []
@@ -372,8 +372,8 @@ class _Load:
         whole = round(total * (shape.duration_s + shape.ramp_up_s) / shape.duration_s)
         orders = round(whole * 0.4455)
         begin = self.started_at_s + shape.ramp_up_s
-        return dict.fromkeys(each.name for each in tables.WINDOW.columns) | {
-            "window_id": place.window_id, "candidate": place.candidate,
+        return dict.fromkeys(each.name for each in tables.LOAD.columns) | {
+            "window_id": place.window_id, "candidate": place.candidate, "activity": "hammer",
             "point": f"users={place.users}", "users": place.users,
             "block": place.block, "tried": False, "attempt": place.attempt,
             "position": place.order % len(shape.candidates),

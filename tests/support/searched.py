@@ -50,7 +50,8 @@ def _window(
     row = {
         "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate,
         "point": str(Point.of(users=users)),
-        "block": block, "position": 0, "tried": tried, "missing_because": None, "tpm": 200.0,
+        "block": block, "position": 0, "tried": tried, "missing_because": None,
+        "activity": "hammer", "tpm": 200.0,
         "nopm": 90.0,
     }  # fmt: skip
     counts = {"committed": 2000, "rolled_back": 20}

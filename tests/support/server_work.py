@@ -32,4 +32,4 @@ def with_server_work(root: Path) -> None:
     manifest = read_run(root).manifest
     assert manifest is not None
     database = manifest.database.model_copy(update={"cpus": (0,)})
-    write_json(run.manifest, manifest.model_copy(update={"database": database}))
+    write_json(run.manifest, manifest.model_copy(update={"given_database": database}))

@@ -18,7 +18,7 @@ from stithy.metrics import (
     parse_quantity,
 )
 from stithy.openmetrics import END, Point, family, written
-from stithy.results.tables import TRANSACTIONS, WINDOW
+from stithy.results.tables import LOAD, TRANSACTIONS, WINDOW
 from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
 from stithy.study.problems import StudyError, StudyProblem
 from stithy.suggest import closest, instead
@@ -29,7 +29,7 @@ TARGET = ResponseTarget("p99.9", "new-order", 0.02)
 
 def test_every_metric_names_what_results_have_and_weighs_by_one_of_its_collector() -> None:
     """Else questions would have no values; each has a noun for sentences and whose it may be."""
-    columns = {each.name for table in (WINDOW, TRANSACTIONS) for each in table.columns}
+    columns = {each.name for table in (WINDOW, LOAD, TRANSACTIONS) for each in table.columns}
     assert len(set(names())) == len(names())
     for metric in (find(name) for name in names()):
         assert metric is not None

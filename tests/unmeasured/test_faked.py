@@ -189,7 +189,44 @@ def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
     wrong.write_text(text.replace("seconds: 2", "seconds: 0"))
     assert run(["plan", str(wrong)]) == 2
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
-    assert study_schema()["properties"]["scenario"]["anyOf"][0]["enum"] == ["load", "sleep"]
+    scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
+    assert scenarios == ["load", "notes", "sleep"]
+
+
+def _is_window(event: object) -> bool:
+    return isinstance(event, StepStarted) and event.step.kind == "window"
+
+
+NOTES = """study: Does it note?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario: {notes: {lines: [50, 100], repeat: 1}}
+vary: {scenario.notes.length: [8, 64]}
+thresholds: [a.note.lines_per_s_at_lines50-length8 >= 40/s]
+"""
+
+
+def test_a_scenario_without_a_database_goes_from_study_to_report(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its activity and metrics are of their own; it is cut off, resumed, compared and exported."""
+    faked = FakedRun(tmp_path / "own", text=NOTES)
+    faked.root.mkdir()
+    faked.on_event = lambda event: faked.stop.signal() if _is_window(event) else None
+    assert faked.run().end == "interrupted"
+    faked.on_event, faked.stop = lambda event: None, Stop()
+    assert faked.resume().end == "finished"
+    run(["plan", str(faked.root / "study.yaml")])
+    assert "scenario.notes.length: 8, 64" in capsys.readouterr().out
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    for kind in ("html", "md", "json"):
+        assert "lines per second" in (faked.out / f"report.{kind}").read_text()
+    shutil.copytree(faked.out, tmp_path / "again")
+    both = [str(faked.out), str(tmp_path / "again")]
+    assert run(["compare", *both, "--metric", "note.lines_per_s"]) == 0
+    capsys.readouterr()
+    for to in ("csv", "bencher", "go-bench", "openmetrics"):
+        assert run(["export", str(faked.out), "--to", to]) == 0
+        assert "lines" in capsys.readouterr().out, to
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}
@@ -211,7 +248,9 @@ def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
         found = read_run(faked.out).manifest
         assert found is not None
         database = found.database.model_copy(update={"effective_settings": OFF})
-        write_json(faked.out / "manifest.json", found.model_copy(update={"database": database}))
+        write_json(
+            faked.out / "manifest.json", found.model_copy(update={"given_database": database})
+        )
     return str(faked.out)
 
 

@@ -4,12 +4,13 @@ Everything later (findings, figures, tables) asks this and not the frames: which
 levels there are, which windows are valid, and what a candidate did at a level.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
+from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.judge import is_valid
@@ -31,7 +32,8 @@ class Window:
     """One window: its row, its transactions by type (`all` included), the reasons beside it.
 
     `laws` are the identities that were tried on it; `steady` is None where it has no numbers.
-    `taken_share`: what others took of CPUs or disks meanwhile; None where nobody counted.
+    `taken_share`: what others took of CPUs or disks meanwhile; None where nobody counted. `values`:
+    its rows of the table of that name, by metric and of what.
     """
 
     row: Row
@@ -40,6 +42,7 @@ class Window:
     laws: tuple[Identity, ...] = ()
     steady: Steadiness | None = None
     taken_share: float | None = None
+    values: Mapping[tuple[str, str], Row] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -89,7 +92,11 @@ class Window:
     @property
     def measured(self) -> bool:
         """Whether it has numbers at all."""
-        return self.row["missing_because"] is None and self.row["tpm"] is not None
+        if self.row["missing_because"] is not None:
+            return False
+        if "load" in tables_of(self.row["activity"]):
+            return self.row["tpm"] is not None
+        return self.row["measure_to_s"] is not None
 
     @property
     def measured_s(self) -> float | None:
@@ -244,6 +251,8 @@ class Evidence:
         numbers = [each.number for each in found if each.number is not None]
         if not numbers:
             return None
+        if known.combined in COMBINED:
+            return COMBINED[known.combined](numbers)
         return fmean(numbers) if known.percent is None else float(median(numbers))
 
     def value_of(self, window: Window, quantity: Quantity) -> Value:
@@ -253,6 +262,8 @@ class Evidence:
         Source: docs/explanation/verdicts.md, "The metric".
         """
         known = quantity.known
+        if known.source == "values":
+            return _measured(window, quantity)
         if known.source in ("drives", "series"):
             none = Value(None, f"{quantity} was not measured in a window")
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
@@ -310,6 +321,21 @@ class Evidence:
 def _beside(point: Point, axis: str) -> Point:
     """All factors of a point but one."""
     return Point(tuple(each for each in point.factors if each[0] != axis))
+
+
+COMBINED: Mapping[str, Callable[[Sequence[float]], float]] = {"sum": sum, "largest": max}
+"""How the windows of a level make one value, where that is neither a mean nor a percentile."""
+
+
+def _measured(window: Window, quantity: Quantity) -> Value:
+    """What the window's activity measured, or why it did not."""
+    row = window.values.get((quantity.metric, quantity.of or ALL))
+    if row is None or not window.measured:
+        return Value(None, f"{quantity} was not measured in a window")
+    needed, there = values_needed(quantity.known.percent or 0), row["count"]
+    if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
+        return Value(None, too_few(quantity, needed, there or 0))
+    return Value(row["value"], row["missing_because"])
 
 
 def _turn(window: Window) -> tuple[int, int]:

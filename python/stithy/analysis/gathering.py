@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import tables_of
 from stithy.analysis.evidence import Evidence, Row, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.baseline import judged
@@ -64,9 +65,9 @@ class _Tables:
 
     def __init__(self, frames: Frames, samples: Sampled | None, engine: Declaration) -> None:
         self.engine = engine
-        self.there = frozenset(frames) | ({"series"} if samples is not None else set())
         self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
+        self.values = _by_window(frames, "values")
         self.conditions = _by_window(frames, "conditions")
         self.restores = _by_window(frames, "restores")
         self.ledgers = _by_window(frames, "ledger")
@@ -101,9 +102,11 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
         engine=tables.engine,
-        tables=tables.there,
+        tables=tables_of(row["activity"]),
     )
-    return Window(row, by_type, judge(record), laws, steady, taken_share(around, watched))
+    values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
+    taken = taken_share(around, watched)
+    return Window(row, by_type, judge(record), laws, steady, taken, values)
 
 
 def _block_of(row: Row) -> tuple[str, int, int]:

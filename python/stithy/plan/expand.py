@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan import cost
-from stithy.plan.scenario import Scene
+from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Plan, Step, WindowPlan, question
 from stithy.registry import plugins
 from stithy.storage.provider import ROLES, Role
@@ -26,15 +27,12 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     return Plan(
         seed=study.seed,
         steps=steps,
-        master_candidate=scene.master_candidate,
-        database_bytes=scene.size.database_bytes,
-        growth_bytes=scene.size.growth_bytes,
-        log_bytes=scene.size.log_bytes,
+        **_of_database(scene),
         image_bytes=images,
         question=scene.question,
         null=null,
-        search=study.load.search(study.workload.warehouses),
-        limit=study.load.response_limit,
+        search=study.load.search(study.workload.warehouses) if study.given_load else None,
+        limit=study.load.response_limit if study.given_load else None,
         costs={name: each.cost for name, each in study.candidates.items() if each.cost},
     )
 
@@ -53,15 +51,18 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
 def needed_bytes(study: Study) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes; the same for all.
 
-    The data's share is all of the database, its log too: it is loaded in one place, whatever the
+    The data's share is all of a database, its log too: it is loaded in one place, whatever the
     roles.
     """
-    return cost.role_bytes(study, _sizes(study))
+    if study.given_database is not None:
+        return cost.role_bytes(study, _sizes(study))
+    found: dict[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
+    return found
 
 
-def data_bytes(study: Study) -> int:
-    """The size of the loaded database, without its write-ahead log."""
-    return _sizes(study).data_bytes
+def data_bytes(study: Study) -> int | None:
+    """The size of the loaded database without its write-ahead log; None where there is none."""
+    return None if study.given_database is None else _sizes(study).data_bytes
 
 
 def master_candidate(study: Study) -> str:
@@ -96,17 +97,35 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     needed = needed_bytes(study)
     every = {name: image_bytes(each, needed) for name, each in study.candidates.items()}
     images = {name: size for name, size in every.items() if size}
-    scene = Scene(
+    common: dict[str, Any] = {
+        "needed_bytes": needed,
+        "memory_backed": likely_memory_backed(study),
+        "images_bytes": sum(images.values()),
+        "question": question(study, tuple(study.candidates)),
+    }
+    if study.given_database is None:
+        return Scene(**common), images
+    scene = DatabaseScene(
+        **common,
         master_candidate=master_candidate(study),
         workload=_workload(study),
         size=_sizes(study),
         memory_bytes=_memory_most(study),
         loading_memory_bytes=study.database.memory_bytes,
-        memory_backed=likely_memory_backed(study),
-        images_bytes=sum(images.values()),
-        question=question(study, tuple(study.candidates)),
     )
     return scene, images
+
+
+def _of_database(scene: Scene) -> dict[str, Any]:
+    """What a plan says of the database; nothing where there is none."""
+    if not isinstance(scene, DatabaseScene):
+        return {}
+    return {
+        "master_candidate": scene.master_candidate,
+        "database_bytes": scene.size.database_bytes,
+        "growth_bytes": scene.size.growth_bytes,
+        "log_bytes": scene.size.log_bytes,
+    }
 
 
 def _memory_most(study: Study) -> dict[str, int]:
@@ -137,14 +156,16 @@ def nulled(study: Study) -> Study:
     search finds has no interval that could hold a difference; its limit stays, as one that is
     drawn. A nulled study stays as it is. Raises UserError where nothing but a search is left.
     """
-    if not study.load.users:
+    if not study.points:
         raise UserError(
             "the study lists no level, so a candidate cannot be compared with itself",
             where="--null",
             remedy="give `load.users` a level beside `load.find`",
         )
-    kept = {"find": None, "find_within": None, "limit": study.load.response_limit}
-    load = study.load.model_copy(update=kept)
+    load = study.given_load
+    if load is not None:
+        kept = {"find": None, "find_within": None, "limit": load.response_limit}
+        load = load.model_copy(update=kept)
     name, candidate = next(iter(study.candidates.items()))
     primary = study.primary.model_copy(update={"candidates": None})
     return study.model_copy(
@@ -152,7 +173,7 @@ def nulled(study: Study) -> Study:
             "candidates": {name: candidate, f"{name}{AGAIN}": _like(candidate)},
             "primary": primary,
             "thresholds": (),
-            "load": load,
+            "given_load": load,
         }
     )
 

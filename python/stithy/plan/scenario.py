@@ -1,32 +1,60 @@
 """The interface of a scenario: what a study does, as steps.
 
 A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
-`stithy.needs`), optionally `Spec` (its keys in a study, below its name), and
+`stithy.needs`), optionally `Spec` (its keys in a study, below its name) and `SECTIONS` (those of
+`database`, `workload` and `load` that it needs; without it all), and
 
+- `factors(spec, load)`, what it varies by itself: at least one factor with its values;
 - `steps(study, scene)`, which gives the steps in their order;
 - `windows_of(study, block, tried)`, the windows of a block; and
 - `around(study, scene, window)`, the steps of a window and what belongs to it.
 
-One that measures as `load` does may take the last two from it. It decides; it neither asks the
-machine nor changes it. Each step names its kind, a module in `stithy.run.steps`.
+Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
+hold, and `METRIC`, by which candidates are compared. One that measures as `load` does may take all
+from it. It decides; it neither asks the machine nor changes it. Each step names its kind, a module
+in `stithy.run.steps`; each window its activity, a module in `stithy.run.activities`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stithy.plan.cost import Sizes, held_bytes
+from stithy.plan.cost import Sizes
 from stithy.plan.steps import Question
+from stithy.storage.provider import Role
 from stithy.workload.workload import Workload
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What all scenarios are given besides the study: where the database is loaded, sizes.
+    """What all scenarios are given besides the study.
+
+    `needed_bytes`: what each role of a candidate may come to hold. `memory_backed`: the candidates
+    whose volumes are likely memory. `images_bytes`: the memory that the emulated drives of all
+    candidates take. `question`: as in the plan.
+    """
+
+    needed_bytes: Mapping[Role, int]
+    memory_backed: frozenset[str] = frozenset()
+    images_bytes: int = 0
+    question: Question | None = None
+
+    @property
+    def held(self) -> int:
+        """What each candidate's volume holds at most, bytes: all are alike in it."""
+        return self.needed_bytes["data"]
+
+    def pages(self, candidate: str) -> int:
+        """The memory that the candidate's volume and all emulated drives are likely to take."""
+        own = self.held if candidate in self.memory_backed else 0
+        return own + self.images_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseScene(Scene):
+    """And of a database: where it is loaded, of which size, with which memory.
 
     `memory_bytes`: by candidate what its server may use; `loading_memory_bytes` is that of the
     server that loads the database.
-    `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
-    the emulated drives of all candidates take. `question`: as in the plan.
     """
 
     master_candidate: str
@@ -34,9 +62,6 @@ class Scene:
     size: Sizes
     memory_bytes: Mapping[str, int]
     loading_memory_bytes: int
-    memory_backed: frozenset[str]
-    images_bytes: int = 0
-    question: Question | None = None
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, and all storage in memory with it."""
@@ -46,13 +71,3 @@ class Scene:
     def loading_memory(self) -> int:
         """The same of the server that loads the database."""
         return self.loading_memory_bytes + self.pages(self.master_candidate)
-
-    def pages(self, candidate: str) -> int:
-        """The memory that the candidate's volume and all emulated drives are likely to take."""
-        own = self.held if candidate in self.memory_backed else 0
-        return own + self.images_bytes
-
-    @property
-    def held(self) -> int:
-        """What each candidate's volume holds at most, bytes: all are alike in it."""
-        return held_bytes(self.size)

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stithy.metrics import NOPM, P95
-from stithy.point import Point
+from stithy.point import USERS, Point
+from stithy.registry import plugins
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import BLOCKS_LEAST, Study
 from stithy.units import Money
@@ -68,10 +69,11 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
 
     None where a single one compares with none, and where there is no level to ask about.
     """
-    if len(names) < 2 or not study.load.users:
+    if len(names) < 2 or not study.points:
         return None
-    primary, repeat = study.primary, study.load.repeat
-    asked = ("users", *(["at"] if study.vary else []), "metric", "margin_percent")
+    primary, repeat = study.primary, study.repeat
+    where = {"users" if factor == USERS else "at": None for factor in study.factors}
+    asked = (*where, "metric", "margin_percent")
     return Question(
         point=study.asked_point,
         metric=primary.metric or _metric(study),
@@ -88,7 +90,12 @@ def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def _metric(study: Study) -> str:
-    """Response time where the users themselves, and not the storage, say how much is done."""
+    """That of the scenario.
+
+    Of a load response time where the users themselves, and not the storage, say how much is done.
+    """
+    if study.given_load is None:
+        return str(plugins("scenario")[study.scenario.name].METRIC)
     paced = study.load.pauses or study.load.rate_per_s is not None
     return str(P95 if paced else NOPM)
 
@@ -140,6 +147,7 @@ class WindowPlan:
     `tried`: a search chose this point, and only the candidates of which it wants to know more have
     a window there.
     `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
+    `activities` are what happens in it; its times are those of the first.
     """
 
     id: str
@@ -150,16 +158,18 @@ class WindowPlan:
     ramp_up_s: float
     duration_s: float
     seed: int
-    checkpoint: bool
+    checkpoint: bool = False
     tried: bool = False
     attempt: int = 0
+    activities: tuple[str, ...] = ("hammer",)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Everything `run` needs to know: the ordered steps, and where the database is loaded.
 
-    `master_candidate` is the candidate on whose volume it is loaded once. The master copy of it
+    `master_candidate` is the candidate on whose volume it is loaded once, None without a database.
+    The master copy of it
     lies beside the results, on no candidate's volume. `database_bytes` is the size of the loaded
     database with its write-ahead log at its largest; `growth_bytes` what the longest window may add
     to it; `log_bytes` the log files that the master copy holds for windows to overwrite.
@@ -173,10 +183,10 @@ class Plan:
 
     seed: int
     steps: tuple[Step, ...]
-    master_candidate: str
-    database_bytes: int
-    growth_bytes: int
-    log_bytes: int
+    master_candidate: str | None = None
+    database_bytes: int = 0
+    growth_bytes: int = 0
+    log_bytes: int = 0
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
     null: bool = False

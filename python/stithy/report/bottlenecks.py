@@ -11,15 +11,17 @@ from stithy.results.read import Run
 
 def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited]:
     """What limited each window that has numbers, by its id; nothing where nothing was watched."""
-    if sampled.means.is_empty():
-        return {}
     manifest = run.manifest
-    bound = manifest.database.cpus if manifest else None
+    # What it would be that limits another activity nobody has said yet.
+    if sampled.means.is_empty() or (manifest is not None and manifest.given_load is None):
+        return {}
+    database = manifest.given_database if manifest else None
+    bound = database.cpus if database else None
     tables = Tables(
         sampled, run.seconds, run.surroundings, _cpus(manifest),
         None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
-        _abilities(manifest), declaration(manifest.database.engine if manifest else None),
+        _abilities(manifest), declaration(database.engine if database else None),
     )  # fmt: skip
     return {each.window_id: judge(each) for each in observations(evidence, tables)}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import tables_of
 from stithy.analysis.answers.findings import answer_level, findings
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
@@ -16,7 +17,7 @@ from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
-from stithy.metrics import Quantity, parse_quantity, weights
+from stithy.metrics import Quantity, find, parse_quantity, weights
 from stithy.point import USERS, Point, magnitude, said, varied
 from stithy.registry import plugins
 from stithy.report import bottlenecks
@@ -55,10 +56,19 @@ class Context:
         """The manifest, None where it could not be read."""
         return self.run.manifest
 
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The tables that any of its windows has; all where nothing says what was done."""
+        windows = self.evidence.windows
+        if windows:
+            return frozenset().union(*(tables_of(each.row["activity"]) for each in windows))
+        alone = self.manifest is not None and self.manifest.given_load is None
+        return tables_of("" if alone else "hammer")
+
     @property
     def load(self) -> LoadFacts | None:
         """How the database was driven, None where it is not known."""
-        return self.run.manifest.load if self.run.manifest else None
+        return self.run.manifest.given_load if self.run.manifest else None
 
     @cached_property
     def styles(self) -> dict[str, Style]:
@@ -99,9 +109,17 @@ class Context:
     @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: drives, loop, window, the server's limits."""
-        parts = [loads.said(self.load), _window(self.load), _repeats(self.evidence)]
+        window = _window(self.load) if "load" in self.tables else ""
+        parts = [self.done, window, _repeats(self.evidence)]
         parts.insert(0, loads.footer(self.manifest))
         return " · ".join(part for part in [*parts, self.memory_brief, self.cpus_note] if part)
+
+    @property
+    def done(self) -> str:
+        """What was done in each window, in one clause."""
+        if self.manifest is not None and self.manifest.given_load is None:
+            return f"Scenario {self.manifest.scenario}"
+        return loads.said(self.load)
 
     @property
     def label(self) -> str | None:
@@ -117,7 +135,7 @@ class Context:
     def given_up(self) -> tuple[GivenUp, ...]:
         """The settings in force that let the database lose what it acknowledged."""
         manifest = self.manifest
-        if manifest is None:
+        if manifest is None or manifest.given_database is None:
             return ()
         settings = {
             each.name: {
@@ -155,7 +173,8 @@ class Context:
     @property
     def engine(self) -> Declaration:
         """What the engine of its servers declares."""
-        return declaration(self.manifest.database.engine if self.manifest else None)
+        database = self.manifest.given_database if self.manifest else None
+        return declaration(database.engine if database else None)
 
     @property
     def not_run(self) -> list[str]:
@@ -286,7 +305,8 @@ class Context:
         """What the run says, the most important first: each has a `kind` among the findings."""
         made = (module for module in plugins("finding").values() if hasattr(module, "find"))
         more = (each for module in made for each in module.find(self))
-        return (*findings(self.evidence, self.limited), *more)
+        limited = self.limited if "load" in self.tables else None
+        return (*findings(self.evidence, limited), *more)
 
     @cached_property
     def answer_level(self) -> Point | None:
@@ -302,7 +322,8 @@ class Context:
         pooled = {
             each.id: each.point.users
             for each in self.evidence.windows
-            if not self.is_open
+            if "load" in self.tables
+            and not self.is_open
             and (each.row["connections_opened"] or each.point.users) < each.point.users
         }
         checkpoints = self.sampled.checkpoints
@@ -311,6 +332,8 @@ class Context:
     @cached_property
     def reach(self) -> str | None:
         """What users reached of the data, and what could keep it in memory."""
+        if "load" not in self.tables:
+            return None
         rows = [each.row for each in self.evidence.windows if each.measured]
         return loads.reached(rows, self.engine.buffers)
 
@@ -341,6 +364,8 @@ class Context:
     @cached_property
     def memory_brief(self) -> str:
         """The memory limit as every figure must say it, however far it is copied."""
+        if "load" not in self.tables:
+            return ""
         rows = self._measured_rows
         enforced = [row for row in rows if row["memory_limit_enforced"]]
         if not rows:
@@ -361,7 +386,8 @@ class Context:
     @property
     def cpus_note(self) -> str:
         """How many CPUs the server was bound to; empty where it could use any."""
-        cpus = self.manifest.database.cpus if self.manifest else None
+        database = self.manifest.given_database if self.manifest else None
+        cpus = database.cpus if database else None
         if self.manifest is None or cpus is None:
             return ""
         there = self.manifest.environment.get("cpus")
@@ -377,6 +403,8 @@ def context_of(run: Run) -> Context:
     plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
     asked = _asked(plan.question if plan else None)
+    if plan and plan.question is None and (own := _own_metric(run)) is not None:
+        asked = replace(asked, metric=own)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
     measured = measures(run, evidence, samples, {asked.metric, *_demanded(run.manifest)})
@@ -393,9 +421,11 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     points = manifest.plan.points if manifest else ()
-    known = plugins("workload").get(manifest.workload.name) if manifest else None
+    asked = manifest.given_workload if manifest else None
+    known = plugins("workload").get(asked.name) if asked else None
     workload = known.WORKLOAD if known else None
-    engine = declaration(manifest.database.engine if manifest else None)
+    database = manifest.given_database if manifest else None
+    engine = declaration(database.engine if database else None)
     return gather(_tables(run), names, points, workload, samples, run.damaged, engine)
 
 
@@ -442,9 +472,17 @@ def _asked(question: QuestionFacts | None) -> PrimaryComparison:
     )
 
 
+def _own_metric(run: Run) -> Quantity | None:
+    """The first metric that an activity declares; None of a load."""
+    known = (find(name) for name in run.values["metric"].unique(maintain_order=True))
+    found = (each for each in known if each and each.source == "values" and each.better)
+    return next((Quantity(each.name) for each in found), None)
+
+
 def _tables(run: Run) -> Mapping[str, pl.DataFrame]:
     return {
         "window": run.window,
+        "values": run.values,
         "transactions": run.transactions,
         "seconds": run.seconds,
         "conditions": run.conditions,

@@ -1,7 +1,8 @@
 """What a figure is: a finding as title, a drawing, and the data behind it; nothing may be left out.
 
 A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on the page), `SECTION`
-(the section of the report that shows it) and `draw(context)`. That returns figures, or absences
+(the section of the report that shows it) and `draw(context)`; in `NEEDS` it may name the tables of
+windows without which it is not asked. `draw` returns figures, or absences
 with their reasons; and nothing at all where the study does not ask for it, or where the page says
 it in a sentence.
 """

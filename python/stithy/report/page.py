@@ -57,7 +57,7 @@ class Page:
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """All sections that have something to say, in their order."""
-        found = (each for module in plugins("section").values() for each in module.sections(self))
+        found = (each for module in _modules("section", self) for each in module.sections(self))
         return tuple(sorted(found, key=lambda each: each.order))
 
     @cached_property
@@ -72,7 +72,7 @@ class Page:
     @cached_property
     def drawn(self) -> tuple[tuple[str, Drawn], ...]:
         """All figures with the section in which each stands, also those that are absent."""
-        families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
+        families = sorted(_modules("figure", self), key=lambda module: module.ORDER)
         found = [(each.SECTION, drawn) for each in families for drawn in each.draw(self.context)]
         found += _of_sections("draw", self)
         claimed = {name: key for key, name in _of_sections("claims", self)}
@@ -100,9 +100,15 @@ class Page:
 
 def _of_sections(what: str, page: Page) -> Iterator[tuple[str, Any]]:
     """What those sections yield that have such a function, each with the section's name."""
-    for name, module in plugins("section").items():
+    for module in _modules("section", page):
         if (ask := getattr(module, what, None)) is not None:
-            yield from ((name, each) for each in ask(page))
+            yield from ((module.NAME, each) for each in ask(page))
+
+
+def _modules(family: str, page: Page) -> list[Any]:
+    """The modules of a family whose tables the run has: they may name them in `NEEDS`."""
+    there = page.context.tables
+    return [each for each in plugins(family).values() if there >= {*getattr(each, "NEEDS", ())}]
 
 
 def _place(drawn: Drawn, key: str, claimed: Mapping[str, str]) -> str:

@@ -5,13 +5,14 @@ CSV, so that each printed number can be found with full precision.
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from stithy.metrics import Unit
 from stithy.report.words.wording import (
     DASH,
     chance,
@@ -46,6 +47,13 @@ SHOW: dict[str, Callable[[Any], str]] = {
 
 WORDS = frozenset({"text", "id", "truth"})
 """The kinds that are no numbers."""
+
+
+KINDS: Mapping[Unit, str] = {
+    "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size", "B/s": "size",
+    "": "rate",
+}  # fmt: skip
+"""How values of a unit are shown."""
 
 
 @dataclass(frozen=True)

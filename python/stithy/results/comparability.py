@@ -61,6 +61,7 @@ def _compared(facts: type[BaseModel]) -> Iterator[tuple[str, Compared]]:
 
 
 MEANINGS: Mapping[str, Meaning] = {
+    "scenario": Meaning("workload", "what the study did"),
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
     **_of_fields("load", LoadFacts),
@@ -175,10 +176,11 @@ class NotComparable(UserError):
 
 
 def comparability(
-    workload: WorkloadFacts,
-    load: LoadFacts,
-    database: DatabaseFacts,
-    memory: MemoryFacts,
+    scenario: str,
+    workload: WorkloadFacts | None,
+    load: LoadFacts | None,
+    database: DatabaseFacts | None,
+    memory: MemoryFacts | None,
     stithy_version: str,
     candidates: Sequence[CandidateFacts] = (),
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
@@ -188,20 +190,24 @@ def comparability(
     Source: docs/explanation/method.md.
     """
     own = dict(_own_of(candidates))
-    return {
-        "workload": workload.name,
-        **_needed(workload),
-        **_needed(load),
-        "delivery": "deferred" if load.deferred_delivery else "awaited",
-        "engine": database.engine,
-        "server_version": database.server_version,
-        "settings": database.settings,
-        "cpus": None if database.cpus is None else len(database.cpus),
-        "memory_limit_bytes": memory.limit_bytes,
-        "memory_limit_enforced": memory.enforced,
-        "driver": _driver_generation(stithy_version),
-        **({"own": own} if own else {}),
-    }
+    found: dict[str, Any] = {"scenario": scenario}
+    if workload is not None:
+        found |= {"workload": workload.name, **_needed(workload)}
+    if load is not None:
+        delivery = "deferred" if load.deferred_delivery else "awaited"
+        found |= {**_needed(load), "delivery": delivery}
+    if database is not None:
+        found |= {
+            "engine": database.engine,
+            "server_version": database.server_version,
+            "settings": database.settings,
+            "cpus": None if database.cpus is None else len(database.cpus),
+        }
+    if memory is not None:
+        found["memory_limit_bytes"] = memory.limit_bytes
+        found["memory_limit_enforced"] = memory.enforced
+    found["driver"] = _driver_generation(stithy_version)
+    return found | ({"own": own} if own else {})
 
 
 def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:
@@ -237,7 +243,7 @@ def differences(
     base: Manifest, other: Manifest, candidates: Sequence[str]
 ) -> tuple[Difference, ...]:
     """Every fact that is not the same, in the order of `MEANINGS`; of these candidates only."""
-    effective = None not in (base.database.effective_settings, other.database.effective_settings)
+    effective = None not in (_effective(base), _effective(other))
     own = _own(base, effective=effective) | _own(other, effective=effective)
     ours = _facts(base, candidates, own, effective=effective)
     theirs = _facts(other, candidates, own, effective=effective)
@@ -273,9 +279,15 @@ def _matches(name: str, word: str) -> bool:
 
 def _all_facts(manifest: Manifest) -> dict[tuple[str, str], Any]:
     names = [each.name for each in manifest.candidates]
-    effective = manifest.database.effective_settings is not None
+    effective = _effective(manifest) is not None
     own = _own(manifest, effective=effective)
     return _facts(manifest, names, own, effective=effective)
+
+
+def _effective(manifest: Manifest) -> Mapping[str, str] | None:
+    """The settings in force in all servers; None where they are not known."""
+    known = manifest.given_database
+    return known.effective_settings if known else None
 
 
 def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
@@ -307,6 +319,8 @@ def _of_database(
     manifest: Manifest, candidate: CandidateFacts, *, effective: bool
 ) -> Iterator[tuple[str, Any]]:
     """What a candidate's server was given; nothing that is not known."""
+    if manifest.given_database is None:
+        return
     yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
     asked, known = manifest.settings_of(candidate), manifest.effective_settings_of(candidate)
     for name, value in ((known or {}) if effective else asked).items():
@@ -319,6 +333,8 @@ def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]
     for name, value in manifest.comparability.items():
         if name not in ("settings", "own"):  # which are compared one by one
             yield names.get(name, name), value
+    if manifest.given_database is None:
+        return
     asked = {name.lower(): value for name, value in manifest.database.settings.items()}
     known = manifest.database.effective_settings if effective else asked
     for name, value in (known or {}).items():
@@ -332,12 +348,13 @@ def _of_machine(manifest: Manifest) -> Iterator[tuple[str, Any]]:
 
 
 def _told_only(manifest: Manifest) -> dict[str, Any]:
-    load = {name: getattr(manifest.load, name) for name in _of_fields("", LoadFacts, needed=False)}
+    load = manifest.given_load
+    reported = _of_fields("", LoadFacts, needed=False) if load else ()
     return {
         "stithy_version": manifest.stithy_version,
         "hammer_version": manifest.hammer_version,
         "seed": manifest.seed,
-        **load,
+        **{name: getattr(load, name) for name in reported},
     }
 
 

@@ -144,7 +144,7 @@ def _of_second(times: Histogram | None) -> Row:
 
 
 def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float | None) -> Row:
-    """The columns of WINDOW that the hammer knows; the caller adds what it knows itself.
+    """The columns of LOAD that the hammer knows; the caller adds what it knows itself.
 
     `headline` is the transaction type whose commits are counted a minute. Rates divide by the
     measurement's real length; they are None where nothing was measured.
@@ -154,10 +154,6 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
     numbers = summary.proof
     return {
-        "started_at_s": summary.started_at_s,
-        "measure_from_s": summary.measure_from_s,
-        "measure_to_s": summary.measure_to_s,
-        "complete": summary.complete,
         "new_orders": new_orders,
         "transactions": completed,
         "nopm": new_orders / minutes if minutes > 0 else None,

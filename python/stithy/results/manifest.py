@@ -15,7 +15,7 @@ from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -180,7 +180,6 @@ class LoadFacts(_Facts):
     `awaited` or `deferred`; None is deferred with keyed pace.
     """
 
-    scenario: Annotated[str, Compared("what the study did")] = "load"
     users: Annotated[
         tuple[int, ...],
         Compared("levels; the common levels of both runs are compared", needed=False),
@@ -297,7 +296,7 @@ class PlanFacts(_Facts):
     search: SearchFacts | None = None
     limit: LimitFacts | None = None
     null: bool = False
-    master_candidate: str
+    master_candidate: str | None = None
 
 
 def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
@@ -332,7 +331,9 @@ class SessionFacts(_Facts):
 
 
 class Manifest(_Facts):
-    """`manifest.json`."""
+    """`manifest.json`; a study without a database has neither workload nor load nor memory."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     schema_version: int = SCHEMA_VERSION
     stithy_version: str
@@ -343,13 +344,14 @@ class Manifest(_Facts):
     seed: int
     comparability_key: str
     comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
-    workload: WorkloadFacts
-    load: LoadFacts
+    scenario: str = "load"
+    given_workload: WorkloadFacts | None = Field(default=None, alias="workload")
+    given_load: LoadFacts | None = Field(default=None, alias="load")
     plan: PlanFacts
     thresholds: Thresholds = ()
     candidates: tuple[CandidateFacts, ...]
-    database: DatabaseFacts
-    memory: MemoryFacts
+    given_database: DatabaseFacts | None = Field(default=None, alias="database")
+    memory: MemoryFacts | None = None
     calibration: CalibrationFacts | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
     sessions: tuple[SessionFacts, ...] = ()
@@ -359,22 +361,47 @@ class Manifest(_Facts):
     end_because: str | None = None
 
     @property
+    def workload(self) -> WorkloadFacts:
+        """What the virtual users did, in a scenario that has them."""
+        assert self.given_workload is not None, "this scenario has no workload"
+        return self.given_workload
+
+    @property
+    def load(self) -> LoadFacts:
+        """How the database was driven, in a scenario that has one."""
+        assert self.given_load is not None, "this scenario has no load"
+        return self.given_load
+
+    @property
+    def database(self) -> DatabaseFacts:
+        """The database, in a scenario that has one."""
+        assert self.given_database is not None, "this scenario has no database"
+        return self.given_database
+
+    @property
     def servers_differ(self) -> bool:
         """Whether the study gives candidates different memory or settings."""
+        if self.given_database is None:
+            return False
         every = [(self.memory_limit_of(each), self.settings_of(each)) for each in self.candidates]
         return any(each != every[0] for each in every)
 
     def memory_limit_of(self, candidate: CandidateFacts) -> int:
         """The memory limit that the study gives a candidate's server, bytes."""
+        assert self.memory is not None, "this scenario has no server"
         return candidate.memory_limit_bytes or self.memory.limit_bytes
 
     def settings_of(self, candidate: CandidateFacts) -> dict[str, Scalar]:
         """The settings that the study gives a candidate's server, by name in lower case."""
+        if self.given_database is None:
+            return {}
         every = (*self.database.settings.items(), *candidate.settings.items())
         return {name.lower(): value for name, value in every}
 
     def effective_settings_of(self, candidate: CandidateFacts) -> dict[str, str] | None:
         """The settings in force in a candidate's server; None if they are not known."""
+        if self.given_database is None:
+            return None
         shared, own = self.database.effective_settings, candidate.effective_settings
         return None if shared is None or own is None else {**shared, **own}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.point import Point
+from stithy.point import USERS, Point
 from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
@@ -148,15 +148,16 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
 
 
 def _no_points(values: "pl.Series") -> list[str]:
-    """The values that name no point with users."""
+    """The values that name no point."""
     return [text for text in values.unique().to_list() if not _is_point(text)]
 
 
 def _is_point(text: str) -> bool:
     try:
-        return bool(Point.parse(text).users > 0)
-    except (ValueError, KeyError, TypeError):
+        users = Point.parse(text).values.get(USERS, 1)
+    except ValueError:
         return False
+    return isinstance(users, int) and users > 0
 
 
 def _strange(frame: "pl.DataFrame", table: Table, window_id: str) -> str | None:

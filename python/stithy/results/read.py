@@ -31,11 +31,14 @@ from stithy.results.tables import (
     DRIVES,
     LEDGER,
     LEDGER_FINDINGS,
+    LOAD,
     RESTORES,
     SECONDS,
     SERIES,
+    SPANS,
     SURROUNDINGS,
     TRANSACTIONS,
+    VALUES,
     WINDOW,
     Table,
 )
@@ -44,14 +47,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 WINDOW_TABLES = (
-    *(WINDOW, TRANSACTIONS, SECONDS, CONDITIONS),
+    *(WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, CONDITIONS),
     *(DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
 )
 """Those of each window, but for the samples, which are read when they are asked for."""
 
 RUN_TABLES = (CONDITIONS, RESTORES, BASELINE)
 
-JUDGING = (TRANSACTIONS, CONDITIONS, SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS)
+JUDGING = (
+    *(LOAD, VALUES, TRANSACTIONS, CONDITIONS),
+    *(SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
+)
 """The tables whose rows can make a window invalid."""
 
 
@@ -60,14 +66,16 @@ class Run:
     """A run directory as read; every frame has the declared columns, also when it has no rows.
 
     `manifest` and `study` are None where they could not be read. Windows are in the order of their
-    start where known. `conditions` holds those of the windows and of load and end, `seconds` the
-    rows of all transaction types together.
+    start where known, with what `load` has of them. `conditions` holds those of the windows and of
+    load and end, `seconds` the rows of all transaction types together.
     """
 
     directory: RunDirectory
     manifest: Manifest | None
     study: str | None
     window: "pl.DataFrame"
+    values: "pl.DataFrame"
+    spans: "pl.DataFrame"
     transactions: "pl.DataFrame"
     seconds: "pl.DataFrame"
     samples: Samples
@@ -126,12 +134,18 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     manifest = _manifest(directory.manifest, problems)
     study = _study(directory.study, manifest, problems)
     names = _window_names(directory, windows, problems)
-    frames = _frames(directory, names, problems)
+    # A study without a database has none to restore or to check.
+    served = manifest is None or manifest.given_database is not None
+    frames = _frames(directory, names, problems, RUN_TABLES if served else (BASELINE,))
     return Run(
         directory=directory,
         manifest=manifest,
         study=study,
-        window=frames["window"].sort("started_at_s", "window_id", nulls_last=True),
+        window=frames["window"]
+        .join(frames["load"], on="window_id", how="left")
+        .sort("started_at_s", "window_id", nulls_last=True),
+        values=frames["values"],
+        spans=frames["spans"],
         transactions=frames["transactions"],
         seconds=frames["seconds"],
         samples=Samples({each: directory.window(each).table(SERIES.name) for each in names}),
@@ -200,13 +214,19 @@ def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> st
 
 
 def _frames(
-    directory: RunDirectory, windows: Sequence[str], problems: list[Problem]
+    directory: RunDirectory,
+    windows: Sequence[str],
+    problems: list[Problem],
+    of_run: Sequence[Table],
 ) -> "dict[str, pl.DataFrame]":
     """Every table but the samples; conditions are those of the run, then those of the windows."""
     import polars as pl
 
     frames = {
-        each.name: read_tables(each, [directory.table(each.name)], problems) for each in RUN_TABLES
+        each.name: read_tables(
+            each, [directory.table(each.name)] if each in of_run else [], problems
+        )
+        for each in RUN_TABLES
     }
     for table in WINDOW_TABLES:
         files = [directory.window(window).table(table.name) for window in windows]

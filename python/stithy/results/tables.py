@@ -60,20 +60,29 @@ WINDOW = Table(
         _t("window_id", "id of the window, as in the plan"),
         _t("candidate", "name of the candidate"),
         _t("point", "setting of all factors of the study, such as `users=13` or `users=13, database.memory=1 GiB`"),
+        _t("activity", "what was done in it: `hammer`, or another activity"),
+        _i("block", "", "block within the point, from 0"),
+        _b("tried", "the saturation search chose the level; the study did not list it"),
+        _i("attempt", "", "0; or 1 if the block was measured a second time after an invalid window; then attempt 1 counts"),
+        _i("position", "", "position in the order of the block, from 0"),
+        _r("started_at_s", "s", "Unix time at which the work began", null=True),
+        _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
+        _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),
+        _b("complete", "the work ran to its planned end"),
+        _t("missing_because", "why the numbers are missing, if they are", null=True),
+    ),
+)  # fmt: skip
+
+LOAD = Table(
+    "load",
+    "One row: how the virtual users of a window and their server fared. Empty without users.",
+    (
+        _t("window_id", "id of the window, as in the plan"),
         _i("users", "", "virtual users; in an open loop without `connections` the number of connections"),
         _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
         _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
         _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),
         _t("profile", "input profile: `specification` or `hammerdb`"),
-        _i("block", "", "block within the point, from 0"),
-        _b("tried", "the saturation search chose the level; the study did not list it"),
-        _i("attempt", "", "0; or 1 if the block was measured a second time after an invalid window; then attempt 1 counts"),
-        _i("position", "", "position in the order of the block, from 0"),
-        _r("started_at_s", "s", "Unix time of the users' start", null=True),
-        _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
-        _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),
-        _b("complete", "the hammer ran to its planned end"),
-        _t("missing_because", "why the numbers are missing, if they are", null=True),
         _i("new_orders", "", "committed new orders in the measurement", null=True),
         _i("transactions", "", "all completed transactions in the measurement", null=True),
         _r("nopm", "1/min", "committed new orders per minute", null=True),
@@ -123,6 +132,33 @@ WINDOW = Table(
         _t("checkpoint_before", "`forced` if Stithy forced a checkpoint just before, else `none`"),
         _r("restore_s", "s", "time of the restore before this window", null=True),
         _r("warm_up_s", "s", "time of the warm-up pass before this window", null=True),
+    ),
+)  # fmt: skip
+
+VALUES = Table(
+    "values",
+    "One row per metric that the activity of a window measured, in long form.",
+    (
+        _t("window_id", "id of the window"),
+        _t("activity", "what measured it"),
+        _t("metric", "name of the metric, as the activity declares it"),
+        _t("of", "of what, such as a transaction type or a direction; `all` for all together"),
+        _i("count", "", "number of values that it rests on; null if it is not a statistic", null=True),
+        _r("value", "", "the value, in the unit of the metric", null=True),
+        _t("missing_because", "why the value is null", null=True),
+    ),
+)  # fmt: skip
+
+SPANS = Table(
+    "spans",
+    "One row per named time within a window. Empty if its activity names none.",
+    (
+        _t("window_id", "id of the window"),
+        _t("activity", "whose span it is"),
+        _t("name", "what it is, such as a cycle or a phase"),
+        _r("from_s", "s", "Unix time at which it began"),
+        _r("to_s", "s", "Unix time at which it ended", null=True),
+        _t("outcome", "how it ended", null=True),
     ),
 )  # fmt: skip
 
@@ -346,7 +382,7 @@ BASELINE = Table(
 )  # fmt: skip
 
 TABLES = (
-    WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
+    WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
     SURROUNDINGS, BASELINE, HISTOGRAMS,
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from stithy.database.engine import ServerFacts
 from stithy.plan.additional import Additional, steps_of
@@ -79,15 +80,32 @@ class State:
 
 @dataclass(frozen=True)
 class Context:
-    """What a step may use: what was asked, the session, and the ways to the machine."""
+    """What a step may use: what was asked, the session, and the ways to the machine.
+
+    `given_servers` None: the study has no database. `scratch`: the run's own directory outside all
+    volumes.
+    """
 
     file: StudyFile
     plan: Plan
     session: Session
     volumes: Volumes
-    servers: Servers
+    given_servers: Servers | None
     hammer: Callable[[Secret], Program]
+    scratch: Path
     state: State
+
+    @property
+    def servers(self) -> Servers:
+        """What starts servers, in a scenario that has a database."""
+        assert self.given_servers is not None, "this scenario has no database"
+        return self.given_servers
+
+    @property
+    def master_candidate(self) -> str:
+        """The candidate on whose volume the database is loaded."""
+        assert self.plan.master_candidate is not None, "this scenario has no database"
+        return self.plan.master_candidate
 
     @property
     def steps(self) -> tuple[Step, ...]:

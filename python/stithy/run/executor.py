@@ -177,7 +177,8 @@ def keep_running(context: Context) -> dict[str, str]:
 
 def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
-    whole = [HAMMERDB] if study.load.profile == "hammerdb" else []
+    load = study.given_load
+    whole = [HAMMERDB] if load and load.profile == "hammerdb" else []
     whole += [NULL] if plan.null else []
     found = {}
     for name, candidate in study.candidates.items():

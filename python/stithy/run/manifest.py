@@ -28,8 +28,8 @@ from stithy.results.manifest import (
     WorkloadFacts,
 )
 from stithy.results.write import write_json
+from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
-from stithy.run.windows.driving import pace_of
 from stithy.storage.provider import ROLES, EmulatedDrive, Volume
 
 
@@ -60,11 +60,14 @@ class ManifestFile:
         context = self._context
         study = context.file.study
         shared = self._shared_settings()
-        workload = self._workload()
-        load, database, memory = self._load(), self._database(shared), self._memory()
+        workload, load = self._workload(), self._load()
+        database, memory = self._database(shared), self._memory()
         sessions = self._sessions(end, because, ended_at_s)
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
-        parts = comparability(workload, load, database, memory, stithy.__version__, candidates)
+        scenario = str(study.scenario)
+        parts = comparability(
+            scenario, workload, load, database, memory, stithy.__version__, candidates
+        )
         return Manifest(
             stithy_version=stithy.__version__,
             hammer_version=context.state.known.hammer_version,
@@ -74,6 +77,7 @@ class ManifestFile:
             seed=context.plan.seed,
             comparability_key=comparability_key(parts),
             comparability=parts,
+            scenario=scenario,
             workload=workload,
             load=load,
             plan=self._plan(),
@@ -138,8 +142,10 @@ class ManifestFile:
             alone=not self._context.file.study.load.users,
         )
 
-    def _workload(self) -> WorkloadFacts:
-        asked = self._context.file.study.workload
+    def _workload(self) -> WorkloadFacts | None:
+        asked = self._context.file.study.given_workload
+        if asked is None:
+            return None
         return WorkloadFacts(
             name=asked.name,
             warehouses=asked.warehouses,
@@ -147,8 +153,10 @@ class ManifestFile:
             data_duplicate_percent=asked.data.duplicate_percent,
         )
 
-    def _load(self) -> LoadFacts:
-        load = self._context.file.study.load
+    def _load(self) -> LoadFacts | None:
+        load = self._context.file.study.given_load
+        if load is None:
+            return None
         pace = pace_of(load)
         # What the section and the manifest call alike is kept as written.
         same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
@@ -159,10 +167,12 @@ class ManifestFile:
             "delivery": "deferred" if load.deferred_delivery else "awaited",
             "users_per_warehouse": load.home_users,
         }
-        return LoadFacts(scenario=str(self._context.file.study.scenario), **same | other)
+        return LoadFacts(**same | other)
 
-    def _database(self, shared: dict[str, str] | None) -> DatabaseFacts:
-        database = self._context.file.study.database
+    def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
+        database = self._context.file.study.given_database
+        if database is None:
+            return None
         facts = list(self._context.state.known.server_facts.values())
         version = facts[0].version if facts else self._context.servers.installation.version
         return DatabaseFacts(
@@ -195,8 +205,10 @@ class ManifestFile:
             return None
         return {name: value for name, value in known.settings.items() if name not in shared}
 
-    def _memory(self) -> MemoryFacts:
+    def _memory(self) -> MemoryFacts | None:
         """The study's limit; enforced only if that of every candidate so far was."""
+        if self._context.file.study.given_database is None:
+            return None
         limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(
@@ -205,7 +217,9 @@ class ManifestFile:
             note="; ".join(notes) or None,
         )
 
-    def _calibration(self) -> CalibrationFacts:
+    def _calibration(self) -> CalibrationFacts | None:
+        if self._context.file.study.given_load is None:
+            return None
         if not self._context.file.study.load.calibrate:
             return CalibrationFacts(missing_because="the study did not ask for it")
         known = self._context.state.known.calibration

@@ -16,7 +16,7 @@ from stithy.storage.layer import OneLayer
 from stithy.study.document import as_yaml
 from stithy.study.model import Study
 from stithy.study.problems import Loc
-from stithy.study.sections import CandidateKeys, candidate_model
+from stithy.study.sections import OPTIONAL, USUAL, CandidateKeys, candidate_model, sections_of
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -48,7 +48,8 @@ class Key:
 
 def all_keys() -> Iterator[Key]:
     """All keys in the order of the reference page; those of plug-ins after what they belong to."""
-    for name, info in Study.model_fields.items():
+    for field, info in Study.model_fields.items():
+        name = info.alias or field
         yield Key((name,), info)
         if name == "candidates":
             yield from _plugin_keys("provider", (name, ANY))
@@ -127,6 +128,8 @@ def study_schema() -> dict[str, Any]:
     for each in candidates:
         _names(each["properties"]["settings"], SCALAR)
     _names(properties["candidates"], {"anyOf": candidates})
+    for name in OPTIONAL:
+        properties[name] = _present(properties[name])
     properties["workload"]["anyOf"] = _specs(workloads)
     del properties["scenario"]["type"]
     named = {"type": "string", "enum": list(plugins("scenario"))}
@@ -134,10 +137,31 @@ def study_schema() -> dict[str, Any]:
         _keyed(name, spec) for name, spec in zip(_scenarios(), _specs(_scenarios()), strict=True)
     ]
     properties["scenario"]["anyOf"] = [named, *keyed]
+    schema["allOf"] = [_needed(name) for name in plugins("scenario")]
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins("engine"))
     _names(database["settings"], SCALAR)
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
+
+
+def _present(section: dict[str, Any]) -> dict[str, Any]:
+    """A section that may be left out, as it is where it is there."""
+    choices = [each for each in section.get("anyOf", []) if each.get("type") != "null"]
+    one = choices[0] if len(choices) == 1 else {}
+    kept = {key: each for key, each in section.items() if key != "anyOf" or not one}
+    return {**kept, **one}
+
+
+def _needed(scenario: str) -> dict[str, Any]:
+    """The sections that a study needs, and those it may not have, if it names this scenario."""
+    names = {"anyOf": [{"const": scenario}, {"type": "object", "required": [scenario]}]}
+    needed = sections_of(scenario)
+    asked = {
+        "properties": {"scenario": names},
+        "required": ["scenario"] if scenario != USUAL else [],
+    }
+    others = {name: False for name in OPTIONAL if name not in needed}
+    return {"if": asked, "then": {"required": list(needed), "properties": others}}
 
 
 def _keyed(name: str, spec: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def parse_study(name: str, content: bytes) -> Study:
     if not isinstance(document.data, dict):
         document.problems.append(_not_a_study(document))
         raise StudyError(name, document.problems)
-    if document.data.keys().isdisjoint(Study.model_fields):
+    if document.data.keys().isdisjoint(_keys()):
         raise StudyError(name, [_some_other_file(name)])
     try:
         study = Study.model_validate(document.data)
@@ -78,12 +78,16 @@ def _not_a_study(document: Document) -> StudyProblem:
 
 def _some_other_file(name: str) -> StudyProblem:
     """A mapping without any key of ours: what stands in such a file is not ours to show."""
-    known = ", ".join(Study.model_fields)
+    known = ", ".join(_keys())
     return StudyProblem(
         "not a study file: it has none of a study's keys",
         where=f"{name}:1:1",
         remedy=f"name the right file; a study has {known}",
     )
+
+
+def _keys() -> list[str]:
+    return [info.alias or name for name, info in Study.model_fields.items()]
 
 
 def _read(path: Path) -> bytes:

@@ -16,26 +16,31 @@ from pydantic import (
     PlainValidator,
     PrivateAttr,
     StringConstraints,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
 from stithy.metrics import UnknownQuantity, check, parse_quantity
-from stithy.point import USERS, Point, Value
+from stithy.point import USERS, Point, Value, order
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import Load
 from stithy.study.load_values import USERS_MAX, LoadOptions, conflicts
-from stithy.study.problems import Violation, refuse, rule_error, within
+from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
+    OPTIONAL,
     USUAL,
     Candidate,
     Scenario,
     WorkloadSpec,
+    own_factors,
     read_candidate,
     read_candidates,
     read_scenario,
     read_workload,
+    sections_of,
+    sections_wrong,
     transactions_of,
     without_files,
 )
@@ -53,6 +58,8 @@ MARGIN_PERCENT = 2
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _TEXT = WithJsonSchema({"type": "string"})
+_SECTION = WithJsonSchema({"type": "object"})
+_OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a database"}
 _PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
 
 
@@ -142,19 +149,24 @@ class Primary(BaseModel):
 
     def conflicts(
         self,
-        users: Sequence[int],
-        vary: Vary,
+        factors: Mapping[str, Sequence[Value]],
         candidates: Sequence[str],
         transactions: Sequence[str],
         repeat: int | None,
     ) -> Iterator[Violation]:
-        """What of it does not fit the rest of the study, each at the key to change."""
-        if not users:
+        """What of it does not fit the rest of the study, each at the key to change.
+
+        `factors`: all that varies, with its values.
+        """
+        users = factors.get(USERS)
+        if users is not None and not users:
             yield from self._without_levels()
             return
-        yield from self._elsewhere(vary)
-        if self.users is not None and self.users not in users:
-            levels = ", ".join(map(str, users))
+        yield from self._elsewhere({key: each for key, each in factors.items() if key != USERS})
+        if self.users is not None and users is None:
+            yield Violation("a study without users", "leave it out", self.users, ("users",))
+        elif self.users is not None and self.users not in (users or ()):
+            levels = ", ".join(map(str, users or ()))
             yield Violation(
                 "a level that is not measured", f"one of {levels}", self.users, ("users",)
             )
@@ -168,7 +180,7 @@ class Primary(BaseModel):
         yield from self._wrong_metric(transactions)
         yield from self._wrong_pair(candidates)
 
-    def _elsewhere(self, vary: Vary) -> Iterator[Violation]:
+    def _elsewhere(self, vary: Mapping[str, Sequence[Value]]) -> Iterator[Violation]:
         """Values at which nothing is measured."""
         for key, value in self.at.items():
             if key not in vary:
@@ -258,12 +270,25 @@ class Study(BaseModel):
         ),
         examples=[USUAL],
     )
-    database: Database = Field(description="The database that each candidate carries.")
-    workload: Annotated[WorkloadSpec, PlainValidator(read_workload)] = Field(
+    given_database: Database | None = Field(
+        alias="database",
+        default=None,
+        json_schema_extra=_OF_SCENARIOS,
+        description="The database that each candidate carries.",
+    )
+    given_workload: Annotated[WorkloadSpec | None, PlainValidator(read_workload), _SECTION] = Field(
+        alias="workload",
+        default=None,
+        json_schema_extra=_OF_SCENARIOS,
         description="What the virtual users do.",
         examples=[{"name": "order-entry", "warehouses": 10}],
     )
-    load: Load = Field(description="How many virtual users, how busy, and for how long.")
+    given_load: Load | None = Field(
+        alias="load",
+        default=None,
+        json_schema_extra=_OF_SCENARIOS,
+        description="How many virtual users, how busy, and for how long.",
+    )
     vary: Vary = Field(
         default={},
         json_schema_extra={"default": "nothing"},
@@ -313,29 +338,74 @@ class Study(BaseModel):
 
     @property
     def databases(self) -> tuple[Database, ...]:
-        """The database as it is loaded, and as each candidate carries it at any point."""
+        """The database as it is loaded, and as each candidate carries it at any point.
+
+        None in a scenario without one.
+        """
+        if self.given_database is None:
+            return ()
         every = (each.database_of(name) for each in self.variants for name in self.candidates)
         return (self.database, *every)
 
     @property
     def variants(self) -> tuple["Study", ...]:
         """The study with each combination of what varies; itself where nothing does."""
-        return tuple(self.at(point) for point in points((1,), self.vary))
+        return tuple(self.at(point) for point in points({USERS: (1,)}, self.vary))
+
+    @property
+    def database(self) -> Database:
+        """The database that each candidate carries, in a scenario that has one."""
+        assert self.given_database is not None, "this scenario has no database"
+        return self.given_database
+
+    @property
+    def workload(self) -> WorkloadSpec:
+        """What the virtual users do, in a scenario that has them."""
+        assert self.given_workload is not None, "this scenario has no workload"
+        return self.given_workload
+
+    @property
+    def load(self) -> Load:
+        """How the virtual users act, in a scenario that has them."""
+        assert self.given_load is not None, "this scenario has no load"
+        return self.given_load
+
+    @property
+    def _given(self) -> set[str]:
+        given = (self.given_database, self.given_workload, self.given_load)
+        return {name for name, each in zip(OPTIONAL, given, strict=True) if each is not None}
+
+    @property
+    def repeat(self) -> int | None:
+        """Number of blocks at every point; None: until the primary question is decided."""
+        found: int | None = getattr(self.given_load or self.scenario.spec, "repeat", None)
+        return found
+
+    @property
+    def own_factors(self) -> Mapping[str, Sequence[Value]]:
+        """What the scenario varies by itself, such as the users of a load."""
+        return own_factors(self.scenario, self.given_load)
+
+    @property
+    def factors(self) -> Mapping[str, Sequence[Value]]:
+        """All that varies, by factor, with its values."""
+        return {**self.own_factors, **self.vary}
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """What is measured: every level with each combination of what varies."""
-        return points(self.load.users, self.vary)
+        """What is measured: every combination of what varies."""
+        return points(self.own_factors, self.vary)
 
     @property
     def asked_point(self) -> Point:
-        """Where the primary question is asked: as it says, else at the most users.
+        """Where the primary question is asked: as it says, else at the highest value.
 
-        Of what varies it is the study's own value where that is listed, else the first.
+        Of what `vary` lists it is the study's own value where that is listed, else the first.
         """
-        users = self.primary.users or max(self.load.users)
-        others = {key: self.primary.at.get(key, self._usual(key)) for key in self.vary}
-        return Point(((USERS, users), *others.items()))
+        own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
+        said = {**({USERS: self.primary.users} if self.primary.users else {}), **self.primary.at}
+        usual = {**own, **{key: self._usual(key) for key in self.vary if key not in said}}
+        return Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
 
     def _usual(self, key: str) -> Value:
         """The value of what varies that is the study's own; the first without such a one."""
@@ -345,27 +415,38 @@ class Study(BaseModel):
 
     def at(self, point: Point) -> "Study":
         """The study as it is at a point: what varies has its value there."""
-        values = dict(point.others)
+        values = {key: value for key, value in point.factors if key in self.vary}
         return resolved(self, values, self._data) if values else self
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
         """The settings that let a database lose what it acknowledged."""
+        if self.given_database is None:
+            return ()
         settings = {name: self.database_of(name).settings for name in self.candidates}
         return given_up(self.database.engine, settings)
 
     @model_validator(mode="wrap")
     @classmethod
     def _varied(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Each varied value must be one that could stand at its key."""
-        study = handler(data)
-        if isinstance(data, dict):
-            study._data = data
-            refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
+        """Each section must be one of the scenario, each varied value fit its key."""
+        if not isinstance(data, dict):
+            return handler(data)
+        wrong = list(sections_wrong(data))
+        try:
+            study = handler(data)
+        except ValidationError as error:
+            raise together([error, *wrong]) from error
+        if wrong:
+            raise together(wrong)
+        study._data = data
+        refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
         return study
 
     @model_validator(mode="after")
     def _settings_may_be_given(self) -> Self:
+        if self.given_database is None:
+            return self
         engine = self.database.engine
         refuse(
             each._replace(loc=("candidates", name, "settings", *each.loc))
@@ -384,6 +465,8 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _load_fits_the_workload(self) -> Self:
+        if self.given_load is None or self.given_workload is None:
+            return self
         load = self.load
         search = load.search(self.workload.warehouses)
         asked = LoadOptions(
@@ -405,7 +488,7 @@ class Study(BaseModel):
 
     def _unknown_transaction(self) -> Iterator[Violation]:
         """A limit for a type of transaction that the workload does not have."""
-        load, types = self.load, transactions_of(self.workload)
+        load, types = self.load, transactions_of(self.given_workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
             problem = check(limit.quantity, types) if limit else None
             if limit is not None and problem is not None:
@@ -414,8 +497,9 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:
-        load, names = self.load, list(self.candidates)
-        types = transactions_of(self.workload)
-        found = self.primary.conflicts(load.users, self.vary, names, types, load.repeat)
+        if not set(sections_of(self.scenario.name)) <= self._given:
+            return self  # reported already
+        types = transactions_of(self.given_workload)
+        found = self.primary.conflicts(self.factors, list(self.candidates), types, self.repeat)
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from pydantic import AfterValidator, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from stithy.errors import StithyError, UserError
 
@@ -78,13 +78,32 @@ def refuse(found: Iterable[Violation]) -> None:
 
 def below(name: str, error: ValidationError) -> ValidationError:
     """The same problems, of values that stand below a name."""
-    return ValidationError.from_exception_data("study", [
+    return ValidationError.from_exception_data("study", _details(error, name))
+
+
+def _details(error: ValidationError, *above: str) -> list[InitErrorDetails]:
+    return [
         InitErrorDetails(
-            type=rule_error(**each["ctx"]) if each["type"] == "rule" else each["type"],
-            loc=(name, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}),
+            type=_type(each),
+            loc=(*above, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}),
         )
         for each in error.errors(include_url=False)
-    ])  # fmt: skip
+    ]  # fmt: skip
+
+
+def _type(error: ErrorDetails) -> str | PydanticCustomError:
+    """Pydantic knows its own types by name; ours say what is wrong, and what would be right."""
+    context = error.get("ctx", {})
+    ours = "what" in context
+    return PydanticCustomError(error["type"], "{what}: {right}", context) if ours else error["type"]
+
+
+def together(errors: Iterable[ValidationError | InitErrorDetails]) -> ValidationError:
+    """All these problems as one error."""
+    details: list[InitErrorDetails] = []
+    for error in errors:
+        details += _details(error) if isinstance(error, ValidationError) else [error]
+    return ValidationError.from_exception_data("study", details)
 
 
 def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:

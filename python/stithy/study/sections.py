@@ -1,6 +1,6 @@
 """The sections of a study that belong to plug-ins: each is read by the plug-in's own `Spec`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Protocol
@@ -15,7 +15,9 @@ from pydantic import (
     WithJsonSchema,
     create_model,
 )
+from pydantic_core import InitErrorDetails
 
+from stithy.point import Value
 from stithy.registry import plugins
 from stithy.study.database import Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
@@ -244,7 +246,8 @@ class Scenario:
 
     def __str__(self) -> str:
         """The name, and its keys if it has any: `sleep {seconds: 2}`."""
-        keys = self.spec.model_dump(mode="json", by_alias=True) if self.spec else {}
+        spec = self.spec
+        keys = spec.model_dump(mode="json", by_alias=True, exclude_none=True) if spec else {}
         listed = ", ".join(f"{key}: {value}" for key, value in keys.items())
         return f"{self.name} {{{listed}}}" if keys else self.name
 
@@ -274,8 +277,46 @@ class NoKeys(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def transactions_of(workload: WorkloadSpec) -> list[str]:
-    """The transaction types of a workload."""
+OPTIONAL = ("database", "workload", "load")
+"""The sections that only some scenarios need."""
+
+
+def sections_of(scenario: str) -> tuple[str, ...]:
+    """Those of `OPTIONAL` that a scenario needs: it has no others."""
+    return tuple(getattr(plugins("scenario")[scenario], "SECTIONS", OPTIONAL))
+
+
+def sections_wrong(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+    """The sections that a study lacks, or has for nothing, as its scenario needs them."""
+    said = data.get("scenario", USUAL)
+    name = next(iter(said), None) if isinstance(said, Mapping) else said
+    known = plugins("scenario")
+    needed = sections_of(name) if isinstance(name, str) and name in known else OPTIONAL
+    for each in OPTIONAL:
+        if each in needed and data.get(each) is None:
+            yield InitErrorDetails(type="missing", loc=(each,), input=data)
+        elif each in data and each not in needed:
+            error = rule_error(f"the scenario {name} has no {each}", "leave this section out")
+            yield InitErrorDetails(type=error, loc=(each,), input=data[each])
+
+
+def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
+    """What a scenario varies by itself, by factor; `load` is the section, None without one.
+
+    Nothing where the scenario needs a load that is missing.
+    """
+    if load is None and "load" in sections_of(scenario.name):
+        return {}
+    found: Mapping[str, Sequence[Value]] = plugins("scenario")[scenario.name].factors(
+        scenario.spec, load
+    )
+    return found
+
+
+def transactions_of(workload: WorkloadSpec | None) -> list[str]:
+    """The transaction types of a workload; none without one."""
+    if workload is None:
+        return []
     known = plugins("workload")[workload.name].WORKLOAD
     return [each.name for each in known.transactions]
 

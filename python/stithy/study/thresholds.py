@@ -21,7 +21,7 @@ from pydantic import ValidationInfo
 from stithy.metrics import ALL, OWN, Quantity, check, find
 from stithy.point import USERS, Point, named, varied
 from stithy.study.problems import Violation, refuse, rule_error
-from stithy.study.sections import transactions_of
+from stithy.study.sections import own_factors, transactions_of
 from stithy.study.vary import points
 from stithy.suggest import instead
 from stithy.thresholds import (
@@ -91,7 +91,7 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
         raise rule_error("not a list", f"such as [{EXAMPLE}]")
     if len(value) > THRESHOLDS_MAX:
         raise rule_error("too long", f"at most {THRESHOLDS_MAX} thresholds")
-    if not info.data.keys() >= {"candidates", "workload", "load"}:
+    if not info.data.keys() >= {"candidates", "scenario", "given_workload", "given_load"}:
         return ()
     names = _names(info)
     found = [_read(text, names) for text in value]
@@ -101,12 +101,13 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
 
 
 def _names(info: ValidationInfo) -> Names:
-    types = transactions_of(info.data["workload"])
+    types = transactions_of(info.data["given_workload"])
     return Names(list(info.data["candidates"]), _points(info), types)
 
 
 def _points(info: ValidationInfo) -> tuple[Point, ...]:
-    return points(info.data["load"].users, info.data.get("vary", {}))
+    own = own_factors(info.data["scenario"], info.data["given_load"])
+    return points(own, info.data.get("vary", {}))
 
 
 def _read(text: object, names: Names) -> Threshold | tuple[Mistake, ...]:
@@ -310,7 +311,8 @@ def _first(names: Names) -> str:
 def _word(point: Point, names: Names) -> str:
     """The shortest word for a point: the value of the only factor with several, as written."""
     several = varied(names.points) or (USERS,)
-    return "".join(str(point.values[several[0]]).split()) if len(several) == 1 else point.slug
+    value = point.values.get(several[0]) if len(several) == 1 else None
+    return point.slug if value is None else "".join(str(value).split())
 
 
 def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:

@@ -63,13 +63,12 @@ Vary = Mapping[str, Values]
 """The values of each key that varies."""
 
 
-def points(levels: Sequence[int], vary: Vary) -> tuple[Point, ...]:
-    """Every combination: the levels of the load at each setting of the other factors."""
-    settings = list(product(*vary.values()))
+def points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
+    """Every combination: what the scenario varies by itself, at each setting of what else does."""
     return tuple(
-        Point(((USERS, users), *zip(vary, setting, strict=True)))
-        for setting in settings
-        for users in levels
+        Point((*zip(own, level, strict=True), *zip(vary, setting, strict=True)))
+        for setting in product(*vary.values())
+        for level in product(*own.values())
     )
 
 
@@ -82,7 +81,9 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
     other = type(study).model_validate(placed(changed, values))
-    return study.model_copy(update={"database": other.database})
+    return study.model_copy(
+        update={"given_database": other.given_database, "scenario": other.scenario}
+    )
 
 
 def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     if wrong:
         yield from wrong
         return
-    count = len(points(study.load.users, study.vary))
+    count = len(study.points)
     if count > POINTS_MOST:
         yield Violation(f"{count} points", f"at most {POINTS_MOST}", None, ())
         return
@@ -146,15 +147,30 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             yield Violation(
                 "levels have a list of their own", "list them in `load.users`", None, (key,)
             )
-        elif key != MEMORY and not (key.startswith(SETTINGS) and key != SETTINGS):
-            known = f"{MEMORY}, or {SETTINGS}<name>"
-            right = (
-                f"did you mean `{MEMORY}`?" if closest(key, [MEMORY, SETTINGS]) == MEMORY else known
-            )
+        elif not _may_vary(study, key):
+            guess = closest(key, [MEMORY, *_of_scenario(study)])
+            known = [*([MEMORY, f"{SETTINGS}<name>"] if study.given_database else []),
+                     *_of_scenario(study)]  # fmt: skip
+            right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
-    if study.vary and study.load.find is not None:
+    if study.vary and study.given_load and study.load.find is not None:
         right = "list the levels in `load.users`, or leave out `vary`"
         yield Violation("a search at several points", right, None, ())
+
+
+def _may_vary(study: "Study", key: str) -> bool:
+    if key in _of_scenario(study):
+        return True
+    of_database = key == MEMORY or (key.startswith(SETTINGS) and key != SETTINGS)
+    return of_database and study.given_database is not None
+
+
+def _of_scenario(study: "Study") -> list[str]:
+    """The keys of the scenario, but for what it varies by itself."""
+    name, spec = study.scenario.name, study.scenario.spec
+    fields = type(spec).model_fields.items() if spec else ()
+    keys = [f"scenario.{name}.{info.alias or field}" for field, info in fields]
+    return [key for key in keys if key not in study.own_factors]
 
 
 def _without_effect(study: "Study") -> Iterator[Violation]:

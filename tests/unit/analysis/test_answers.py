@@ -44,7 +44,14 @@ def window(
 ) -> Window:
     """A window with this throughput and response times to match."""
     place = {"block": 0, "attempt": 0, "position": 0, "tried": False, "pace": "none"}
-    made = {**place, "candidate": candidate, "missing_because": None, "nopm": nopm, **row}
+    made = {
+        **place,
+        "candidate": candidate,
+        "missing_because": None,
+        "activity": "hammer",
+        "nopm": nopm,
+        **row,
+    }
     made["point"] = str(Point.of(users=users))
     made["window_id"] = f"{candidate}-{users}-{made['block']}-{made['attempt']}"
     made["tpm"] = None if nopm is None else 2 * nopm
@@ -246,7 +253,7 @@ def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() 
     assert not any(isinstance(each, Comparison) for each in found[1:])
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
     [alone, *_] = findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
-    assert alone == Alone("a", at(4), 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
+    assert alone == Alone("a", at(4), NOPM, 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
     [none] = findings(Evidence(("a",), (at(4),), (window("a", 8.0, LATE, ERRORS),)), {})
     assert none == Nothing("no window is valid (1 by “driver late”, 1 by “errors”)")
     assert findings(Evidence(("a",), (at(4),), ()), {}) == (Nothing("the run has no window yet"),)

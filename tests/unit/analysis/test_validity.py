@@ -8,12 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from stithy.activity import tables_of
 from stithy.analysis.gathering import gather
 from stithy.analysis.steady.steadiness import Change, Steadiness
 from stithy.analysis.validity import baseline as baselines
 from stithy.analysis.validity.checks.drives import delivered, late
 from stithy.analysis.validity.instruments import refuted, unless_refuted
-from stithy.analysis.validity.judge import is_valid, judge
+from stithy.analysis.validity.judge import _checks, is_valid, judge
 from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched, watched
 from stithy.analysis.validity.work import Identity, check
@@ -375,3 +376,10 @@ def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool
     found = check({**facts, **row}, types, WORKLOAD)
     assert [each.holds for each in found] == held
     assert all(each.missing_because for each in found if each.holds is None)
+
+
+def test_every_check_is_asked_of_a_window_of_the_hammer() -> None:
+    """It declares all tables that they need; of another activity only what it has is asked."""
+    needed = {table for check in _checks() for table in check.needs}
+    assert needed <= tables_of("hammer")
+    assert not tables_of("another") & {"load", "transactions", "ledger"}

@@ -38,7 +38,7 @@ def _device(device: str, firmware: str) -> Manifest:
 def _setting(**settings: str) -> Manifest:
     effective = {**(BASE.database.effective_settings or {}), **settings}
     database = BASE.database.model_copy(update={"effective_settings": effective})
-    return BASE.model_copy(update={"database": database})
+    return BASE.model_copy(update={"given_database": database})
 
 
 def _shape(**changes: Any) -> Manifest:
@@ -95,7 +95,7 @@ def test_a_refusal_names_every_fact_and_how_to_ignore_it() -> None:
 
 def _parts(made: Manifest, version: str = "0.1.0") -> dict[str, Any]:
     parts = (made.workload, made.load, made.database, made.memory)
-    return dict(facts.comparability(*parts, version))
+    return dict(facts.comparability("load", *parts, version))
 
 
 SHAPE = Shape()
@@ -114,8 +114,8 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
         (manifest(replace(SHAPE, users=(2,))), True),
         (manifest(replace(SHAPE, duration_s=21)), False),
         (manifest(replace(SHAPE, memory_limit_enforced=False)), False),
-        (made.model_copy(update={"load": LEDGER}), False),
-        (made.model_copy(update={"workload": DATA}), False),
+        (made.model_copy(update={"given_load": LEDGER}), False),
+        (made.model_copy(update={"given_workload": DATA}), False),
     ):
         assert (facts.comparability_key(_parts(other)) == key) == same
     assert [_parts(made, each)["driver"] for each in ("0.4.1", "2.3.1")] == ["0.4", "2"]

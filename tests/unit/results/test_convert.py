@@ -69,7 +69,9 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
         "warehouses_total": 10, "database_bytes": 1181116006,
     }  # fmt: skip
     assert {name: numbers[name] for name in expected} == expected
-    assert numbers.keys() <= {column.name for column in tables.WINDOW.columns}
+    assert numbers.keys() <= {
+        column.name for table in (tables.WINDOW, tables.LOAD) for column in table.columns
+    }
     partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})

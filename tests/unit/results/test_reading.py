@@ -17,7 +17,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.pieces import Damaged, Problem, manifest_of, table_of
 from stithy.results.read import read_run
-from stithy.results.tables import WINDOW
+from stithy.results.tables import LOAD, WINDOW
 from stithy.results.write import write_frame
 from support.sample_run import Shape, build_run, window_id
 
@@ -80,6 +80,11 @@ CHANGES: tuple[tuple[str, Change], ...] = (
     ("not a number, or infinite: tpm", _with("tpm", float("nan"))),
     ("not a number, or infinite: tpm", _with("tpm", float("-inf"))),
     ("a level below 1: users", _with("users", 0, pl.Int64())),
+    (f"rows of another window than {NAME}", _with("window_id", "w-other-u1-b0")),
+)
+
+CHANGES_OF_WINDOW: tuple[tuple[str, Change], ...] = (
+    ("no point of a study: 'users=0'", _with("point", "users=0")),
     ("2 rows instead of one", lambda frame: pl.concat([frame, frame])),
     ("0 rows instead of one", lambda frame: frame.clear()),
     (f"rows of another window than {NAME}", _with("window_id", "w-other-u1-b0")),
@@ -88,15 +93,16 @@ CHANGES: tuple[tuple[str, Change], ...] = (
 
 def test_a_table_that_is_not_as_declared_is_damaged(run: RunDirectory) -> None:
     """No value is changed until it fits; a further column is somebody's own note."""
-    path = run.window(NAME).table("window")
-    frame = pl.read_parquet(path)
-    for problem, change in CHANGES:
-        write_frame(path, WINDOW, change(frame))
-        with pytest.raises(Damaged) as caught:
-            table_of(path, WINDOW)
-        assert str(caught.value) == problem
-    write_frame(path, WINDOW, _with("note", "mine")(frame))
-    assert table_of(path, WINDOW).equals(frame)
+    for table, changes in ((LOAD, CHANGES), (WINDOW, CHANGES_OF_WINDOW)):
+        path = run.window(NAME).table(table.name)
+        frame = pl.read_parquet(path)
+        for problem, change in changes:
+            write_frame(path, table, change(frame))
+            with pytest.raises(Damaged) as caught:
+                table_of(path, table)
+            assert str(caught.value) == problem
+        write_frame(path, table, _with("note", "mine")(frame))
+        assert table_of(path, table).equals(frame)
 
 
 @pytest.mark.parametrize("checksum", [True, False])
@@ -150,7 +156,7 @@ def test_what_is_wrong_with_one_of_many_is_found(
     names = [path.parent.name for path in paths]
     assert pieces.read_tables(WINDOW, paths, [])["window_id"].to_list() == names
     monkeypatch.setattr(pieces, "FILES_TOGETHER", 3)
-    one = pieces.read_tables(WINDOW, paths, [], pl.col("users") == 1)
+    one = pieces.read_tables(WINDOW, paths, [], pl.col("point") == "users=1")
     assert one["window_id"].to_list() == [name for name in names if "-u1-" in name]
     wrong = paths[1]
     content, frame = wrong.read_bytes(), pl.read_parquet(wrong)
@@ -160,7 +166,7 @@ def test_what_is_wrong_with_one_of_many_is_found(
     elif damage == "doubled":
         write_frame(wrong, WINDOW, pl.concat([frame, frame]))
     elif damage == "changed":
-        wrong.write_bytes(content.replace(b"none", b"nine", 1))
+        wrong.write_bytes(content.replace(b"hammer", b"hammes", 1))
     elif damage == "a directory":
         wrong.mkdir()
     problems: list[Problem] = []

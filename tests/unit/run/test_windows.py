@@ -18,9 +18,10 @@ from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
 from stithy.results.tables import Row
+from stithy.run.activities.hammer import HammerActivity, headroom, request
 from stithy.run.context import Context, choice_of
 from stithy.run.events import Note
-from stithy.run.windows import driving, headroom, surroundings, window
+from stithy.run.windows import surroundings, window
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
 from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
@@ -50,7 +51,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
     ):
         made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"))
         plan = next(step.window for step in expand(made).steps if step.window)
-        asked = driving.request_of(made, plan, WindowDirectory(Path("w")))
+        asked = request.request_of(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
         choice = choice_of(made)
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
@@ -68,9 +69,10 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     few = of.model_copy(update={"committed": 1_999})
     other = of.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
     context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
+    activity = HammerActivity(context, cast("Any", None))
     for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
         second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=each)
-        shown = window._second(context, cast("Any", None), second)
+        shown = activity._second(second)
         assert (shown.p95_s, shown.tpm) == (p95_s, 60.0 * done)
 
 
@@ -159,11 +161,10 @@ def _around(
 
     plans = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
     log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]
-    measured = window.MeasuredWindow(
-        next(each for each in plans if each.candidate == candidate),
-        snapshots=(snapshot(0), snapshot(10)), maintenance=(log[0], log[1]),
-    )  # fmt: skip
-    measured.checkpoint_rule = CheckpointRule(300.0, 2**28)
+    plan = next(each for each in plans if each.candidate == candidate)
+    activity = HammerActivity(context, plan, maintenance=log)
+    activity.checkpoint_rule = CheckpointRule(300.0, 2**28)
+    measured = window.MeasuredWindow(plan, (activity,), snapshots=(snapshot(0), snapshot(10)))
     return surroundings.row(context.volumes.made, measured)
 
 

@@ -71,7 +71,8 @@ class Alone:
     kind: ClassVar[str] = "alone"
     candidate: str
     point: Point
-    nopm: float
+    metric: Quantity
+    value: float
     p95_s: float | None
     windows: int
     limits: "Limits | None" = None
@@ -113,16 +114,16 @@ class Nothing:
 Finding = Comparison | CapacityFinding | Alone | Limits | Nothing
 
 
-def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Finding, ...]:
+def findings(evidence: Evidence, limited: Mapping[str, Limited] | None) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
-    `limited`: what limited each window, by its id; may be empty.
+    `limited`: what limited each window, by its id; may be empty. None where nobody asks that.
     Own: the primary question, how many users are served where that was searched for, the same pair
     by the other metric, what limited.
     """
     answer, found = _answer(evidence), capacity_finding(evidence)
-    limits = limits_of(evidence, limited)
-    answer = _with_limits(answer, limits)
+    limits = None if limited is None else limits_of(evidence, limited)
+    answer = answer if limited is None else _with_limits(answer, limits)
     rest = [_other_metric(evidence, answer), limits]
     if found is not None and found != answer:
         rest.insert(0, found)
@@ -238,16 +239,18 @@ def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
 
 def _alone(evidence: Evidence) -> Finding:
     name = evidence.candidates[0]
+    asked = evidence.primary.metric
+    metric = asked if asked.known.source == "values" else NOPM
     for point in reversed(evidence.levels):
-        nopm = evidence.level_value(name, point, "nopm")
-        if nopm is not None:
+        value = evidence.level_of(name, point, metric)
+        if value is not None:
             p95_s = evidence.printable_level(name, point, "response_p95_s")
-            return Alone(name, point, nopm, p95_s, len(evidence.valid_at(name, point)))
+            return Alone(name, point, metric, value, p95_s, len(evidence.valid_at(name, point)))
     return _none_valid(evidence)
 
 
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
-    if not isinstance(answer, Comparison):
+    if not isinstance(answer, Comparison) or answer.metric.known.source == "values":
         return None
     other = P95 if answer.metric.known.source == "window" else NOPM
     levels = descriptive(evidence, answer.a, answer.b, other)

@@ -21,7 +21,7 @@ from stithy.plan.cost import (
 )
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
-from stithy.point import said
+from stithy.point import USERS, said
 from stithy.registry import plugins
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
@@ -109,7 +109,7 @@ def as_text(
     parts = [
         study.study,
         *([f"Scenario: {study.scenario}"] if study.scenario.name != USUAL else []),
-        f"{_users(study)}\n{_question(study, plan)}",
+        "\n".join(filter(None, [_users(study), _question(study, plan)])),
         *_varied(study),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
         _totals(plan),
@@ -125,7 +125,7 @@ def as_text(
         )
     if corner is not None:
         parts.append(_corner(corner))
-    if study.load.ledger:
+    if study.given_load and study.load.ledger:
         parts.append(LEDGERS)
     if short := _short(study):
         parts.append("\n".join(short))
@@ -145,6 +145,8 @@ def _corner(corner: Plan) -> str:
 
 def _short(study: Study) -> tuple[str, ...]:
     """What windows shorter than usual cost."""
+    if study.given_load is None:
+        return ()
     return costs_of_short_windows(study.load.ramp_up_s, study.load.duration_s)
 
 
@@ -171,7 +173,9 @@ def checks(checked: Preflight) -> str:
 
 
 def _users(study: Study) -> str:
-    """How the users act, in a line."""
+    """How the users act, in a line; nothing without users."""
+    if study.given_load is None:
+        return ""
     load = study.load
     is_open = load.rate_per_s is not None
     loop = words.loop(
@@ -197,10 +201,10 @@ def _question(study: Study, plan: Plan) -> str:
         f"{asked.point.in_words()}, {of}, margin "
         f"{format_percent(asked.margin_share)}.\n"
     )
-    place = "point" if study.vary else "level"
-    if study.load.repeat is not None:
-        few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""
-        return f"{text}Blocks at every {place}: {study.load.repeat}, as the study says{few}."
+    place = "point" if len(study.factors) > 1 else "level"
+    if study.repeat is not None:
+        few = f"; a verdict needs {BLOCKS_LEAST}" if study.repeat < BLOCKS_LEAST else ""
+        return f"{text}Blocks at every {place}: {study.repeat}, as the study says{few}."
     return (
         f"{text}Blocks at this {place}: {asked.blocks_least} to {asked.blocks_most}, until the "
         f"question is decided; one block at every other {place}."
@@ -209,9 +213,10 @@ def _question(study: Study, plan: Plan) -> str:
 
 def _varied(study: Study) -> list[str]:
     """What varies beside the users."""
-    if not study.vary:
+    others = {key: values for key, values in study.factors.items() if key != USERS}
+    if not others:
         return []
-    lines = [f"{key}: {', '.join(map(said, values))}" for key, values in study.vary.items()]
+    lines = [f"{key}: {', '.join(map(said, values))}" for key, values in others.items()]
     return ["\n".join(["Varied, in rounds of one block at each point:", *lines])]
 
 
@@ -224,7 +229,9 @@ LEDGERS = (
 
 
 def _steps(plan: Plan) -> str:
-    header = ["step", "what", "users", "block", "likely", "at most", "space"]
+    points = [step.window.point for step in plan.steps if step.window]
+    of = "users" if all(point.others == () for point in points) else "point"
+    header = ["step", "what", of, "block", "likely", "at most", "space"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
     return table(["", *header], rows, sides)
@@ -233,7 +240,7 @@ def _steps(plan: Plan) -> str:
 def _folded(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
     several = any(step.window and step.window.point.others for step in plan.steps)
-    of = "points" if several else "users"
+    of = "points" if several else USERS
     header = ["steps", "what", of, "blocks", "windows", "likely", "at most", "space"]
     rows, number = [], 1
     for _, group in groupby(plan.steps, key=partial(_group, several=several)):
@@ -311,7 +318,8 @@ def _candidates(study: Study, plan: Plan) -> str:
         if image := plan.image_bytes.get(name):
             notes.append(f"emulated in {format_size(image)} of memory")
         rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
-    rows.append(["", "the results, with the master copy", format_size(plan.database_bytes), ""])
+    if plan.master_candidate is not None:
+        rows.append(["", "the results, with the master copy", format_size(plan.database_bytes), ""])
     return table(["candidate", "storage", "space", ""], rows, ["left", "left", "right", "left"])
 
 

@@ -6,14 +6,17 @@ that on the volume of its own candidate, and each block with a baseline check. A
 consistency conditions are checked on what the last window of each candidate left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import BaseModel
 
 from stithy.needs import MemoryLimit, OwnProgram
-from stithy.plan import cost
-from stithy.plan.order import Block, blocks, rounds
-from stithy.plan.scenario import Scene
-from stithy.plan.steps import Step, WindowPlan, step_id, window_id
-from stithy.point import Point
+from stithy.plan import cost, loop
+from stithy.plan.order import Block
+from stithy.plan.scenario import DatabaseScene, Scene
+from stithy.plan.steps import Step, WindowPlan, step_id
+from stithy.point import USERS, Value
+from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
 NAME = "load"
@@ -24,24 +27,21 @@ NEEDS = (
 )
 
 
+def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
+    """The levels of the load."""
+    return {USERS: load.users}
+
+
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """The steps in their order."""
-    names = list(study.candidates)
-    yield from (_provision(name, scene) for name in names)
+    assert isinstance(scene, DatabaseScene)  # its studies have a database
+    yield from loop.provisions(study, scene)
     yield from _database(study, scene)
     yield from _windows(study, scene)
-    yield from (_tear_down(name, scene) for name in names)
+    yield from loop.tear_downs(study, scene)
 
 
-def _provision(name: str, scene: Scene) -> Step:
-    return Step(step_id("provision", name), "provision", name, cost.provision(scene.held))
-
-
-def _tear_down(name: str, scene: Scene) -> Step:
-    return Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held))
-
-
-def _database(study: Study, scene: Scene) -> Iterator[Step]:
+def _database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     master, size = scene.master_candidate, scene.size
     memory = scene.loading_memory
     yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
@@ -52,62 +52,35 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
     yield Step("snapshot", "snapshot", master, cost.snapshot(size))
 
 
-def _windows(study: Study, scene: Scene) -> Iterator[Step]:
-    names = list(study.candidates)
+def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     # A single ladder of users stays in its order; other factors are compared with each other.
-    ordered = rounds if study.vary else blocks
-    for block in ordered(names, _counts(study, scene), study.seed):
-        for window in windows_of(study, block):
-            yield from around(study, scene, window)
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=bool(study.vary))
     # After all of them, because how many blocks there will be is not known before.
-    yield from (_check_end(name, scene) for name in names)
+    yield from (_check_end(name, scene) for name in study.candidates)
 
 
-def _counts(study: Study, scene: Scene) -> list[tuple[Point, int]]:
-    """The points with their blocks; last the one that goes on until the question is decided."""
-    asked, repeat = scene.question, study.load.repeat
-    if asked is None or repeat is not None:
-        return [(point, repeat or 1) for point in study.points]
-    others = [(point, 1) for point in study.points if point != asked.point]
-    return [*others, (asked.point, asked.blocks_most)]
-
-
-def _check_end(name: str, scene: Scene) -> Step:
+def _check_end(name: str, scene: DatabaseScene) -> Step:
     cost_of_it = cost.check(scene.size, scene.held, scene.memory(name))
     return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
 def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
     """The windows of a block; `tried` where a search chose its point."""
-    for position, candidate in enumerate(block.candidates):
-        yield WindowPlan(
-            id=window_id(candidate, block.point, block.index),
-            candidate=candidate,
-            point=block.point,
-            block=block.index,
-            position=position,
-            ramp_up_s=study.load.ramp_up_s,
-            duration_s=study.load.duration_s,
-            seed=block.seed,
-            checkpoint=study.load.checkpoint,
-            tried=tried,
-        )
+    load = study.load
+    return loop.windows_of(
+        block, load.ramp_up_s, load.duration_s, ("hammer",), checkpoint=load.checkpoint, tried=tried
+    )
 
 
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, the restore before it, and itself."""
+    assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size
-    asked = scene.question
-    optional = asked is not None and asked.may_spare(window.point, window.block)
-    # What stands in for a block that was needed is needed, too.
-    optional = optional and not window.tried and not window.attempt
+    optional = loop.may_be_spared(scene, window)
     held, memory = scene.held, scene.memory(name)
     restored = cost.restore(size, scene.size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, held, memory)
-    if window.position == 0:
-        check_id = step_id("baseline-check", window.id)
-        cost_of_it = cost.baseline_check()
-        yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)
+    yield from loop.baseline_check(scene, window)
     restore_id = step_id("restore", window.id)
     yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

@@ -6,11 +6,13 @@ One window has no bounds, and a percentile of too few values is left out. Source
 """
 
 import json
+import re
 
 from stithy.analysis.verdict.statistics import mean_interval
+from stithy.metrics import Quantity
 from stithy.point import Point, written
 from stithy.report.context import Context
-from stithy.report.export import Export, note_of, require_valid, workload_name
+from stithy.report.export import Export, note_of, own_metrics, require_valid, workload_name
 
 NAME = "bencher"
 
@@ -50,7 +52,23 @@ def _named(point: Point) -> str:
 
 def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
     found = {slug: _measure(context, candidate, point, slug) for slug in MEASURES}
+    found |= {_slug(each): _value(context, candidate, point, each) for each in own_metrics(context)}
     return {slug: values for slug, values in found.items() if values}
+
+
+def _slug(quantity: Quantity) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", str(quantity).lower())
+
+
+def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -> dict[str, float]:
+    """The same of a metric that an activity declares."""
+    value = context.evidence.level_of(candidate, point, quantity)
+    found = (context.evidence.value_of(window, quantity).number
+             for window in context.evidence.valid_at(candidate, point))  # fmt: skip
+    known = [number for number in found if number is not None]
+    if value is None:
+        return {}
+    return _bounded(value, known, is_rate=quantity.known.percent is None)
 
 
 def _measure(context: Context, candidate: str, point: Point, slug: str) -> dict[str, float]:
@@ -61,8 +79,12 @@ def _measure(context: Context, candidate: str, point: Point, slug: str) -> dict[
         return {}
     each = [window.printable(column) for window in context.evidence.valid_at(candidate, point)]
     known = [number for number in each if number is not None]
+    return _bounded(value, known, is_rate=slug in RATES)
+
+
+def _bounded(value: float, known: list[float], *, is_rate: bool) -> dict[str, float]:
     if len(known) < 2:
         return {"value": value}
-    low, high = mean_interval(known) if slug in RATES else (min(known), max(known))
+    low, high = mean_interval(known) if is_rate else (min(known), max(known))
     # A merged percentile is rounded as histograms are, which may put it just beside its windows.
     return {"value": value, "lower_value": min(low, value), "upper_value": max(high, value)}

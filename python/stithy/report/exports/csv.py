@@ -1,12 +1,14 @@
 """One table for a spreadsheet: a row for each window and transaction type, invalid ones marked.
 
 The row of the type `all` is that of the window as a whole: keep those, and there is one row a
-window. What was sampled each second is in the Parquet files, which are too long for a spreadsheet.
+window. A metric of another activity is a column, too, and what it is of stands as `transaction`.
+What was sampled each second is in the Parquet files, which are too long for a spreadsheet.
 Percentiles of too few values are empty cells.
 """
 
 import polars as pl
 
+from stithy.metrics import find
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
 
@@ -32,12 +34,24 @@ def _joined(context: Context) -> pl.DataFrame:
     run = context.run
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
     types = borne(run.transactions).rename({name: f"type_{name}" for name in both})
+    if (values := _values(run.values)) is not None:
+        types = types.join(values, on=("window_id", "transaction"), how="full", coalesce=True)
     windows = run.window.join(_validity(context), on="window_id", how="left")
     places = {str(point): place for place, point in enumerate(context.evidence.points)}
     order = [pl.col("point").replace_strict(places), "block", "attempt", "position", "window_id"]
     return windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
         order, maintain_order=True
     )
+
+
+def _values(values: pl.DataFrame) -> pl.DataFrame | None:
+    """A column for each metric that has no column yet; None where there is none."""
+    own = [name for name in values["metric"].unique().sort() if (found := find(name))
+           and found.source == "values"]  # fmt: skip
+    if not own:
+        return None
+    rows = values.filter(pl.col("metric").is_in(own)).rename({"of": "transaction"})
+    return rows.pivot("metric", index=("window_id", "transaction"), values="value")
 
 
 def _validity(context: Context) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
-from stithy.report.export import Export, require_valid, workload_name
+from stithy.report.export import Export, own_metrics, require_valid, workload_name
 from stithy.report.words import loads
 
 NAME = "go-bench"
@@ -29,7 +29,7 @@ UNITS = {
 def export(context: Context) -> Export:
     """Facts, units, and a line for each valid window in the order of levels and blocks."""
     left_out = require_valid(context)
-    lines = [*_facts(context), *_units(), "", *_windows(context)]
+    lines = [*_facts(context), *_units(context), "", *_windows(context)]
     return Export([f"{line}\n" for line in lines], left_out)
 
 
@@ -37,25 +37,33 @@ def _facts(context: Context) -> Iterator[str]:
     manifest = context.manifest
     if manifest is None:
         return
-    yield f"workload: {_one_line(manifest.workload.name)}"
-    yield f"warehouses: {manifest.workload.warehouses}"
-    yield f"engine: {_one_line(manifest.database.engine)}"
-    if manifest.database.server_version:
-        yield f"server-version: {_one_line(manifest.database.server_version)}"
+    if workload := manifest.given_workload:
+        yield f"workload: {_one_line(workload.name)}"
+        yield f"warehouses: {workload.warehouses}"
+    else:
+        yield f"scenario: {_one_line(manifest.scenario)}"
+    if database := manifest.given_database:
+        yield f"engine: {_one_line(database.engine)}"
+        if database.server_version:
+            yield f"server-version: {_one_line(database.server_version)}"
     if notes := [each for each in (context.label, loads.footer(manifest)) if each]:
         yield f"note: {_one_line('; '.join(notes))}"
 
 
-def _units() -> Iterator[str]:
+def _units(context: Context) -> Iterator[str]:
     for unit, better in UNITS.values():
         yield f"Unit {unit} better={better}"
+    for each in own_metrics(context):
+        if each.known.better is not None:
+            yield f"Unit {_word(str(each))} better={each.known.better}"
 
 
 def _windows(context: Context) -> Iterator[str]:
     name = "".join(part.capitalize() for part in workload_name(context).split("-"))
     for window in context.evidence.windows:
         if window.valid:
-            yield f"Benchmark{_word(name)}{_keys(window)} {_iterations(window)} {_values(window)}"
+            head = f"Benchmark{_word(name)}{_keys(window)}"
+            yield f"{head} {_iterations(window)} {_values(context, window)}"
 
 
 def _keys(window: Window) -> str:
@@ -68,8 +76,12 @@ def _iterations(window: Window) -> int:
     return max(1, int(window.value("transactions") or 0))
 
 
-def _values(window: Window) -> str:
-    known = ((window.printable(column), unit) for column, (unit, _) in UNITS.items())
+def _values(context: Context, window: Window) -> str:
+    known = [(window.printable(column), unit) for column, (unit, _) in UNITS.items()]
+    known += [
+        (context.evidence.value_of(window, each).number, _word(str(each)))
+        for each in own_metrics(context)
+    ]
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 
 

@@ -14,7 +14,7 @@ from stithy.metrics import find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
-from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
+from stithy.results.tables import LOAD, SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
 
@@ -37,7 +37,9 @@ def export(context: Context) -> Export:
 def _pieces(context: Context) -> Iterator[str]:
     labels, run = _labels(context), context.run
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
-    yield from _columns("window", WINDOW, ends.join(run.window, on="window_id"), ())
+    for table in (WINDOW, LOAD):
+        yield from _columns("window", table, ends.join(run.window, on="window_id"), ())
+    yield from _values(ends.join(run.values, on="window_id"))
     types = ends.join(borne(run.transactions), on="window_id")
     yield from _columns("transactions", TRANSACTIONS, types, ("transaction",))
     seconds = labels.join(borne(run.seconds_by_type), on="window_id")
@@ -75,6 +77,15 @@ def _is_value(column: Column) -> bool:
     return column.kind in ("integer", "real") and not (
         column.name in KEYS or column.name.endswith(("_at_s", "_from_s", "_to_s"))
     )
+
+
+def _values(frame: pl.DataFrame) -> Iterator[str]:
+    """A family for each metric of an activity that has no table of its own here."""
+    known = frame.filter(pl.col("value").is_finite())
+    for (metric,), part in sorted(known.partition_by("metric", as_dict=True).items()):
+        shown = find(str(metric))
+        if shown is not None and shown.source == "values":
+            yield _written(family(tuple(str(metric).split(".")), shown.noun), part, ("of",))
 
 
 def _samples(frame: pl.DataFrame) -> Iterator[str]:

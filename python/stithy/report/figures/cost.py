@@ -28,6 +28,7 @@ from stithy.units import Money
 NAME = "cost"
 ORDER = 14
 SECTION = "throughput"
+NEEDS = ("load",)
 
 ROOM = 1.05
 """Own: so that no mark stands on the edge."""

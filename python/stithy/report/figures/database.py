@@ -20,6 +20,7 @@ from stithy.units import format_size
 NAME = "database"
 ORDER = 50
 SECTION = "database"
+NEEDS = ("load",)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from stithy.report.words.wording import CONSERVATIVE, multiple, upper_bound
 NAME = "effect"
 ORDER = 12
 SECTION = "throughput"
+NEEDS = ("load",)
 
 ROOM = 1.06
 """Own: a factor that the axis goes on beyond the last interval."""

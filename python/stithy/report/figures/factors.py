@@ -22,6 +22,7 @@ from stithy.report.tables import PageTable, Show
 NAME = "factors"
 ORDER = 5
 SECTION = "factors"
+NEEDS = ("load",)
 
 NOPM_AXIS = Axis("New orders per minute (NOPM)")
 HITS = Axis("Hits in the server's buffers", format=PERCENT)

@@ -30,6 +30,7 @@ from stithy.results.hlog import Histogram, merge
 NAME = "heat"
 ORDER = 55
 SECTION = "seconds"
+NEEDS = ("load",)
 
 COLUMNS_MOST, ROWS_MOST = 200, 40
 COLUMN_PX_LEAST, ROW_PX = 3, 6

@@ -25,6 +25,7 @@ from stithy.report.tables import PageTable, Show
 NAME = "limits"
 ORDER = 25
 SECTION = "limits"
+NEEDS = ("load",)
 
 ROW_HEIGHT = 34
 NAMES_WIDTH = 130

@@ -37,6 +37,7 @@ from stithy.report.words.wording import listing, took
 NAME = "percentiles"
 ORDER = 24
 SECTION = "response"
+NEEDS = ("load",)
 
 LEVELS_MOST = 4
 AXIS = Axis("Response time (ms)", log=True)

@@ -15,6 +15,7 @@ from stithy.report.words.wording import took
 NAME = "response"
 ORDER = 20
 SECTION = "response"
+NEEDS = ("load",)
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 AXIS = Axis("Response time (ms)", log=True)

@@ -47,6 +47,7 @@ from stithy.report.words.wording import count, took
 NAME = "response-throughput"
 ORDER = 22
 SECTION = "response"
+NEEDS = ("load",)
 
 ON_EACH_OTHER = 0.03
 """Own: of the horizontal axis; two numbers that are nearer cannot be read."""
@@ -123,7 +124,8 @@ def _quantity(context: Context) -> Quantity:
     """What the limit is of, else the 95th percentile of the workload's headline transaction."""
     if context.limit is not None:
         return context.limit.quantity
-    name = context.manifest.workload.name if context.manifest else None
+    asked = context.manifest.given_workload if context.manifest else None
+    name = asked.name if asked else None
     known = plugins("workload").get(name) if name else None
     return Quantity("p95", known.WORKLOAD.headline if known else ALL)
 

@@ -49,6 +49,7 @@ from stithy.validity import Flag
 NAME = "seconds"
 ORDER = 60
 SECTION = "seconds"
+NEEDS = ("load",)
 
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60

@@ -19,6 +19,7 @@ from stithy.report.words.wording import listing, plural
 NAME = "set-up"
 ORDER = 3
 SECTION = "set-up"
+NEEDS = ("load",)
 
 SHOWS = "the machine, the hammer, the servers, their volumes and drives"
 

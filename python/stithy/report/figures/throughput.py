@@ -13,6 +13,7 @@ from stithy.report.tables import PageTable, Show
 NAME = "throughput"
 ORDER = 10
 SECTION = "throughput"
+NEEDS = ("load",)
 
 AXIS = "New orders per minute (NOPM)"
 

@@ -1,11 +1,13 @@
 """What a single candidate reached."""
 
 from stithy.analysis.answers.findings import Alone
+from stithy.metrics import NOPM
 from stithy.report.findings.limits import clause
 from stithy.report.words.wording import (
     count,
     plural,
     took,
+    value,
 )
 
 NAME = "alone"
@@ -14,9 +16,13 @@ NAME = "alone"
 def say(finding: Alone, unit: str) -> str:
     """What the candidate reached and what limited it; then how long its users waited."""
     windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
+    at, name, metric = finding.point.in_words(unit), finding.candidate, finding.metric
     shown = (
-        f"At {finding.point.in_words(unit)}, {finding.candidate} completed "
-        f"{count(finding.nopm)} new orders per minute in {windows}{clause(finding.limits)}."
+        f"At {at}, {name} completed {count(finding.value)} {metric.noun} in {windows}"
+        f"{clause(finding.limits)}."
+        if metric == NOPM
+        else f"At {at}, the {metric.noun} of {name} came to {value(metric, finding.value)} in "
+        f"{windows}."
     )
     if finding.p95_s is not None:
         shown += f" Its p95 response time was {took(finding.p95_s)}."

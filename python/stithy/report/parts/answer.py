@@ -258,7 +258,8 @@ def _flaws(context: Context) -> Iterator[str]:
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
         yield f"{plural(len(broken), 'consistency condition')} did not hold."
-    unlimited = sum(w.measured and not w.row["memory_limit_enforced"] for w in windows)
+    served = "load" in context.tables
+    unlimited = sum(served and w.measured and not w.row["memory_limit_enforced"] for w in windows)
     if unlimited:
         yield (
             f"In {plural(unlimited, 'window')} the memory limit was not enforced. Caches may hide "

@@ -33,22 +33,31 @@ def compared_table(context: Context) -> PageTable:
 
 
 def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    database, workload = manifest.database, manifest.workload
     yield "candidates", listing(context.evidence.candidates)
+    if manifest.given_database is not None:
+        yield from _server(context, manifest)
+    if manifest.given_load is not None:
+        workload = manifest.workload
+        size = plural(workload.warehouses, "warehouse")
+        yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
+        yield "load", loads.said(manifest.load)
+    else:
+        yield "scenario", manifest.scenario
+    yield "levels", _levels(context)
+    yield "blocks", _blocks(context)
+    yield "windows", _windows(context, manifest)
+    if context.limit is not None:
+        yield "response-time target", context.limit.text
+
+
+def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
+    database = manifest.database
     yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
     yield "database settings in the study", _settings(manifest)
     if own := _own_settings(manifest):
         yield "database settings of candidates", own
     yield "database memory", context.memory_note
     yield "database CPUs", context.cpus_note or "any of the machine"
-    size = plural(workload.warehouses, "warehouse")
-    yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
-    yield "load", loads.said(manifest.load)
-    yield "levels", _levels(context)
-    yield "blocks", _blocks(context)
-    yield "windows", _windows(context, manifest)
-    if context.limit is not None:
-        yield "response-time target", context.limit.text
 
 
 def _settings(manifest: Manifest) -> str:
@@ -70,6 +79,9 @@ def _levels(context: Context) -> str:
     points = context.evidence.points
     if not points:
         return "none"
+    if USERS not in points[0].values:
+        factors = [name for name, _ in points[0].factors]
+        return "; ".join(f"{name} {listing(_values(points, name))}" for name in factors)
     users = list(dict.fromkeys(point.users for point in points))
     unit = context.level_unit if users == [1] else f"{context.level_unit}s"
     others = [
@@ -110,10 +122,13 @@ def _named(context: Context, values: list[str]) -> str:
 def _windows(context: Context, manifest: Manifest) -> str:
     windows = context.evidence.windows
     valid = sum(window.valid for window in windows)
-    load = manifest.load
+    load = manifest.given_load
+    found = f"{len(windows)}, of them {valid or 'none'} valid"
+    if load is None:
+        return found
     return (
-        f"{len(windows)}, of them {valid or 'none'} valid; each {duration(load.ramp_up_s)} "
-        f"ramp-up and {duration(load.duration_s)} measurement"
+        f"{found}; each {duration(load.ramp_up_s)} ramp-up and {duration(load.duration_s)} "
+        "measurement"
     )
 
 
@@ -126,7 +141,7 @@ def facts_tables(manifest: Manifest) -> list[PageTable]:
         _candidates(manifest),
         *([_drives(manifest)] if any(each.drives for each in manifest.candidates) else []),
         _table("load", "Workload and load", _load(manifest)),
-        _table("database", "Database", _database(manifest)),
+        *([_table("database", "Database", found)] if (found := _database(manifest)) else []),
         _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
         _table("identity", "Identity of the run", _identity(manifest)),
         *([_sessions(manifest)] if len(manifest.sessions) > 1 else []),
@@ -230,7 +245,10 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
 
 def _load(manifest: Manifest) -> list[Pair]:
     calibrated = _fields(manifest.calibration) if manifest.calibration else {}
+    if manifest.given_load is None:
+        return [("scenario", manifest.scenario)]
     return [
+        *_pairs("", {"scenario": manifest.scenario}),
         *_pairs("workload", _fields(manifest.workload)),
         *_pairs("", _fields(manifest.load)),
         *_pairs("calibration of the driver", calibrated),
@@ -238,6 +256,8 @@ def _load(manifest: Manifest) -> list[Pair]:
 
 
 def _database(manifest: Manifest) -> list[Pair]:
+    if manifest.given_database is None or manifest.memory is None:
+        return []
     return [
         *_pairs("", _fields(manifest.database)),
         *_pairs("memory limit", _fields(manifest.memory)),

@@ -115,7 +115,8 @@ FAR = 1.1
 def specified_sentences(context: Context) -> tuple[str, ...]:
     """Isolation, deferred deliveries, orders a warehouse, and where the rest is listed."""
     manifest = context.manifest
-    if manifest is None or manifest.workload.name not in (known := plugins("workload")):
+    known = plugins("workload")
+    if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
         return ()
     workload = known[manifest.workload.name].WORKLOAD
     rows = [window.row for window in context.evidence.windows]

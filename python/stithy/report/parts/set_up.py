@@ -79,6 +79,8 @@ def _fact(manifest: Manifest, name: str) -> Any:
 
 
 def _hammer(manifest: Manifest) -> Box:
+    if manifest.given_load is None:
+        return Box(f"scenario {manifest.scenario.partition(' ')[0]}", ())
     load = manifest.load
     bound = manifest.database.cpus is not None
     drives = any(each.drives for each in manifest.candidates)
@@ -107,10 +109,15 @@ def _loop(load: LoadFacts) -> str:
 
 
 def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
-    """Three lines, whatever the candidate has of its own: more have no room in a drawing."""
+    """Three lines, whatever the candidate has of its own: more have no room in a drawing.
+
+    None without a server.
+    """
+    if manifest.given_database is None:
+        return ()
     database, memory = manifest.database, manifest.memory
     version = (database.server_version or "").split(" ")[0]
-    held = {True: "", False: " NOT ENFORCED", None: ""}[memory.enforced]
+    held = " NOT ENFORCED" if memory and memory.enforced is False else ""
     limit = f"memory {format_size(manifest.memory_limit_of(candidate))}{held}"
     lines = [f"{database.engine} {version}".strip(), limit, _cpus(database.cpus)]
     if (own := servers.settings(manifest, candidate)) is not None:

@@ -208,8 +208,8 @@ def _rate_per_s(window: Window) -> float | None:
 
 def _server_cpus(context: Context) -> int:
     """How many CPUs the server is bound to; 0 where it may use any."""
-    cpus = context.manifest.database.cpus if context.manifest else None
-    return len(cpus or ())
+    database = context.manifest.given_database if context.manifest else None
+    return len((database.cpus if database else None) or ())
 
 
 def _seen(context: Context) -> dict[str, Seen]:

@@ -1,5 +1,5 @@
 """Sections of the report, a module or folder each. `NAME` and `sections(page)`; and where it has
-them `tables(page)`, `draw(page)` and `claims(page)`.
+them `tables(page)`, `draw(page)` and `claims(page)`, and `NEEDS`, as a figure may.
 
 `sections` yields a `Section`, or nothing where the run has nothing for it. Every format follows.
 `tables` yields its tables: each is also a file beside the report, whether a section shows it or

@@ -8,6 +8,7 @@ from stithy.report.parts import bottlenecks
 from stithy.report.tables import PageTable
 
 NAME = "bottlenecks"
+NEEDS = ("load",)
 
 METHOD = (
     "A bound is the throughput that one resource allows if everything else takes no time. A window "

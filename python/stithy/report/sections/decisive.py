@@ -6,6 +6,7 @@ from stithy.report.blocks import Section, figures
 from stithy.report.page import Page
 
 NAME = "decisive"
+NEEDS = ("load",)
 
 
 def claims(page: Page) -> Iterator[str]:

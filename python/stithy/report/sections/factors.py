@@ -8,6 +8,7 @@ from stithy.report.parts import factors
 from stithy.report.tables import PageTable
 
 NAME = "factors"
+NEEDS = ("load",)
 
 
 def tables(page: Page) -> Iterator[PageTable]:

@@ -15,12 +15,15 @@ INTRODUCTION = "All figures and tables, the proofs that the work was done, and t
 
 def tables(page: Page) -> Iterator[PageTable]:
     """The summary by levels."""
-    yield page_tables.summary(page.context)
+    if "load" in page.context.tables:
+        yield page_tables.summary(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:
-    """Always there."""
+    """The appendix always, the levels where users have them."""
     yield Section("appendix", APPENDIX, "Appendix", tuple(paragraph(INTRODUCTION)))
+    if "summary" not in page.tables:
+        return
     note = paragraph(page_tables.WORDS, *_notes(page), style="note")
     blocks: tuple[Block, ...] = (Grid(page.tables["summary"], "summary"), *note)
     yield Section("levels", APPENDIX + 10, "All levels", blocks)

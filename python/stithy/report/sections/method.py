@@ -20,8 +20,11 @@ def sections(page: Page) -> Iterator[Section]:
 
 def _blocks(context: Context) -> Iterator[Block]:
     emulated = loads.profiles(context.manifest)
-    yield from paragraph(loads.provenance(context.manifest), *proof.specified_sentences(context))
-    yield from paragraph(*_order(context), loads.paragraph(context.load))
+    served = "load" in context.tables
+    if served:
+        about = loads.provenance(context.manifest), *proof.specified_sentences(context)
+        yield from paragraph(*about)
+    yield from paragraph(*_order(context), loads.paragraph(context.load) if served else None)
     if emulated:
         yield from paragraph(
             "Emulated drives are not hardware. Each is a block device with an ordinary file "
@@ -31,6 +34,12 @@ def _blocks(context: Context) -> Iterator[Block]:
             "and restored. Each window began with the drive's state after loading.",
             *(each.words for each in emulated),
         )
+    if served:
+        yield from _of_users()
+    yield from paragraph(*_limits(context, is_emulated=bool(emulated)))
+
+
+def _of_users() -> Iterator[Block]:
     yield from paragraph(
         "Response time runs from the intended start to the answer, retries and waiting included. "
         "Percentiles come from histograms with three significant digits; they are never "
@@ -39,7 +48,6 @@ def _blocks(context: Context) -> Iterator[Block]:
         "median window. Ratios are means of log ratios, paired by block. A single window has no "
         "interval. A small difference between single windows means nothing."
     )
-    yield from paragraph(*_limits(context, is_emulated=bool(emulated)))
 
 
 def _order(context: Context) -> Iterator[str]:
@@ -50,11 +58,12 @@ def _order(context: Context) -> Iterator[str]:
         if len(context.evidence.candidates) > 2
         else ""
     )
+    if "restores" in context.tables:
+        yield "Each window starts from the same restored database, after the same warm-up."
     yield (
-        "Each window starts from the same restored database, after the same warm-up. Within a "
-        "block the candidates run in a balanced order drawn from the seed: every second block "
-        f"reverses the order of the block before it.{each} Therefore neither the position in a "
-        "block nor a drift of the machine favours a candidate."
+        "Within a block the candidates run in a balanced order drawn from the seed: every second "
+        f"block reverses the order of the block before it.{each} Therefore neither the position in "
+        "a block nor a drift of the machine favours a candidate."
     )
     if context.manifest is not None and context.manifest.servers_differ:
         yield (
@@ -74,4 +83,5 @@ def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
             if context.load.checkpoint
             else "No checkpoint was forced before the windows."
         )
-    yield ("The numbers hold only for this machine, this configuration and this size of database.")
+    of = "database" if "load" in context.tables else "data"
+    yield f"The numbers hold only for this machine, this configuration and this size of {of}."

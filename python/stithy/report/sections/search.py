@@ -8,6 +8,7 @@ from stithy.report.parts import searches
 from stithy.report.tables import PageTable
 
 NAME = "search"
+NEEDS = ("load",)
 
 METHOD = (
     "The search doubles the users until a window misses the target. Then it halves the gap between "

@@ -28,7 +28,7 @@ MASTER_MADE = "master-copy"
 
 def prepare(context: Context, step: Step) -> str:
     """Make the database on the master candidate's volume and load it."""
-    candidate = context.plan.master_candidate
+    candidate = context.master_candidate
     data = context.volumes.make_tree(candidate, DATA)
     context.servers.engine.initialise(data, context.servers.scratch)
     log = context.session.directory.prepare_output.parent / "server.log"
@@ -63,7 +63,7 @@ def snapshot(context: Context, step: Step) -> str:
 def _master_copy(context: Context, place: Path) -> Contents:
     """Copy what was loaded and remove it there; written down once the copy is whole."""
     volumes = context.volumes
-    volume = volumes.of(context.plan.master_candidate)
+    volume = volumes.of(context.master_candidate)
     master = volumes.make_in(place, KEEPER, MASTER)
     copy_tree(volume.path / DATA, master)
     sync_filesystem(master)
@@ -77,7 +77,7 @@ def _master_copy(context: Context, place: Path) -> Contents:
 
 def check(context: Context, step: Step) -> str:
     """Verify all consistency conditions, after loading or at a candidate's end."""
-    candidate = step.candidate or context.plan.master_candidate
+    candidate = step.candidate or context.master_candidate
     moment = "end" if step.at_end else "load"
     need_database(context, candidate, at_end=step.at_end)
     output = context.session.directory.check_output(candidate, moment)

@@ -90,8 +90,19 @@ class Tools:
 
 
 @dataclass(frozen=True)
+class Found:
+    """The database engine of a study, and its programs as they were found."""
+
+    engine: Engine
+    installation: Installation
+
+
+@dataclass(frozen=True)
 class Equipped:
-    """A study, and what was found on the machine for it; `machine` is what must not change."""
+    """A study, and what was found on the machine for it; `machine` is what must not change.
+
+    `database` is None where the study has none.
+    """
 
     run_id: str
     file: StudyFile
@@ -102,8 +113,7 @@ class Equipped:
     user: ServerUser | None
     password: Secret
     server_cpus: tuple[int, ...] | None
-    engine: Engine
-    installation: Installation
+    database: Found | None
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
     keeper: Provider
@@ -119,19 +129,22 @@ class Equipped:
         heard = logging(self.directory.log, self.clock, tell)
         session = Session(self.directory, books, self.clock, stop, heard)
         volumes = Volumes(books, self.user, self.providers, self.keeper)
-        servers = Servers(
-            study=self.file.study,
-            plan=self.plan,
-            session=session,
-            volumes=volumes,
-            engine=self.engine,
-            installation=self.installation,
-            runner=self.runner,
-            cpus=self.server_cpus,
-            scratch=make_scratch(books.record, self.user),
-        )
+        scratch = make_scratch(books.record, self.user)
+        servers = None
+        if self.database is not None:
+            servers = Servers(
+                study=self.file.study,
+                plan=self.plan,
+                session=session,
+                volumes=volumes,
+                engine=self.database.engine,
+                installation=self.database.installation,
+                runner=self.runner,
+                cpus=self.server_cpus,
+                scratch=scratch,
+            )
         return Context(
-            self.file, self.plan, session, volumes, servers, self.hammer, state or State()
+            self.file, self.plan, session, volumes, servers, self.hammer, scratch, state or State()
         )
 
 
@@ -145,13 +158,11 @@ def equip(
     runner, user, problems = tools.runner(run_id), tools.user(), Problems()
     cpus = problems.attempt(lambda: _server_cpus(file))
     password = kept_password(run_id) or generate_password()
-    engine = tools.engine(file, _request(file, runner, user, cpus, password))
-    installation = problems.attempt(engine.check)
+    database = _database(file, _request(file, runner, user, cpus, password), tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(runner, other_cpus(cpus)))
     hammer_version = problems.attempt(lambda: tools.hammer_version(runner))
     problems.refuse(str(file.path))
-    assert installation is not None  # else there was a problem, as with the next two
-    assert hammer is not None
+    assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
     providers = providers_of(file, logs, runner, other_cpus(cpus))
     return Equipped(
@@ -164,25 +175,35 @@ def equip(
         user=user,
         password=password,
         server_cpus=cpus,
-        engine=engine,
-        installation=installation,
+        database=database,
         hammer=hammer,
         providers=providers,
         keeper=keeper_in(directory),
-        machine=_machine(file, installation, hammer_version, providers),
+        machine=_machine(file, database, hammer_version, providers),
     )
+
+
+def _database(
+    file: StudyFile, request: Request | None, tools: Tools, problems: Problems
+) -> Found | None:
+    """The engine that the study needs; None where it needs none, or there was a problem."""
+    if request is None:
+        return None
+    engine = tools.engine(file, request)
+    installation = problems.attempt(engine.check)
+    return None if installation is None else Found(engine, installation)
 
 
 def _machine(
     file: StudyFile,
-    installation: Installation,
+    database: Found | None,
     hammer_version: str,
     providers: Mapping[str, Provider],
 ) -> Fingerprint:
     programs = {
         "stithy": stithy.__version__,
         "hammer": hammer_version,
-        file.study.database.engine: installation.version,
+        **({file.study.database.engine: database.installation.version} if database else {}),
     }
     storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
     known = {name: words for name, words in storage.items() if words is not None}
@@ -191,7 +212,8 @@ def _machine(
 
 def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:
     emulated = any(map(is_emulated, file.study.candidates.values()))
-    return server_cpus(file.study.database.cpus, emulated=emulated)
+    given = file.study.given_database
+    return server_cpus(given.cpus if given else None, emulated=emulated)
 
 
 def _request(
@@ -200,8 +222,11 @@ def _request(
     user: ServerUser | None,
     cpus: tuple[int, ...] | None,
     password: Secret,
-) -> Request:
+) -> Request | None:
+    """What the engine is asked to be; None without one."""
     study = file.study
+    if study.given_database is None:
+        return None
     shared = configuration_of(study.database)
     return Request(
         runner=runner,

@@ -200,6 +200,8 @@ def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
 
 def check_memory(study: Study, machine: Machine) -> None:
     """Raise for a server that is given more memory than the machine has."""
+    if study.given_database is None:
+        return
     total, problems = memory_of(machine, "MemTotal"), Problems()
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
     varied = max(each.memory_bytes for each in study.databases) if study.vary else None
@@ -222,8 +224,9 @@ def check_memory(study: Study, machine: Machine) -> None:
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
-    for limit, asked in _limits(study):
-        yield from _memory_cautions(limit, asked, data_bytes(study), machine)
+    if (data := data_bytes(study)) is not None:
+        for limit, asked in _limits(study):
+            yield from _memory_cautions(limit, asked, data, machine)
     for each in load.judge(machine):
         if each.state == "disturbing":
             yield f"the machine is not quiet: {each.found}: {each.remedy}"
@@ -344,7 +347,7 @@ def check_room(
         if free is not None and needed > free:
             raise _too_small(here, needed, free, f"on {here[0].room.mount_point}")
     in_memory = [each for each in shares if each.room.memory_backed]
-    needed = _sum(in_memory) + max(each.memory_bytes for each in study.databases)
+    needed = _sum(in_memory) + max((each.memory_bytes for each in study.databases), default=0)
     if in_memory and needed > available:
         raise _too_small(in_memory, needed, available, "of memory, the server's included")
 

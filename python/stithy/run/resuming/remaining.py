@@ -153,8 +153,9 @@ def _state(
         for table, column, values in wanted
     }
     limits = {
-        row["candidate"]: (row["memory_limit_enforced"], row["memory_limit_note"])
-        for row in measured.values()
+        row["candidate"]: (load["memory_limit_enforced"], load["memory_limit_note"])
+        for name, row in measured.items()
+        for load in read_rows(directory.window(name).table("load"), tables.LOAD)
     }
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:
@@ -164,7 +165,7 @@ def _state(
 
 
 def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
-    version = manifest.database.server_version
+    version = manifest.given_database.server_version if manifest.given_database else None
     known = {each.name: manifest.effective_settings_of(each) for each in manifest.candidates}
     return {
         name: ServerFacts(version, settings)

@@ -1,6 +1,6 @@
 """What the load driver keeps up with is found out."""
 
-from stithy.run.windows.headroom import calibrate as do
+from stithy.run.activities.hammer.headroom import calibrate as do
 
 NAME = "calibrate"
 WHAT = BRIEF = "calibrate the driver"

@@ -1,8 +1,8 @@
 """A candidate's volume is made."""
 
 from stithy.plan.steps import Step
+from stithy.run.activities.hammer.ledger import warn_of_sharing
 from stithy.run.context import Context
-from stithy.run.windows.ledger import warn_of_sharing
 from stithy.storage.provider import Volume
 
 NAME = "provision"

@@ -46,7 +46,7 @@ def check_baseline(context: Context, step: Step) -> str:
 
 def _sent(context: Context) -> BaselineSummary:
     # The run's own directory lies in memory or on the system's disk, on no volume under test.
-    work = Work(context.servers.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
+    work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
     watch = Watch(context.session.directory.baseline_output, stop=context.session.stop.asked)
     return context.hammer(NOWHERE).baseline(work, watch=watch)
 

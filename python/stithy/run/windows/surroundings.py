@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.database.engine import Instance
 from stithy.drives.program import find
 from stithy.hosts.activity import (
     PASSING,
@@ -21,9 +20,8 @@ from stithy.hosts.activity import (
     read_others,
 )
 from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
-from stithy.results.tables import Row
+from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
-from stithy.run.volumes import parts_of
 from stithy.storage.provider import EmulatedDrive, Volume
 
 if TYPE_CHECKING:
@@ -44,12 +42,11 @@ class Snapshot:
     log_files: frozenset[Birth] | None = None
 
 
-def snapshot(context: Context, candidate: str, instance: Instance) -> Snapshot:
-    """The machine now, and the log of this candidate's server."""
-    own = {os.getpid(), instance.pid, *_drive_pids(context.volumes.drives)}
+def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
+    """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
+    own = {os.getpid(), *pids, *_drive_pids(context.volumes.drives)}
     others = read_others(context.session.clock, own)
-    parts = parts_of(context.volumes.of(candidate))
-    log_files = births(parts.log or parts.data / context.servers.engine.log_folder)
+    log_files = births(log_folder) if log_folder else None
     return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)
 
 
@@ -71,26 +68,28 @@ def row(volumes: Mapping[str, Volume], measured: "MeasuredWindow") -> Row:
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
-    rule, maintenance = measured.checkpoint_rule, measured.maintenance
-    log = [each.log_position_bytes for each in maintenance] if maintenance else []
-    return {
-        "window_id": measured.window.id,
-        "span_s": others.span_s,
-        "cpus": len(os.sched_getaffinity(0)),
-        "others_cpu_s": others.cpu_s,
-        "others_bytes": others.moved_bytes,
-        # What they did elsewhere they did not do here; what they wrote may still be in memory.
-        "others_here_bytes": min(max(0, others.moved_bytes - elsewhere), on_disks),
-        "others_names": ", ".join(others.names) or None,
-        "disks_bytes": on_disks if disks else None,
-        "idle_bytes": sum(moved.get(name, 0) for name in idle) if idle else None,
-        "idle_names": ", ".join(sorted({idle[name] for name in idle if moved.get(name)})) or None,
-        "log_bytes": log[1] - log[0] if log else None,
-        "log_files_made": made_between(before.log_files, after.log_files),
-        "checkpoint_after_s": rule.after_s if rule else None,
-        "checkpoint_after_bytes": rule.after_bytes if rule else None,
-        "memory_limit_lost": measured.limit_lost,
+    server = {
+        name: value for each in measured.activities for name, value in each.surroundings().items()
     }
+    return (
+        dict.fromkeys(column.name for column in SURROUNDINGS.columns)
+        | server
+        | {
+            "window_id": measured.window.id,
+            "span_s": others.span_s,
+            "cpus": len(os.sched_getaffinity(0)),
+            "others_cpu_s": others.cpu_s,
+            "others_bytes": others.moved_bytes,
+            # What they did elsewhere they did not do here; what they wrote may still be in memory.
+            "others_here_bytes": min(max(0, others.moved_bytes - elsewhere), on_disks),
+            "others_names": ", ".join(others.names) or None,
+            "disks_bytes": on_disks if disks else None,
+            "idle_bytes": sum(moved.get(name, 0) for name in idle) if idle else None,
+            "idle_names": ", ".join(sorted({idle[name] for name in idle if moved.get(name)}))
+            or None,
+            "log_files_made": made_between(before.log_files, after.log_files),
+        }
+    )
 
 
 def _moved(before: Snapshot, after: Snapshot, name: str) -> int:

@@ -6,14 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stithy.plan.scenario import Scene
 from stithy.plan.scenarios import load
-from stithy.plan.scenarios.load import around, windows_of
+from stithy.plan.scenarios.load import around, factors, windows_of
 from stithy.plan.steps import Cost, Step
 from stithy.study.model import Study
 
 NAME = "sleep"
 NEEDS = load.NEEDS
 
-__all__ = ["around", "windows_of"]
+__all__ = ["around", "factors", "windows_of"]
 
 
 class Spec(BaseModel):

@@ -144,8 +144,8 @@ CHECKS: tuple[Check[WindowRecord], ...] = (
     Check(("window",), no_numbers, always=True),
     Check(("window",), lambda of: incomplete(of.window)),
     Check(("window",), damaged),
-    Check(("window",), lambda of: errors(of.window)),
-    Check(("window",), lambda of: driver_late(of.window)),
-    Check(("window",), lambda of: rate_not_kept(of.window)),
-    Check(("window",), lambda of: little_headroom(of.window)),
+    Check(("load",), lambda of: errors(of.window)),
+    Check(("load",), lambda of: driver_late(of.window)),
+    Check(("load",), lambda of: rate_not_kept(of.window)),
+    Check(("load",), lambda of: little_headroom(of.window)),
 )

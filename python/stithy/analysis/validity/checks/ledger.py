@@ -118,9 +118,9 @@ def measured_again(of: WindowRecord) -> Reason | None:
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
     Check(("ledger",), lambda of: gone(of.ledger, of.ledger_findings), always=True),
-    Check(("window",), lambda of: unverified(of.window), always=True),
-    Check(("window",), lambda of: cut(of.window), always=True),
+    Check(("load",), lambda of: unverified(of.window), always=True),
+    Check(("load",), lambda of: cut(of.window), always=True),
     Check(("ledger",), lambda of: unknown(of.ledger), always=True),
-    Check(("window",), lambda of: shares(of.window), always=True),
+    Check(("load",), lambda of: shares(of.window), always=True),
     Check(("window",), measured_again, always=True),
 )

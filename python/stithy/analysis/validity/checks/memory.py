@@ -71,6 +71,6 @@ def still_cached(row: Row | None) -> Reason | None:
 
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
-    Check(("window",), lambda of: memory_limit(of.window, of.around)),
+    Check(("load",), lambda of: memory_limit(of.window, of.around)),
     Check(("restores",), lambda of: still_cached(of.restore)),
 )

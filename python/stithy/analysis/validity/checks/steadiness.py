@@ -92,6 +92,6 @@ def _share(share: float, sign: str = "") -> str:
 
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
-    Check(("window", "transactions"), lambda of: contradicts_itself(of.window, of.laws)),
+    Check(("load", "transactions"), lambda of: contradicts_itself(of.window, of.laws)),
     Check(("seconds",), lambda of: not_steady(of.steady)),
 )

@@ -124,8 +124,8 @@ def restore(row: Row | None) -> Reason | None:
 
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
-    Check(("window",), lambda of: order_numbers(of.window)),
-    Check(("window",), lambda of: commits(of.window, of.engine)),
+    Check(("load",), lambda of: order_numbers(of.window)),
+    Check(("load",), lambda of: commits(of.window, of.engine)),
     Check(("conditions",), lambda of: conditions(of.conditions)),
     Check(("restores",), lambda of: restore(of.restore)),
 )

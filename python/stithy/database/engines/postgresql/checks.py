@@ -77,7 +77,7 @@ def autovacuum(window: Row) -> Reason | None:
 
 
 CHECKS: tuple[Check[Recorded], ...] = (
-    Check(("window", "surroundings"), lambda of: checkpoint(of.window, of.around)),
+    Check(("load", "surroundings"), lambda of: checkpoint(of.window, of.around)),
     Check(("surroundings",), lambda of: log_files_made(of.around)),
-    Check(("window",), lambda of: autovacuum(of.window)),
+    Check(("load",), lambda of: autovacuum(of.window)),
 )

@@ -9,11 +9,11 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.capacity import UsersWithinTarget, users_within_target
 from stithy.analysis.values.measures import of_series
-from stithy.metrics import ALL, PERCENTILES, Quantity, Unit, enough, values_needed
+from stithy.metrics import ALL, PERCENTILES, Quantity, enough, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show
 from stithy.report.words import servers
 from stithy.report.words.wording import count, duration, listing
 from stithy.units import Money
@@ -161,7 +161,7 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
 
 def _rows(context: Context) -> Iterator[Row]:
     point = context.answer_level
-    if point is None:
+    if point is None or "load" not in context.tables:
         return
     here = _only(context.evidence, point)
     kernel = _kernel_means(context, here)
@@ -205,7 +205,7 @@ def _row(
 def _server(context: Context, name: str) -> Row:
     """What the study gives its server; settings only where candidates have their own."""
     manifest, facts = context.manifest, context.facts_of(name)
-    if manifest is None or facts is None:
+    if manifest is None or facts is None or manifest.given_database is None:
         return {"memory_limit_bytes": None, "settings": None}
     limit_bytes = manifest.memory_limit_of(facts)
     return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, facts)}
@@ -215,13 +215,6 @@ def _device_cells(device: _Device) -> Row:
     reported = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
     cells = {f"{each}_{what}_s": times.get(each) for what, times in reported for each in OPERATIONS}
     return cells | {f"{each}_per_s": device.per_s.get(each) for each in OPERATIONS}
-
-
-KINDS: Mapping[Unit, str] = {
-    "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size", "B/s": "size",
-    "": "rate",
-}  # fmt: skip
-"""How values of a unit are shown."""
 
 
 def _asked(context: Context) -> Quantity | None:

@@ -13,23 +13,21 @@ from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.hosts.devices import shared_by
 from stithy.results import tables
 from stithy.results.convert import ledger_finding_rows, ledger_rows
-from stithy.results.layout import WindowDirectory
-from stithy.results.write import write_table
+from stithy.results.tables import Row, Table
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.workload.program import LedgerVerified, Program, Watch
 
 if TYPE_CHECKING:
-    from stithy.run.windows.window import MeasuredWindow
+    from stithy.run.activities.hammer import HammerActivity
 
 
-def verify(
-    context: Context, measured: "MeasuredWindow", hammer: Program, instance: Instance
-) -> None:
+def verify(measured: "HammerActivity", hammer: Program, instance: Instance) -> None:
     """Compare the window's ledger with the database, and keep what that says or why it could not.
 
     Raises Interrupted, and nothing else of the machine's.
     """
+    context = measured.context
     if not context.file.study.load.ledger:
         return
     if not context.session.directory.window(measured.window.id).ledger.exists():
@@ -38,18 +36,19 @@ def verify(
         measured.ledger_unverified_because = f"the server {ended}"
     else:
         with _keeping_reason(measured):
-            measured.ledger = _verified(context, measured, hammer)
+            measured.ledger = _verified(measured, hammer)
 
 
-def verify_after_end(context: Context, measured: "MeasuredWindow") -> None:
+def verify_after_end(measured: "HammerActivity") -> None:
     """Start a server that ended under the users once more, and compare: what ledgers are for.
 
     What the server acknowledged before its end must be there after it has recovered. Raises nothing
     of the machine's; a person who wants an end gets it.
     """
+    context = measured.context
     directory = context.session.directory.window(measured.window.id)
     wanted = context.file.study.load.ledger and directory.ledger.exists()
-    ended = measured.server_ended is not None and measured.ledger is None
+    ended = measured.ended_because is not None and measured.ledger is None
     if not wanted or not ended or context.session.stop.asked.is_set():
         return
     with (
@@ -57,12 +56,12 @@ def verify_after_end(context: Context, measured: "MeasuredWindow") -> None:
         _keeping_reason(measured, "after the server's end, "),
         context.servers.running(measured.window.candidate, directory.recovery_log) as instance,
     ):
-        measured.ledger = _verified(context, measured, context.hammer(instance.url))
+        measured.ledger = _verified(measured, context.hammer(instance.url))
         measured.ledger_unverified_because = None
 
 
 @contextmanager
-def _keeping_reason(measured: "MeasuredWindow", when: str = "") -> Iterator[None]:
+def _keeping_reason(measured: "HammerActivity", when: str = "") -> Iterator[None]:
     """What fails inside is kept as the reason why the ledger was not compared."""
     try:
         with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
@@ -74,7 +73,8 @@ def _keeping_reason(measured: "MeasuredWindow", when: str = "") -> Iterator[None
         measured.ledger_unverified_because = f"{when}{error.where}: {error.problem}"
 
 
-def _verified(context: Context, measured: "MeasuredWindow", hammer: Program) -> LedgerVerified:
+def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
+    context = measured.context
     directory = context.session.directory.window(measured.window.id)
     watch = Watch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(context.choice, directory.ledger, watch=watch)
@@ -82,7 +82,8 @@ def _verified(context: Context, measured: "MeasuredWindow", hammer: Program) -> 
 
 def shared(context: Context, candidate: str) -> str | None:
     """What the ledgers and the candidate's volume lie on both, where ledgers are kept."""
-    if not context.file.study.load.ledger:
+    load = context.file.study.given_load
+    if load is None or not load.ledger:
         return None
     return shared_by(context.volumes.of(candidate).path, context.session.directory.root)
 
@@ -98,16 +99,16 @@ def warn_of_sharing(context: Context, candidate: str) -> None:
         )
 
 
-def write_ledger(directory: WindowDirectory, measured: "MeasuredWindow") -> None:
-    """Write the window's tables of the ledger, empty where it was not compared."""
+def tables_of(measured: "HammerActivity") -> Iterator[tuple[Table, list[Row]]]:
+    """The window's tables of the ledger, empty where it was not compared."""
     window_id, verified = measured.window.id, measured.ledger
     counts = ledger_rows(window_id, verified.summary) if verified else []
     findings = ledger_finding_rows(window_id, verified.findings) if verified else []
-    write_table(directory.table("ledger"), tables.LEDGER, counts)
-    write_table(directory.table("ledger_findings"), tables.LEDGER_FINDINGS, findings)
+    yield tables.LEDGER, counts
+    yield tables.LEDGER_FINDINGS, findings
 
 
-def result(measured: "MeasuredWindow") -> str:
+def result(measured: "HammerActivity") -> str:
     """What the comparison came to, in words for the step; empty without a ledger."""
     if measured.ledger is None:
         because = measured.ledger_unverified_because

@@ -10,10 +10,10 @@ from stithy.hosts.activity import OtherLoad, others_between, read_others
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
+from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress
-from stithy.run.windows.driving import pace_of
 from stithy.study.load_keys import Load
 from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
@@ -65,7 +65,7 @@ def _share(others: OtherLoad) -> float | None:
 def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLoad]:
     """What was found, and what others used meanwhile."""
     output = context.session.directory.calibrate_output
-    candidate = step.candidate or context.plan.master_candidate
+    candidate = step.candidate or context.master_candidate
     need_database(context, candidate)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid(), instance.pid}

@@ -1,0 +1,1 @@
+"""What activities say of themselves: one module each; see `stithy.activity`."""

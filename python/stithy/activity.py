@@ -1,0 +1,18 @@
+"""What an activity says of itself, whoever reads its results: its tables and its metrics.
+
+A declaration is one module in `activities/` with `NAME`, `TABLES` (names of the tables without
+which its windows cannot be judged) and `METRICS` (`stithy.metrics.Metric`, with the source
+`values`). What it does is a module of the same name in `stithy.run.activities`.
+"""
+
+from stithy.registry import plugins
+
+COMMON = frozenset({"window", "values", "series", "surroundings", "drives", "baseline"})
+"""The tables of every window, and those that are there where their source is."""
+
+
+def tables_of(activities: str) -> frozenset[str]:
+    """The tables that windows of these activities have; `activities` as in the table `window`."""
+    known = plugins("activity")
+    names = [each for each in activities.split(", ") if each in known]
+    return COMMON.union(*(known[name].TABLES for name in names))

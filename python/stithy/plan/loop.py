@@ -1,0 +1,92 @@
+"""What all scenarios have in common: candidates made and removed, blocks of windows in their order.
+
+A scenario adds what comes before, around and after.
+"""
+
+from collections.abc import Callable, Iterator
+
+from stithy.plan import cost
+from stithy.plan.order import Block, blocks, rounds
+from stithy.plan.scenario import Scene
+from stithy.plan.steps import Step, WindowPlan, step_id, window_id
+from stithy.point import Point
+from stithy.study.model import Study
+
+Around = Callable[[Study, Scene, WindowPlan], Iterator[Step]]
+WindowsOf = Callable[[Study, Block], Iterator[WindowPlan]]
+
+
+def provisions(study: Study, scene: Scene) -> Iterator[Step]:
+    """The volume of each candidate is made."""
+    for name in study.candidates:
+        yield Step(step_id("provision", name), "provision", name, cost.provision(scene.held))
+
+
+def tear_downs(study: Study, scene: Scene) -> Iterator[Step]:
+    """And what was made for it is removed."""
+    for name in study.candidates:
+        yield Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held))
+
+
+def windows(
+    study: Study, scene: Scene, windows_of: WindowsOf, around: Around, *, in_rounds: bool
+) -> Iterator[Step]:
+    """All windows of all blocks, each with the steps around it.
+
+    `in_rounds`: a block of each point, and again; else all blocks of a point follow each other.
+    """
+    ordered = rounds if in_rounds else blocks
+    for block in ordered(list(study.candidates), _counts(study, scene), study.seed):
+        for window in windows_of(study, block):
+            yield from around(study, scene, window)
+
+
+def _counts(study: Study, scene: Scene) -> list[tuple[Point, int]]:
+    """The points with their blocks; last the one that goes on until the question is decided."""
+    asked, repeat = scene.question, study.repeat
+    if asked is None or repeat is not None:
+        return [(point, repeat or 1) for point in study.points]
+    others = [(point, 1) for point in study.points if point != asked.point]
+    return [*others, (asked.point, asked.blocks_most)]
+
+
+def windows_of(
+    block: Block,
+    ramp_up_s: float,
+    duration_s: float,
+    activities: tuple[str, ...],
+    *,
+    checkpoint: bool = False,
+    tried: bool = False,
+) -> Iterator[WindowPlan]:
+    """The windows of a block; `tried` where a search chose its point."""
+    for position, candidate in enumerate(block.candidates):
+        yield WindowPlan(
+            id=window_id(candidate, block.point, block.index),
+            candidate=candidate,
+            point=block.point,
+            block=block.index,
+            position=position,
+            ramp_up_s=ramp_up_s,
+            duration_s=duration_s,
+            seed=block.seed,
+            checkpoint=checkpoint,
+            tried=tried,
+            activities=activities,
+        )
+
+
+def may_be_spared(scene: Scene, window: WindowPlan) -> bool:
+    """Whether a window is left out once the primary question is decided."""
+    asked = scene.question
+    optional = asked is not None and asked.may_spare(window.point, window.block)
+    # What stands in for a block that was needed is needed, too.
+    return optional and not window.tried and not window.attempt
+
+
+def baseline_check(scene: Scene, window: WindowPlan) -> Iterator[Step]:
+    """The baseline check before the first window of a block."""
+    if window.position == 0:
+        check_id, optional = step_id("baseline-check", window.id), may_be_spared(scene, window)
+        cost_of_it = cost.baseline_check()
+        yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)

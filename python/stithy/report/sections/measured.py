@@ -1,0 +1,137 @@
+"""What activities measured that have metrics of their own: every value, and each metric drawn."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from stithy.metrics import Metric, Quantity, Unit, find
+from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, note
+from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.titles import compare_title
+from stithy.report.figure import Drawn, Figure
+from stithy.report.page import Page
+from stithy.report.tables import KINDS, PageTable, Show
+from stithy.report.words.wording import value as in_words
+
+NAME = "measured"
+
+NOTE = (
+    "Values are those of all valid windows of a candidate at a point: means of rates, percentiles "
+    "of the merged distributions, sums of counts. A dash means that no valid window has the value."
+)
+
+SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
+"""By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
+
+
+def tables(page: Page) -> Iterator[PageTable]:
+    """A row for each point, candidate and what the values are of."""
+    yield _table(page.context)
+
+
+def _metrics(context: Context) -> list[Metric]:
+    """The metrics of all windows that an activity declares, in the order in which it has them."""
+    names = context.run.values["metric"].unique(maintain_order=True)
+    found = (find(name) for name in names)
+    return [each for each in found if each is not None and each.source == "values"]
+
+
+def _table(context: Context) -> PageTable:
+    metrics, evidence = _metrics(context), context.evidence
+    names = [each.name for each in metrics]
+    whose = context.run.values.filter(pl.col("metric").is_in(names))["of"]
+    kinds = list(dict.fromkeys([*whose.unique(maintain_order=True)]))
+    rows = [
+        {"candidate": name, **context.factor_values(point), "of": of, **cells}
+        for point in evidence.points
+        for name in evidence.candidates
+        for of in kinds
+        if any((cells := {
+            each.name: evidence.level_of(name, point, Quantity(each.name, of)) for each in metrics
+        }).values())
+    ]  # fmt: skip
+    shows = [
+        *context.factor_shows,
+        Show("candidate", "Candidate"),
+        *([Show("of", "Of")] if len(kinds) > 1 else []),
+        *(Show(each.name, each.label, KINDS[each.unit]) for each in metrics),
+    ]
+    types = {**context.factor_types, "candidate": pl.String, "of": pl.String}
+    frame = pl.DataFrame(rows, schema=types | dict.fromkeys(names, pl.Float64))
+    shown = [each for each in shows if frame[each.column].count() or each.column == "candidate"]
+    return PageTable(NAME, "What was measured at each point", tuple(shown), frame)
+
+
+def draw(page: Page) -> Iterator[Drawn]:
+    """One figure for each metric that is compared, along the axis."""
+    for metric in _metrics(page.context):
+        if metric.better is not None and metric.compared:
+            yield from _figure(page.context, metric)
+
+
+def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
+    quantity, (factor, unit) = Quantity(metric.name), SCALES.get(metric.unit, (1.0, ""))
+    lines, points = _drawn(context, quantity, factor)
+    if not points:
+        return
+    title = compare_title(
+        context, lines, points, metric.noun, lambda number: in_words(quantity, number / factor),
+        metric=quantity,
+    )  # fmt: skip
+    drawing, axis = Drawing(), Axis(f"{metric.noun[0].upper()}{metric.noun[1:]}{unit}")
+    panel = Panel(lines, points, domain_of(with_spans(points, log=False), log=False))
+    stem = metric.name.replace(".", "-").replace("_", "-")
+    yield Figure(
+        name=stem,
+        title=title.text,
+        ratio=title.ratio,
+        caption=f"{axis.title} against {context.level_name}. Small marks are windows; lines join "
+        f"the values of all valid windows.{bars_told(points)}",
+        description=f"{title.text}. Line chart of {metric.noun} against {context.level_name}, one "
+        f"line for each candidate: {', '.join(context.evidence.candidates)}.",
+        footer=context.footer,
+        spec=drawing.spec(by_users(context, drawing, axis, panel)),
+        table=_points_table(context, stem, axis, points),
+    )
+
+
+def _drawn(context: Context, quantity: Quantity, factor: float) -> tuple[Rows, Rows]:
+    """Lines and points, as a `Panel` wants them."""
+    evidence = context.evidence
+    lines = [
+        {**context.place(point), "candidate": name, "value": factor * value}
+        for name in evidence.candidates
+        for point in evidence.levels
+        if (value := evidence.level_of(name, point, quantity)) is not None
+    ]
+    points = [
+        {
+            **context.place(window.point), "candidate": window.candidate, "block": window.block,
+            "value": factor * value, "valid": window.valid, "note": note(window.reasons),
+        }
+        for window in context.drawn
+        if (value := evidence.value_of(window, quantity).number) is not None
+    ]  # fmt: skip
+    return lines, points
+
+
+def _points_table(context: Context, name: str, axis: Axis, points: Rows) -> PageTable:
+    shows = (
+        context.axis_show, Show("candidate", "candidate"), Show("block", "block", "count"),
+        Show("value", axis.title, "rate"), Show("note", "window"),
+    )  # fmt: skip
+    return PageTable(name, axis.title, shows, pl.DataFrame(points).drop("level"))
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where an activity has metrics of its own."""
+    if not page.tables[NAME].frame.is_empty():
+        yield Section(NAME, 25, "What was measured", tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    yield from figures(page.drawn_in(NAME))
+    yield from grid(page.tables[NAME])
+    yield from paragraph(NOTE, page.context.footer + ".", style="note")

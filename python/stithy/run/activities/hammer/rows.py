@@ -1,0 +1,145 @@
+"""What a window of the hammer says, as tables, values and words."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.collect.collector import TimedSample
+from stithy.collect.sampler import checkpoints_inside
+from stithy.metrics import ALL, PERCENTILES
+from stithy.results import tables
+from stithy.results.convert import (
+    Latencies,
+    condition_rows,
+    histogram_rows,
+    longest_response_s,
+    read_latencies,
+    second_rows,
+    transaction_rows,
+    window_numbers,
+)
+from stithy.results.tables import Row, Table
+from stithy.run.activities.hammer import ledger
+from stithy.run.activities.hammer.request import pace_of
+from stithy.run.activity import Measured
+from stithy.units import format_duration
+
+if TYPE_CHECKING:
+    from stithy.run.activities.hammer import HammerActivity
+
+
+def tables_of(
+    of: "HammerActivity", readings: Sequence[TimedSample]
+) -> Iterator[tuple[Table, list[Row]]]:
+    """All tables that only the hammer fills; empty where the users never began."""
+    window_id, driven = of.window.id, of.driven
+    yield tables.LOAD, [_load(of, readings)]
+    if driven is not None:
+        latencies = _latencies(of)
+        yield tables.TRANSACTIONS, transactions(of)
+        yield tables.SECONDS, second_rows(window_id, driven.seconds, latencies)
+        yield tables.HISTOGRAMS, histogram_rows(window_id, driven.summary, latencies)
+    else:
+        yield tables.HISTOGRAMS, []
+    if of.checked:
+        candidate, conditions = of.window.candidate, of.checked.conditions
+        yield tables.CONDITIONS, condition_rows(candidate, "window", conditions, window_id)
+    yield from ledger.tables_of(of)
+
+
+def values(of: "HammerActivity") -> Iterator[Measured]:
+    """Rates of the whole, and the response times of each transaction type."""
+    if of.driven is None:
+        return
+    row = _numbers(of)
+    for name in ("nopm", "tpm"):
+        missing = "nothing was measured" if row[name] is None else None
+        yield Measured(name, row[name], missing_because=missing)
+    for each in transactions(of):
+        count = each["committed"] + each["rolled_back"]
+        for name in PERCENTILES:
+            value = each[f"response_{name.replace('.', '')}_s"]
+            missing = "no answer was measured" if value is None else None
+            yield Measured(name, value, each["transaction"], count, missing)
+
+
+def in_words(of: "HammerActivity") -> str:
+    """Throughput and response time."""
+    row = _numbers(of)
+    merged = next((each for each in transactions(of) if each["transaction"] == ALL), {})
+    p95_s = merged.get("response_p95_s")
+    shown = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
+    if (profile := of.context.file.study.load.profile) != "specification":
+        shown += f" (profile {profile})"
+    return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
+
+
+def transactions(of: "HammerActivity") -> list[Row]:
+    """The rows of TRANSACTIONS."""
+    assert of.driven is not None  # asked by the callers
+    return transaction_rows(of.window.id, of.driven.summary)
+
+
+def _latencies(of: "HammerActivity") -> Latencies:
+    return _read(of.context.session.directory.window(of.window.id).hlog_stem)
+
+
+@lru_cache(maxsize=1)
+def _read(stem: Path) -> Latencies:
+    """The logs of a window, which are complete when its tables are written: read once."""
+    return read_latencies(stem)
+
+
+def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
+    """The row of LOAD; null for whatever the window did not come to."""
+    context, window, load = of.context, of.window, of.context.file.study.load
+    known = context.state.known.calibration
+    row: Row = {column.name: None for column in tables.LOAD.columns}
+    row |= {
+        "window_id": window.id,
+        "users": window.point.users,
+        "pace": pace_of(load).kind,
+        "think_mean_s": load.pace.think_s,
+        "rate_per_s": load.rate_per_s,
+        "profile": load.profile,
+        "memory_limit_enforced": of.limit_bytes is not None,
+        "memory_limit_bytes": of.limit_bytes,
+        "memory_limit_note": of.limit_note,
+        "memory_peak_bytes": of.peak_bytes,
+        "checkpoint_before": "forced" if window.checkpoint else "none",
+        "restore_s": context.volumes.restore_s.get(window.candidate),
+        "warm_up_s": of.warm_up_s,
+        "ledger_unverified_because": of.ledger_unverified_because,
+        # What the driver was shown to keep up with; users are only tried where they pause.
+        "driver_rate_per_s_max": known.rate_per_s_max if known else None,
+        "driver_users_max": known.users_max if known else None,
+        "driver_others_share": known.others_share if known else None,
+        "ledger_shares": ledger.shared(context, window.candidate),
+    }
+    return row if of.driven is None else row | _numbers(of) | _of_server(of, readings)
+
+
+def _numbers(of: "HammerActivity") -> Row:
+    """What the hammer itself says."""
+    assert of.driven is not None  # asked by the callers
+    merged = next((row for row in transactions(of) if row["transaction"] == ALL), {})
+    summary, headline = of.driven.summary, of.context.workload.headline
+    row = window_numbers(summary, headline, merged.get("service_p50_s"))
+    return row | {"longest_response_s": longest_response_s(_latencies(of))}
+
+
+def _of_server(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
+    """What the server counted meanwhile."""
+    assert of.driven is not None  # asked by the caller
+    summary = of.driven.summary
+    within = (summary.measure_from_s, summary.measure_to_s)
+    row: Row = {"checkpoints_inside": checkpoints_inside(readings, *within)}
+    if len(of.commits) > 1:
+        before, after = of.commits
+        row["server_commits"] = after.commits - before.commits
+        row["server_rollbacks"] = after.rollbacks - before.rollbacks
+    if len(of.maintenance) > 1:
+        first, last = of.maintenance
+        row["maintenance_runs"] = last.maintenance_runs - first.maintenance_runs
+    return row

@@ -1,0 +1,124 @@
+"""The interface of an activity: what happens in a window, on a candidate.
+
+An activity is a module (or package) in `activities/` with `NAME` and `create(context, window)`,
+which returns an `Activity`. What it measures is declared in `stithy.activities`. Several may run in
+one window: they are made ready one after the other, begin at once, and are watched together.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from stithy.collect.collector import TimedSample
+from stithy.database.engine import Endpoint
+from stithy.results.tables import Row, Table
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What of an activity is watched while it works: its server, and processes that are its own.
+
+    `log_folder`: where its server keeps its log.
+    """
+
+    database: Endpoint | None = None
+    memory_cgroup: Path | None = None
+    cpus: tuple[int, ...] | None = None
+    pids: frozenset[int] = frozenset()
+    log_folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """When the work began and was measured, Unix time; `complete`: to its planned end."""
+
+    started_at_s: float
+    measure_from_s: float
+    measure_to_s: float
+    complete: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value of a metric that the activity declares; `of` as in the table `values`."""
+
+    metric: str
+    value: float | None
+    of: str = "all"
+    count: int | None = None
+    missing_because: str | None = None
+
+
+@dataclass(frozen=True)
+class Span:
+    """A named time within the window, Unix time; `to_s` None where it did not end."""
+
+    name: str
+    from_s: float
+    to_s: float | None = None
+    outcome: str | None = None
+
+
+class Activity(Protocol):
+    """One activity of one window."""
+
+    def ready(self) -> AbstractContextManager[Subject]:
+        """All that the work needs is there inside, and checked and taken down at the end."""
+        ...
+
+    def begin(self) -> None:
+        """The last thing before the work: read counters."""
+        ...
+
+    def act(self) -> None:
+        """Do the work, to its end or until the run is to stop."""
+        ...
+
+    def end(self) -> None:
+        """The first thing after the work: read counters again."""
+        ...
+
+    def aftermath(self) -> None:
+        """What is still to be found out, whatever failed; raises nothing of the machine's."""
+        ...
+
+    @property
+    def times(self) -> Times | None:
+        """None where the work never began."""
+        ...
+
+    @property
+    def ended_because(self) -> str | None:
+        """Why it failed by itself, which explains whatever error followed; None if it did not."""
+        ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a file system ran full, which every later window would meet."""
+        ...
+
+    def cut_short(self) -> str:
+        """Why the work did not come to its planned end."""
+        ...
+
+    def values(self) -> Iterable[Measured]:
+        """What was measured."""
+        ...
+
+    def spans(self) -> Iterable[Span]:
+        """The named times of the window."""
+        ...
+
+    def tables(self, readings: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
+        """What only this activity knows, by table; `readings` are those of the collectors."""
+        ...
+
+    def surroundings(self) -> Row:
+        """What of the table `surroundings` it knows."""
+        ...
+
+    def said(self) -> str:
+        """What came of it, in words for the step."""
+        ...

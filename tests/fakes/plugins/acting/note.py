@@ -1,0 +1,90 @@
+"""Notes lines in a file of the candidate, so many a second."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stithy.plan.steps import WindowPlan
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+
+NAME = "note"
+TREE = "notes"
+
+
+class Note:
+    """The lines of a window."""
+
+    is_full, ended_because = False, None
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """Nothing is noted before the window begins."""
+        self._context, self._window = context, window
+        self.times: Times | None = None
+        self._spans: list[Span] = []
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """The directory is there inside."""
+        volumes, candidate = self._context.volumes, self._window.candidate
+        self._path = volumes.make_tree(candidate, "data") / TREE
+        try:
+            yield Subject()
+        finally:
+            volumes.remove(volumes.of(candidate).path, "data")
+
+    def begin(self) -> None:
+        """Nothing is counted before."""
+
+    def act(self) -> None:
+        """Note one line after the other, by the run's clock."""
+        spec: Any = self._context.file.study.at(self._window.point).scenario.spec
+        clock = self._context.session.clock
+        lines = int(float(self._window.point.values["lines"]) * self._window.duration_s)
+        began_s = clock.now_s()
+        for number in range(lines):
+            clock.sleep_s(self._window.duration_s / lines)
+            with self._path.open("a") as file:
+                file.write(f"{number}".ljust(spec.length) + "\n")
+        # Its clock may be one that stands while others do something.
+        ended_s = max(clock.now_s(), began_s + self._window.duration_s)
+        self._spans = [Span("noting", began_s, ended_s, "done")]
+        self.times = Times(began_s, began_s, ended_s, complete=True)
+
+    def end(self) -> None:
+        """What was noted is there."""
+        self._there = len(self._path.read_text().splitlines())
+
+    def aftermath(self) -> None:
+        """Nothing is left to find out."""
+
+    def cut_short(self) -> str:
+        """It never is."""
+        return "the lines were not noted"
+
+    def values(self) -> Iterator[Measured]:
+        """How many there were a second."""
+        if self.times is not None:
+            yield Measured("note.lines_per_s", self._there / self._window.duration_s)
+            yield Measured("note.lost", 0.0)
+
+    def spans(self) -> list[Span]:
+        """All of it."""
+        return self._spans
+
+    def tables(self, _: object) -> tuple[()]:
+        """None of its own."""
+        return ()
+
+    def surroundings(self) -> dict[str, object]:
+        """It has no server."""
+        return {}
+
+    def said(self) -> str:
+        """In words."""
+        return f"{self._there} lines noted"
+
+
+def create(context: Context, window: WindowPlan) -> Note:
+    """The activity of a window."""
+    return Note(context, window)
