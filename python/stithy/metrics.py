@@ -203,9 +203,12 @@ DESCRIBED = (NOPM, P95)
 
 def find(name: str) -> Metric | None:
     """The metric of this name; None where there is none."""
-    if (own := OWN.get(name)) is not None or "." not in name:
-        return own
-    return _declared().get(name) or _collected().get(name)
+    return find_uncollected(name) or (_collected().get(name) if "." in name else None)
+
+
+def find_uncollected(name: str) -> Metric | None:
+    """The same without those of collectors, none of which is loaded."""
+    return OWN.get(name) or (_declared().get(name) if "." in name else None)
 
 
 def names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from conftest import ROOT
 from stithy.collect.sampler import collectors_page
+from stithy.fio.reference import profiles_page
 from stithy.results.reference import comparability_page, tables_page
 from stithy.study.keys import reference_page, study_schema
 from support import golden
@@ -15,6 +16,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,
     "docs/reference/collectors.md": collectors_page,
     "docs/reference/comparability.md": comparability_page,
+    "docs/reference/io-profiles.md": profiles_page,
     "docs/reference/study.md": lambda: reference_page((ROOT / "studies/demo.yaml").read_text()),
     "studies/study.schema.json": lambda: (
         json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"

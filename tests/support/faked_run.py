@@ -8,6 +8,7 @@ from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
+from stithy.clock import Clock
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
 from stithy.registry import plugins
@@ -54,7 +55,7 @@ class FakedRun:
     root: Path
     engine: FakeEngine = field(default_factory=FakeEngine)
     hammer: FakeHammer = field(default_factory=FakeHammer)
-    clock: FakeClock = field(default_factory=FakeClock)
+    clock: Clock = field(default_factory=FakeClock)
     hammer_version: str = "hammer 0.fake"
     users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)

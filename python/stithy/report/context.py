@@ -1,6 +1,6 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,12 @@ from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
-from stithy.metrics import Quantity, find, parse_quantity, weights
+from stithy.metrics import ALL, Quantity, find, parse_quantity, weights
 from stithy.point import USERS, Point, magnitude, said, varied
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
-from stithy.report.latencies import drive_measure, merged_levels
+from stithy.report.latencies import drive_measure, histogram_measure, merged_levels
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
@@ -407,7 +407,8 @@ def context_of(run: Run) -> Context:
         asked = replace(asked, metric=own)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
-    measured = measures(run, evidence, samples, {asked.metric, *_demanded(run.manifest)})
+    wanted = {asked.metric, *_demanded(run.manifest), *_merged_metrics(run)}
+    measured = measures(run, evidence, samples, wanted)
     whole = replace(evidence, merged=merged, primary=asked, search=search, measures=measured)
     return Context(run, whole, samples)
 
@@ -447,6 +448,8 @@ def measures(
     for quantity in quantities:
         if quantity.known.source == "series":
             found[quantity] = of_series(samples, quantity)
+        elif quantity.known.combined == "histogram":
+            found[quantity] = histogram_measure(run.directory, evidence, quantity)
         elif quantity.known.source == "drives":
             found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
     return found
@@ -470,6 +473,16 @@ def _asked(question: QuestionFacts | None) -> PrimaryComparison:
         margin_share=question.margin_share,
         blocks_most=question.blocks_most,
     )
+
+
+def _merged_metrics(run: Run) -> Iterator[Quantity]:
+    """What windows have that is merged from their histograms, of everything."""
+    for metric, of in run.values.select("metric", "of").unique(maintain_order=True).iter_rows():
+        known = find(metric)
+        if known is not None and known.combined == "histogram":
+            yield Quantity(metric, of)
+            if of == ALL:
+                yield Quantity(metric)
 
 
 def _own_metric(run: Run) -> Quantity | None:

@@ -12,6 +12,7 @@ from statistics import median
 
 import polars as pl
 
+from stithy.activity import tables_of
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.distribution import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
@@ -21,7 +22,7 @@ from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
 from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
-from stithy.results.pieces import Problem
+from stithy.results.pieces import Problem, read_tables
 from stithy.results.tables import HISTOGRAMS
 
 NOT_WHOLE = "missing or incomplete, and so is its table of histograms"
@@ -41,7 +42,7 @@ def merged_levels(
     for name in evidence.candidates:
         for point in evidence.points:
             windows = evidence.valid_at(name, point)
-            if len(windows) < 2:
+            if len(windows) < 2 or "load" not in tables_of(windows[0].row["activity"]):
                 continue
             if merged := _merged(directory, windows):
                 found[name, point] = merged
@@ -141,6 +142,35 @@ def _measured(directory: RunDirectory, window: Window, kind: str) -> list[Interv
 def _log(directory: RunDirectory, window: Window, kind: str) -> Path:
     stem = directory.window(window.id).hlog_stem
     return stem.with_name(f"{stem.name}.{kind}.hlog")
+
+
+def histogram_measure(directory: RunDirectory, evidence: Evidence, quantity: Quantity) -> Measure:
+    """A percentile that an activity declares: of each level over its valid windows, merged.
+
+    A level of which a window has no table of histograms has none.
+    """
+    percent, of = quantity.known.percent or 0.0, quantity.of or ALL
+    levels: dict[tuple[str, Point], float] = {}
+    for name in evidence.candidates:
+        for point in evidence.points:
+            paths = [directory.window(each.id).table(HISTOGRAMS.name)
+                     for each in evidence.valid_at(name, point)]  # fmt: skip
+            problems: list[Problem] = []
+            rows = read_tables(HISTOGRAMS, paths, problems).filter(
+                pl.col("kind") == quantity.known.column, pl.col("transaction") == of
+            )
+            counts = rows.group_by("highest_s").agg(pl.sum("count")).sort("highest_s")
+            total = int(counts["count"].sum())
+            if problems or not enough_values(percent, total):
+                continue
+            reached = counts.filter(pl.col("count").cum_sum() >= percent / 100 * total)
+            levels[name, point] = reached["highest_s"][0]
+    return Measure({}, levels)
+
+
+def enough_values(percent: float, count: int) -> bool:
+    """Whether so many values bear a percentile."""
+    return count >= max(1, values_needed(percent))
 
 
 def drive_measure(

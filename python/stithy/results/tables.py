@@ -149,6 +149,22 @@ VALUES = Table(
     ),
 )  # fmt: skip
 
+IO_SECONDS = Table(
+    "io_seconds",
+    "One row per second, stream and direction of a pattern that fio ran. Only of windows of fio.",
+    (
+        _t("window_id", "id of the window"),
+        _i("second", "s", "seconds since the measurement began, from 0"),
+        _r("at_s", "s", "Unix time at which the second began"),
+        _t("stream", "stream of the pattern"),
+        _t("direction", "`read` or `write`"),
+        _i("requests", "", "requests answered"),
+        _i("moved_bytes", "B", "bytes moved by them"),
+        _r("latency_mean_s", "s", "mean latency", null=True),
+        _r("completion_p99_s", "s", "99th percentile of the time from submission to completion", null=True),
+    ),
+)  # fmt: skip
+
 SPANS = Table(
     "spans",
     "One row per named time within a window. Empty if its activity names none.",
@@ -213,9 +229,9 @@ HISTOGRAMS = Table(
     "One row per bucket with values: the latencies of one window's measurement by transaction type, merged from the interval logs. Merge several windows by adding counts.",
     (
         _t("window_id", "id of the window"),
-        _t("kind", "`response`, `service`, or `pool-wait` if users share connections"),
-        _t("transaction", "transaction type"),
-        _i("bucket", "", "index of the bucket in an HdrHistogram of 3 digits from 1 µs up"),
+        _t("kind", "`response`, `service`, or `pool-wait` if users share connections; of fio `latency`"),
+        _t("transaction", "transaction type; of fio `read`, `write`, `flush` or `all`"),
+        _i("bucket", "", "index of the bucket: of users in an HdrHistogram of 3 digits from 1 µs up, of fio by rising latency"),
         _r("lowest_s", "s", "the smallest latency of the bucket"),
         _r("highest_s", "s", "the largest latency of the bucket; percentiles are these values"),
         _i("count", "", "number of values in the bucket"),
@@ -383,7 +399,7 @@ BASELINE = Table(
 
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, BASELINE, HISTOGRAMS,
+    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS,
 )  # fmt: skip
 
 

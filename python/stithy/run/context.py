@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.database.engine import ServerFacts
+from stithy.hosts.runner import Runner
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.registry import plugins
@@ -93,6 +94,7 @@ class Context:
     given_servers: Servers | None
     hammer: Callable[[Secret], Program]
     scratch: Path
+    runner: Runner
     state: State
 
     @property

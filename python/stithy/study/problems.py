@@ -5,10 +5,15 @@ problems of a file are carried by one error.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from pydantic import AfterValidator, ValidationError
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import (
+    ErrorDetails,
+    InitErrorDetails,
+    PydanticCustomError,
+    core_schema,
+)
 
 from stithy.errors import StithyError, UserError
 
@@ -92,10 +97,15 @@ def _details(error: ValidationError, *above: str) -> list[InitErrorDetails]:
 
 
 def _type(error: ErrorDetails) -> str | PydanticCustomError:
-    """Pydantic knows its own types by name; ours say what is wrong, and what would be right."""
-    context = error.get("ctx", {})
-    ours = "what" in context
-    return PydanticCustomError(error["type"], "{what}: {right}", context) if ours else error["type"]
+    """Pydantic's core knows its own types by name; ours say what is wrong and would be right."""
+    context, kind = error.get("ctx", {}), error["type"]
+    if "what" in context:
+        return PydanticCustomError(kind, "{what}: {right}", context)
+    # That of a path, for example, is not of the core.
+    return kind if kind in _CORE else PydanticCustomError(kind, "{said}", {"said": error["msg"]})
+
+
+_CORE = frozenset(get_args(core_schema.ErrorType))
 
 
 def together(errors: Iterable[ValidationError | InitErrorDetails]) -> ValidationError:

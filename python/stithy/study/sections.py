@@ -248,8 +248,13 @@ class Scenario:
         """The name, and its keys if it has any: `sleep {seconds: 2}`."""
         spec = self.spec
         keys = spec.model_dump(mode="json", by_alias=True, exclude_none=True) if spec else {}
-        listed = ", ".join(f"{key}: {value}" for key, value in keys.items())
+        listed = ", ".join(f"{key}: {_written(value)}" for key, value in keys.items())
         return f"{self.name} {{{listed}}}" if keys else self.name
+
+
+def _written(value: Any) -> str:
+    """A value of a key as a study has it."""
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
 def read_scenario(value: Any) -> Scenario:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
-from stithy.metrics import ALL, OWN, Quantity, check, find
+from stithy.metrics import ALL, OWN, Quantity, check, find, find_uncollected
 from stithy.point import USERS, Point, named, varied
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
@@ -274,7 +274,7 @@ def _metric(text: str, names: Names) -> tuple[str, str]:
     Of an unknown one all that follows its candidate, or else what follows the last dot.
     """
     parts = text.split(".")
-    for known in (OWN.get, find):  # collectors are loaded only where they must be
+    for known in (find_uncollected, find):  # collectors are loaded only where they must be
         for at in range(len(parts)):
             if known(".".join(parts[at:])) is not None:
                 return ".".join(parts[:at]), ".".join(parts[at:])

@@ -70,7 +70,7 @@ class Panel:
 
     `lines`: rows with `level`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
     `domain`: of the vertical axis, shared by the panels that are to be compared. `limits`: values
-    that are drawn as lines, within the domain.
+    that are drawn as lines, within the domain. `joined`: a line goes through the levels.
     """
 
     lines: Rows
@@ -82,6 +82,7 @@ class Panel:
     first: bool = True
     last: bool = True
     limits: tuple[Line, ...] = ()
+    joined: bool = True
 
 
 def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
@@ -259,7 +260,7 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     lines = apart(context, panel.lines)
     line = (
         alt.Chart(drawing.add(lines))
-        .mark_line(strokeWidth=2)
+        .mark_line(strokeWidth=2 if panel.joined else 0)
         .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
     )
     marks = [

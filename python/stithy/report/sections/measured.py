@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from stithy.metrics import Metric, Quantity, Unit, find
+from stithy.point import magnitude
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, note
@@ -21,6 +22,9 @@ NOTE = (
     "Values are those of all valid windows of a candidate at a point: means of rates, percentiles "
     "of the merged distributions, sums of counts. A dash means that no valid window has the value."
 )
+
+DRAWN_PERCENT = 99.0
+"""Of percentiles this one is drawn; the table has all."""
 
 SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
 """By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
@@ -67,7 +71,8 @@ def _table(context: Context) -> PageTable:
 def draw(page: Page) -> Iterator[Drawn]:
     """One figure for each metric that is compared, along the axis."""
     for metric in _metrics(page.context):
-        if metric.better is not None and metric.compared:
+        drawn = metric.percent in (None, DRAWN_PERCENT)
+        if metric.better is not None and metric.compared and drawn:
             yield from _figure(page.context, metric)
 
 
@@ -81,16 +86,19 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
         metric=quantity,
     )  # fmt: skip
     drawing, axis = Drawing(), Axis(f"{metric.noun[0].upper()}{metric.noun[1:]}{unit}")
-    panel = Panel(lines, points, domain_of(with_spans(points, log=False), log=False))
+    words = any(magnitude(point.values[context.axis]) is None for point in context.positions)
+    domain = domain_of(with_spans(points, log=False), log=False)
+    panel = Panel(lines, points, domain, joined=not words)
     stem = metric.name.replace(".", "-").replace("_", "-")
     yield Figure(
         name=stem,
         title=title.text,
         ratio=title.ratio,
-        caption=f"{axis.title} against {context.level_name}. Small marks are windows; lines join "
-        f"the values of all valid windows.{bars_told(points)}",
-        description=f"{title.text}. Line chart of {metric.noun} against {context.level_name}, one "
-        f"line for each candidate: {', '.join(context.evidence.candidates)}.",
+        caption=f"{axis.title} against {context.level_name}. Small marks are windows, large ones "
+        f"the values of all valid windows{'' if words else ', joined by lines'}."
+        f"{bars_told(points)}",
+        description=f"{title.text}. Chart of {metric.noun} against {context.level_name}, for each "
+        f"candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(by_users(context, drawing, axis, panel)),
         table=_points_table(context, stem, axis, points),

@@ -144,7 +144,15 @@ class Equipped:
                 scratch=scratch,
             )
         return Context(
-            self.file, self.plan, session, volumes, servers, self.hammer, scratch, state or State()
+            self.file,
+            self.plan,
+            session,
+            volumes,
+            servers,
+            self.hammer,
+            scratch,
+            self.runner,
+            state or State(),
         )
 
 

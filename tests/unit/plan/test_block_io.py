@@ -1,0 +1,65 @@
+"""Block I/O as a scenario: its keys, its points, and its steps."""
+
+import pytest
+
+from stithy.plan.expand import expand
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+from stithy.study.problems import StudyError
+
+MIB = 2**20
+
+
+def made(keys: str) -> Study:
+    """A study of two directories."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+        f"scenario: {{block-io: {{{keys}}}}}\n"
+    )
+    return parse_study("study.yaml", text.encode())
+
+
+def test_each_pattern_of_each_profile_is_a_point_in_rounds_of_candidates() -> None:
+    """A target is written before them; the question is asked at one point, by requests a second."""
+    plan = expand(made("profiles: [commit-log, sql], size: 64 MiB, repeat: 2"))
+    kinds = [step.kind for step in plan.steps]
+    assert kinds[:4] == ["provision", "provision", "lay-out", "lay-out"]
+    assert kinds[-2:] == ["tear-down", "tear-down"]
+    windows = [step.window for step in plan.steps if step.kind == "window" and step.window]
+    points = {str(each.point) for each in windows}
+    assert points == {
+        f"profile={n}" for n in ("commit-log/one-writer", "commit-log/many-writers", "sql")
+    }
+    assert [each.block for each in windows] == [0] * 6 + [1] * 6
+    assert {each.activities for each in windows} == {("fio",)}
+    assert plan.question is not None
+    assert (plan.question.metric, plan.master_candidate) == ("fio.iops", None)
+    assert all(step.cost.space_bytes == 128 * MIB for step in plan.steps if step.candidate)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("profiles: [sqll]", "did you mean `sql`?"),
+        ("profiles: []", "at least 1 is needed"),
+        ("profiles: [sql, sql]", "a profile given twice"),
+        ("profiles: [sql], size: 1 MiB", "too small"),
+        ("size: 1 GiB", "a key is missing"),
+        ("profiles: [sql], users: 4", "unknown key"),
+    ],
+)
+def test_what_is_wrong_with_its_keys_is_said_with_what_would_be_right(keys: str, said: str) -> None:
+    """At its place, as of any key."""
+    with pytest.raises(StudyError) as caught:
+        made(keys)
+    assert any(said in str(each) for each in caught.value.problems), caught.value.problems
+
+
+def test_a_study_without_users_has_no_sections_of_a_database() -> None:
+    """They would say nothing, and whoever wrote them meant something."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}}\nscenario: {block-io: {profiles: [sql]}}\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        parse_study("study.yaml", f"{text}load: {{users: [1]}}\n".encode())
+    assert "the scenario block-io has no load" in str(caught.value.problems[0])

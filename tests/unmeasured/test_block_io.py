@@ -1,0 +1,82 @@
+"""Block I/O from study to report, by the real fio on a directory: cut off, resumed, reported."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.analysis.evidence import Evidence
+from stithy.cli.app import run
+from stithy.clock import SystemClock
+from stithy.metrics import Quantity
+from stithy.report.context import context_of
+from stithy.results.read import read_run
+from stithy.run.events import StepStarted
+from stithy.run.stop import Stop
+from support.faked_run import FakedRun
+from support.places import DISK, a_place
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+TEXT = """study: What does this directory do?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [sql, commit-log/one-writer], size: 16 MiB, ramp_up: 0 s, duration: 2 s,
+             repeat: 1}
+"""
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A directory on a disk, where direct I/O works."""
+    if shutil.which("fio") is None:
+        pytest.skip("fio was not found: install fio")
+    with a_place(DISK) as place:
+        yield place
+
+
+def _identities(evidence: Evidence, outstanding: int) -> None:
+    """IOPS x block size = bandwidth, and IOPS x mean latency = requests outstanding."""
+    for window in evidence.windows:
+        of = {name: window.values[f"fio.{name}", "all"]["value"] for name in
+              ("iops", "bytes_per_s", "mean_s")}  # fmt: skip
+        assert of["bytes_per_s"] == pytest.approx(8192 * of["iops"], rel=1e-6)
+        if window.point.values["profile"] == "sql":
+            assert of["iops"] * of["mean_s"] == pytest.approx(outstanding, rel=0.15)
+
+
+def test_block_io_is_run_cut_off_resumed_and_reported(
+    disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every window has rates, percentiles and seconds that agree with each other."""
+    faked = FakedRun(disk, text=TEXT, clock=SystemClock())
+    started: list[str] = []
+
+    def stop_at_the_third(event: object) -> None:
+        if isinstance(event, StepStarted) and event.step.kind == "window":
+            started.append(event.step.id)
+            if len(started) == 3:
+                faked.stop.signal()
+
+    faked.on_event = stop_at_the_third
+    assert faked.run().end == "interrupted"
+    faked.on_event, faked.stop = lambda event: None, Stop()
+    assert faked.resume().end == "finished"
+    context = context_of(read_run(faked.out))
+    assert len(context.evidence.windows) == 4
+    assert len(set(started[:2])) == 2  # which were measured once
+    _identities(context.evidence, outstanding=26)
+    first = context.evidence.windows[0]
+    seconds = pl.read_parquet(faked.out / "windows" / first.id / "io_seconds.parquet")
+    assert seconds["requests"].sum() > 0
+    merged = context.evidence.level_of(first.candidate, first.point, Quantity("fio.p50"))
+    own = first.values["fio.p50", "all"]["value"]
+    assert merged is None or merged == pytest.approx(own)
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    assert "What was measured" in (faked.out / "report.md").read_text()
+    capsys.readouterr()
+    for to in ("csv", "bencher", "go-bench", "openmetrics"):
+        assert run(["export", str(faked.out), "--to", to]) in (0, 5)
+    assert not any((disk / name).exists() for name in "ab")
