@@ -190,7 +190,7 @@ def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
     assert run(["plan", str(wrong)]) == 2
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
     scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
-    assert scenarios == ["load", "notes", "sleep"]
+    assert scenarios == ["block-io", "load", "notes", "sleep"]
 
 
 def _is_window(event: object) -> bool:
@@ -222,7 +222,8 @@ def test_a_scenario_without_a_database_goes_from_study_to_report(
         assert "lines per second" in (faked.out / f"report.{kind}").read_text()
     shutil.copytree(faked.out, tmp_path / "again")
     both = [str(faked.out), str(tmp_path / "again")]
-    assert run(["compare", *both, "--metric", "note.lines_per_s"]) == 0
+    assert run(["compare", *both]) == 0
+    assert "lines/s" in capsys.readouterr().out
     capsys.readouterr()
     for to in ("csv", "bencher", "go-bench", "openmetrics"):
         assert run(["export", str(faked.out), "--to", to]) == 0

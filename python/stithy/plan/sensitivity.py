@@ -85,6 +85,12 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
             where=OPTION,
             remedy="leave out --null or --sensitivity",
         )
+    if file.study.given_load is None:
+        raise UserError(
+            f"the scenario {file.study.scenario.name} has no users who could feel another drive",
+            where=OPTION,
+            remedy="leave it out, or repeat the study with a varied drive profile of your own",
+        )
     if asked is None:
         raise UserError(
             "the study has no primary question whose answer could change",

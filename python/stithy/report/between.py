@@ -19,7 +19,7 @@ from stithy.analysis.answers.between_runs import (
     taken,
 )
 from stithy.errors import UserError
-from stithy.metrics import Quantity, check
+from stithy.metrics import ALL, Quantity, check, find
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
@@ -68,6 +68,8 @@ def pairs(
     """
     manifests = [_manifest(each) for each in (run, *others)]
     require_known(ignore, manifests)
+    if quantities == USUAL and "load" not in run.tables:
+        quantities = _own_metrics(run)
     _require_told(run, quantities)
     _require_others(run, others)
     own, *names = _names((run, *others))
@@ -85,6 +87,17 @@ def _require_others(run: Context, others: Sequence[Context]) -> None:
         if each.run.directory.root.resolve() == own:
             where = str(each.run.directory.root)
             raise UserError("this is the run itself", where=where, remedy="name another run")
+
+
+def _own_metrics(run: Context) -> tuple[Quantity, ...]:
+    """What is compared of a run without users: what its activity measured of everything."""
+    rows = run.run.values.filter(of=ALL)["metric"].unique(maintain_order=True)
+    known = (find(name) for name in rows)
+    return tuple(
+        Quantity(each.name)
+        for each in known
+        if each and each.source == "values" and each.better and each.percent in (None, 99.0)
+    )
 
 
 def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:

@@ -161,7 +161,10 @@ def keep_running(context: Context) -> dict[str, str]:
     The password is in a file beside the sockets that only the owner may read, and the URL names
     that file.
     """
-    urls = {}
+    urls: dict[str, str] = {}
+    if context.given_servers is None:
+        context.session.tell(Note("nothing is kept: this scenario has no database"))
+        return urls
     for candidate, volume in context.volumes.made.items():
         if not (volume.path / DATA).exists():
             continue

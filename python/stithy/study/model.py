@@ -43,6 +43,7 @@ from stithy.study.sections import (
     sections_wrong,
     transactions_of,
     without_files,
+    without_server,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
@@ -459,7 +460,8 @@ class Study(BaseModel):
     def _storage_fits_the_scenario(self) -> Self:
         refuse(
             each._replace(loc=("candidates", *each.loc))
-            for each in without_files(self.candidates, self.scenario)
+            for rule in (without_files, without_server)
+            for each in rule(self.candidates, self.scenario)
         )
         return self
 

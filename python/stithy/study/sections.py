@@ -337,6 +337,17 @@ def drive_names(candidate: Candidate) -> tuple[str, ...]:
     return tuple(asked(candidate.spec)) if asked else ()
 
 
+def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
+    """Keys of candidates that are for a server, where the scenario has none."""
+    if "database" in sections_of(scenario.name):
+        return
+    for name, candidate in candidates.items():
+        for key, value in (("memory", candidate.memory_bytes), ("settings", candidate.settings)):
+            if value:
+                what = f"the scenario {scenario.name} has no server"
+                yield Violation(what, "leave this key out", value, (name, key))
+
+
 def without_files(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
     """Candidates that are block devices without a file system, where the scenario needs files.
 

@@ -1,9 +1,13 @@
 """Block I/O as a scenario: its keys, its points, and its steps."""
 
+from pathlib import Path
+
 import pytest
 
+from stithy.errors import UserError
 from stithy.plan.expand import expand
-from stithy.study.load import parse_study
+from stithy.plan.sensitivity import check
+from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
 
@@ -63,3 +67,14 @@ def test_a_study_without_users_has_no_sections_of_a_database() -> None:
     with pytest.raises(StudyError) as caught:
         parse_study("study.yaml", f"{text}load: {{users: [1]}}\n".encode())
     assert "the scenario block-io has no load" in str(caught.value.problems[0])
+
+
+def test_a_candidate_has_no_memory_and_settings_without_a_server() -> None:
+    """Nor does varying drives say anything without users."""
+    text = "study: x?\ncandidates: {a: {path: /var/tmp/a, memory: 1 GiB}}\n"
+    with pytest.raises(StudyError) as caught:
+        parse_study("study.yaml", f"{text}scenario: {{block-io: {{profiles: [sql]}}}}\n".encode())
+    assert "the scenario block-io has no server" in str(caught.value.problems[0])
+    file = StudyFile(Path("study.yaml"), b"", made("profiles: [sql]"))
+    with pytest.raises(UserError, match="no users who could feel another drive"):
+        check(file, expand(file.study).question, {})
