@@ -122,7 +122,7 @@ def thresholds(draw: st.DrawFn) -> Threshold:
     known = find(metric)
     assert known is not None
     owners = {"window": [], "transactions": ["payment", ALL], "drives": ["data", "log"],
-              "values": ["read", ALL],
+              "values": [*known.subjects, ALL],
               "series": ["sda", "eth0.100", "5ms"]}[known.source]  # fmt: skip
     owner = draw(st.sampled_from([None, *owners] if known.of_several else [*known.subjects]))
     factor = draw(st.one_of(st.just(1.0), st.floats(1e-6, 1e6, allow_nan=False)))

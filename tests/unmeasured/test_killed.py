@@ -105,6 +105,7 @@ ELSEWHERE = {
     "creating mount": "as above",
     "creating formatted": "test_storage.py kills runs on devices",
     "creating image": "as above",
+    "step-started lay-out": "test_block_io.py kills a run before it",
     "step-failed": "a session that failed has ended by itself",
 }
 """Kinds of lines that this study cannot write, and why that is no gap."""

@@ -61,7 +61,7 @@ def devices_under(
 
     `path` may be a block device itself.
     """
-    below = _under_device(path.resolve().name, proc, sys) if path.is_block_device() else None
+    below = _under_device(path.resolve().name, proc, sys) if _is_device(path) else None
     return tuple(dict.fromkeys(below or _under_path(path, proc, sys)))
 
 
@@ -78,6 +78,14 @@ def shared_by(
     mount = mount_of(one, proc)
     same = mount.number == mount_of(other, proc).number
     return f"the {mount.kind} at {mount.point}" if same else None
+
+
+def _is_device(path: Path) -> bool:
+    """Whether it is a block device; a place that this user may not even look at is none."""
+    try:
+        return path.is_block_device()
+    except PermissionError:
+        return False
 
 
 def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:

@@ -122,3 +122,13 @@ def test_each_operation_has_the_mean_of_what_ended_between() -> None:
     ):
         found = devices.mean_times_s(_counted(), _counted(write=write, flush=flush), writes=writes)
         assert found["write"] == pytest.approx(expected_s)
+
+
+def test_a_mount_that_a_user_may_not_look_at_is_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every mount of a machine is asked, and some are in directories of others."""
+
+    def refused(_: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "is_block_device", refused)
+    assert devices._is_device(Path("/dev/null")) is False
