@@ -33,9 +33,12 @@ def names() -> tuple[str, ...]:
 def find(asked: str) -> Profile:
     """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
 
-    `four-corners`, `four-corners/random-read-4k` or `./mine.toml`. Raises UserError, with the
-    nearest name where there is none.
+    `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`.
+    Raises UserError, with the nearest name where there is none.
     """
+    file, of_a_file, pattern = asked.rpartition(f"{SUFFIX}/")
+    if of_a_file:
+        return only(read(Path(file + SUFFIX)), pattern)
     if asked.endswith(SUFFIX):
         return read(Path(asked))
     name, _, pattern = asked.partition("/")

@@ -1,8 +1,9 @@
 """The interface of a scenario: what a study does, as steps.
 
 A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
-`stithy.needs`), optionally `Spec` (its keys in a study, below its name) and `SECTIONS` (those of
-`database`, `workload` and `load` that it needs; without it all), and
+`stithy.needs`), optionally `Spec` (its keys in a study, below its name; `FIXED` names those
+that `vary` cannot list) and `SECTIONS` (those of `database`, `workload` and `load` that it needs;
+without it all), and
 
 - `factors(spec, load)`, what it varies by itself: at least one factor with its values;
 - `steps(study, scene)`, which gives the steps in their order;

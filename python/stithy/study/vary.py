@@ -166,11 +166,12 @@ def _may_vary(study: "Study", key: str) -> bool:
 
 
 def _of_scenario(study: "Study") -> list[str]:
-    """The keys of the scenario, but for what it varies by itself."""
+    """The keys of the scenario, but for those that it says have one value in a study (`FIXED`)."""
     name, spec = study.scenario.name, study.scenario.spec
     fields = type(spec).model_fields.items() if spec else ()
-    keys = [f"scenario.{name}.{info.alias or field}" for field, info in fields]
-    return [key for key in keys if key not in study.own_factors]
+    keys = [info.alias or field for field, info in fields]
+    fixed: frozenset[str] = getattr(spec, "FIXED", frozenset())
+    return [f"scenario.{name}.{key}" for key in keys if key not in fixed]
 
 
 def _without_effect(study: "Study") -> Iterator[Violation]:

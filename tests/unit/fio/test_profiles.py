@@ -79,6 +79,8 @@ def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
     """A missing one, a directory, and one that is no text are errors of the user."""
     (tmp_path / "mine.toml").write_text(TEXT)
     assert library.find(str(tmp_path / "mine.toml")).name == "mine"
+    pattern = library.find(str(tmp_path / "mine.toml")).patterns[0].name
+    assert library.find(f"{tmp_path / 'mine.toml'}/{pattern}").patterns[0].name == pattern
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "folder.toml").mkdir()
     for name in ("none.toml", "bad.toml", "folder.toml"):

@@ -6,6 +6,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.plan.expand import expand
+from stithy.plan.scenarios.block_io import needed_bytes, spec_of, target_bytes
 from stithy.plan.sensitivity import check
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
@@ -39,6 +40,30 @@ def test_each_pattern_of_each_profile_is_a_point_in_rounds_of_candidates() -> No
     assert plan.question is not None
     assert (plan.question.metric, plan.master_candidate) == ("fio.iops", None)
     assert all(step.cost.space_bytes == 128 * MIB for step in plan.steps if step.candidate)
+
+
+def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> None:
+    """Room and time are those of the largest, so that no window reads what was never written."""
+    study = parse_study(
+        "study.yaml",
+        b"study: x?\ncandidates: {a: {path: /var/tmp/a}}\n"
+        b"scenario: {block-io: {profiles: [sql], size: 16 MiB}}\n"
+        b"vary: {scenario.block-io.size: [16 MiB, 96 MiB]}\n",
+    )
+    assert target_bytes(study) == 96 * MIB
+    assert needed_bytes(study)["data"] == (96 + 64) * MIB
+    sizes = {str(point): spec_of(study.at(point)).size_bytes // MIB for point in study.points}
+    assert sorted(sizes.values()) == [16, 96]
+
+
+@pytest.mark.parametrize("key", ["repeat", "profiles"])
+def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
+    """The number of blocks is the study's, and a list is a factor of its own."""
+    text = "study: x?\ncandidates: {a: {path: /var/tmp/a}}\n"
+    text += f"vary: {{scenario.block-io.{key}: [2, 3]}}"
+    with pytest.raises(StudyError) as caught:
+        parse_study("study.yaml", f"{text}\nscenario: {{block-io: {{profiles: [sql]}}}}\n".encode())
+    assert "not a key whose value may vary" in str(caught.value.problems[0])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The target of block I/O is written once, so that nothing is read that was never written."""
 
 from stithy.plan.steps import Step
-from stithy.run.activities.fio import lay_out as _lay_out
+from stithy.run.activities.fio.targets import lay_out as _lay_out
 from stithy.run.context import Context
 
 NAME = "lay-out"

@@ -1,0 +1,87 @@
+"""Block I/O: what storage can do before a database uses it, by profiles of fio.
+
+A file as large as the study says is written once on each candidate, or a block device is written
+as far as that. Each window runs a pattern of a profile on it, as fast as it goes; patterns and
+candidates are measured in rounds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from stithy.fio import FIO, library
+from stithy.needs import OwnProgram
+from stithy.plan import loop
+from stithy.plan.order import Block
+from stithy.plan.scenario import Scene
+from stithy.plan.scenarios.block_io.keys import MIB, Spec
+from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.point import Value
+from stithy.storage.provider import ROLES, Role
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+
+NAME = "block-io"
+NEEDS = (OwnProgram(name="stithy-hammer", why="it makes the baseline checks"), FIO)
+SECTIONS: tuple[str, ...] = ()
+METRIC = "fio.iops"
+BLOCK_DEVICES = True
+
+SLACK_BYTES = 64 * MIB
+"""What a file system takes for itself beside the file."""
+
+WRITTEN_BYTES_PER_S = 100 * MIB
+WRITTEN_BYTES_PER_S_MIN = 5 * MIB
+"""How fast the target is written: likely, and at least."""
+
+
+def spec_of(study: Study) -> Spec:
+    """The keys of the scenario."""
+    assert isinstance(study.scenario.spec, Spec)  # read by it
+    return study.scenario.spec
+
+
+def target_bytes(study: Study) -> int:
+    """How much of a candidate is written: as much as any window uses."""
+    return max(spec_of(each).size_bytes for each in study.variants)
+
+
+def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
+    """Each pattern of each profile."""
+    found: list[Value] = []
+    for name in spec.profiles:
+        patterns = library.find(name).patterns
+        one = len(patterns) == 1
+        found += [name] if one else [f"{name}/{each.name}" for each in patterns]
+    return {"profile": found}
+
+
+def needed_bytes(study: Study) -> dict[Role, int]:
+    """The target, and a little for its file system."""
+    size = target_bytes(study) + SLACK_BYTES
+    return {role: size if role == "data" else SLACK_BYTES for role in ROLES}
+
+
+def steps(study: Study, scene: Scene) -> Iterator[Step]:
+    """Volumes, targets, windows in rounds, and nothing is left."""
+    yield from loop.provisions(study, scene)
+    size = target_bytes(study)
+    for name in study.candidates:
+        likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
+        cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
+        yield Step(step_id("lay-out", name), "lay-out", name, cost)
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=True)
+    yield from loop.tear_downs(study, scene)
+
+
+def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
+    """The windows of a block."""
+    spec = spec_of(study.at(block.point))
+    return loop.windows_of(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
+
+
+def around(_: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+    """The window, and the baseline check before its block."""
+    yield from loop.baseline_check(scene, window)
+    work_s = window.ramp_up_s + window.duration_s
+    cost = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
+    spared = loop.may_be_spared(scene, window)
+    yield Step(window.id, "window", window.candidate, cost, window, if_undecided=spared)

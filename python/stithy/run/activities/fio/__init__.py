@@ -1,0 +1,113 @@
+"""fio at work on a candidate's target: a file on its volume, or its block device."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from stithy.collect.collector import TimedSample
+from stithy.fio import library
+from stithy.fio.load import Load, for_worker
+from stithy.fio.measure import measure, ready
+from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.steps import WindowPlan
+from stithy.results import tables
+from stithy.results.tables import Row, Table
+from stithy.run.activities.fio.outcome import Outcome
+from stithy.run.activities.fio.targets import FOLDER, target_of
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+
+NAME = "fio"
+
+
+class FioActivity:
+    """The I/O of a window."""
+
+    ended_because: str | None = None
+    is_full = False
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """Nothing is read or written yet."""
+        self._context, self._window = context, window
+        self._spec = spec_of(context.file.study.at(window.point))
+        self._files = context.session.directory.window(window.id).root / FOLDER
+        self._outcome: Outcome | None = None
+        self.times: Times | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """fio, its engine, and the target are there."""
+        size = self._spec.size_bytes
+        self._target = target_of(self._context, self._window.candidate, size)
+        self._files.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self._files, ignore_errors=True)
+        self._machine = ready(self._context.runner, self._target, self._files / "tried")
+        yield Subject()
+
+    def begin(self) -> None:
+        """fio counts by itself."""
+
+    def act(self) -> None:
+        """Run the pattern to its end."""
+        context, window = self._context, self._window
+        profile = library.find(str(window.point.values["profile"]))
+        count, load = profile.workers, self._load()
+        workers = [for_worker(self._target, load, each, count) for each in range(count)]
+        began_s = context.session.clock.now_s()
+        found = measure(
+            self._machine, profile.patterns[0], workers, self._files / "run",
+            context.session.stop.asked,
+        )  # fmt: skip
+        self._outcome = Outcome(found)
+        firsts = [rows[0].at_s for rows in found.seconds.values() if rows]
+        from_s = min(firsts, default=began_s + window.ramp_up_s)
+        self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
+
+    def _load(self) -> Load:
+        share, window = self._spec.compressible_percent, self._window
+        return Load(
+            duration_s=window.duration_s,
+            ramp_s=window.ramp_up_s,
+            seed=window.seed % 2**31,
+            engine=self._machine.engine,
+            compressible_share=None if share is None else share / 100,
+        )
+
+    def end(self) -> None:
+        """Nothing is counted besides."""
+
+    def aftermath(self) -> None:
+        """What fio wrote about every request is not kept: the histograms hold it."""
+        for each in self._files.glob("run/**/*.log"):
+            each.unlink(missing_ok=True)
+
+    def cut_short(self) -> str:
+        """It ends at its time, or by an error."""
+        return "fio did not end"
+
+    def values(self) -> Iterator[Measured]:
+        """Of each operation, and of reads and writes together."""
+        yield from self._outcome.values() if self._outcome else ()
+
+    def spans(self) -> tuple[Span, ...]:
+        """None: the pattern runs all the time."""
+        return ()
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """Whole distributions, and every second."""
+        name, outcome = self._window.id, self._outcome
+        yield tables.HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
+        yield tables.IO_SECONDS, list(outcome.seconds(name)) if outcome else []
+
+    def surroundings(self) -> Row:
+        """It has no server."""
+        return {}
+
+    def said(self) -> str:
+        """Requests a second, and the 99th percentile."""
+        return self._outcome.said() if self._outcome else "nothing"
+
+
+def create(context: Context, window: WindowPlan) -> FioActivity:
+    """The I/O of a window."""
+    return FioActivity(context, window)

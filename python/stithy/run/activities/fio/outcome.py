@@ -1,0 +1,115 @@
+"""What fio measured in a window, as values, as rows, and in words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from stithy.fio.histogram import Histogram, merged
+from stithy.fio.logs import Second
+from stithy.fio.measure import Measured as FioMeasured
+from stithy.fio.profile import DIRECTIONS
+from stithy.metrics import ALL, OPERATIONS, PERCENTILES
+from stithy.results.tables import Row
+from stithy.run.activity import Measured
+from stithy.units import format_duration
+
+NS_PER_S = 1e9
+NOTHING = "nothing was answered"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One kind of request: how many a second, bytes a second (None: it moves none), latencies."""
+
+    iops: float
+    bytes_per_s: float | None
+    latency: Histogram
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a pattern: all that is asked of its window."""
+
+    found: FioMeasured
+
+    @cached_property
+    def sides(self) -> Mapping[str, Side]:
+        """By operation those that there were, and reads and writes together."""
+        known = {of: side for of in OPERATIONS if (side := self._side(of)) is not None}
+        moved = [known[of].bytes_per_s or 0.0 for of in DIRECTIONS if of in known]
+        whole = merged(known[of].latency for of in DIRECTIONS if of in known)
+        return {**known, ALL: Side(self.found.iops, sum(moved), whole)}
+
+    def _side(self, of: str) -> Side | None:
+        if of == "flush":
+            flushes = [each for each in self.found.answers if each.flush and each.flush.count]
+            latency = merged(each.flush for each in flushes if each.flush)
+            rate = sum(each.flush.count / each.duration_s for each in flushes if each.flush)
+            return Side(rate, None, latency) if flushes else None
+        sides = [each.side("read" if of == "read" else "write") for each in self.found.answers]
+        known = [each for each in sides if each is not None and each.latency.count]
+        if not known:
+            return None
+        return Side(
+            sum(each.iops for each in known),
+            sum(each.bytes_per_s for each in known),
+            merged(each.latency for each in known),
+        )
+
+    def values(self) -> Iterator[Measured]:
+        """Of each operation, and of reads and writes together."""
+        for of, side in self.sides.items():
+            yield from _values(of, side)
+        count = self.sides[ALL].latency.count
+        cpu_s = sum(each.cpu_s for each in self.found.answers)
+        yield Measured("fio.cpu_s", cpu_s / count if count else None, ALL, count,
+                       None if count else NOTHING)  # fmt: skip
+
+    def buckets(self, window_id: str) -> Iterator[Row]:
+        """Rows of the table `histograms`."""
+        for of, side in self.sides.items():
+            for bucket, (time_ns, count) in enumerate(side.latency.counts_by_ns.items()):
+                time_s = time_ns / NS_PER_S
+                yield {
+                    "window_id": window_id, "kind": "latency", "transaction": of,
+                    "bucket": bucket, "lowest_s": time_s, "highest_s": time_s, "count": count,
+                }  # fmt: skip
+
+    def seconds(self, window_id: str) -> Iterator[Row]:
+        """Rows of the table `io_seconds`."""
+        for stream, rows in self.found.seconds.items():
+            for each in rows:
+                yield _second_row(window_id, stream, each)
+
+    def said(self) -> str:
+        """Requests a second, and the 99th percentile of their latency."""
+        side = self.sides[ALL]
+        p99_s = side.latency.quantile_s(0.99)
+        shown = f"{side.iops:,.0f} IOPS"
+        return shown if p99_s is None else f"{shown}, p99 {format_duration(p99_s)}"
+
+
+def _values(of: str, side: Side) -> Iterator[Measured]:
+    count = side.latency.count
+    missing = None if count else NOTHING
+    yield Measured("fio.iops", side.iops, of, count)
+    if side.bytes_per_s is not None:
+        yield Measured("fio.bytes_per_s", side.bytes_per_s, of, count)
+    yield Measured("fio.mean_s", side.latency.mean_s, of, count, missing)
+    for name, (percent, _) in PERCENTILES.items():
+        yield Measured(f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing)
+
+
+def _second_row(window_id: str, stream: str, each: Second) -> Row:
+    known = each.completion
+    return {
+        "window_id": window_id,
+        "second": each.second,
+        "at_s": each.at_s,
+        "stream": stream,
+        "direction": each.direction,
+        "requests": each.count,
+        "moved_bytes": each.moved_bytes,
+        "latency_mean_s": each.latency_mean_s,
+        "completion_p99_s": known.quantile_s(0.99) if known and known.count else None,
+    }
