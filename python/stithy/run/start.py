@@ -20,7 +20,7 @@ from stithy.run.journal import Journal
 from stithy.run.preparation.equip import Equipped, Tools
 from stithy.run.preparation.preflight import check_sensitivity, preflight
 from stithy.run.stop import Stop
-from stithy.study.load import read_study
+from stithy.study.load import StudyFile, read_study
 
 
 def start_run(
@@ -39,14 +39,27 @@ def start_run(
     question is asked again afterwards, with varied drives (`stithy.run.sensitivity`).
     Raises StudyError, UserError or PreconditionError, with all problems, and has made nothing then.
     """
-    tools = tools or Tools()
     file = as_null(read_study(study)) if null else read_study(study)
-    directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
+    return start(file, out, stop, tell, tools, sensitivity=sensitivity)
+
+
+def start(
+    file: StudyFile,
+    out: Path | None,
+    stop: Stop,
+    tell: Observer,
+    tools: Tools | None = None,
+    *,
+    sensitivity: bool = False,
+) -> Context:
+    """As `start_run`, of a study that was read already."""
+    tools = tools or Tools()
+    directory = RunDirectory(out or default_directory(file.path, tools.clock.now_s()))
     run_id = secrets.token_hex(6)
     checked = preflight(file, directory, run_id, tools, clean=True)
     if sensitivity:
         checked.problems.attempt(lambda: check_sensitivity(file))
-    checked.problems.refuse(str(study))
+    checked.problems.refuse(str(file.path))
     assert checked.equipped is not None  # else there was a problem
     for warning in checked.warnings:
         tell(Note(warning))

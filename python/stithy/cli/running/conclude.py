@@ -1,6 +1,6 @@
 """The end of `stithy run` and `stithy resume`: report, thresholds, what is left, exit code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, stdev
@@ -43,8 +43,17 @@ class Judged:
     answered: bool
 
 
-def conclude(outcome: Outcome, junit: Path | None, *, json: bool) -> Exit:
-    """Write the report of what there is, tell the findings, and choose the exit code."""
+def conclude(
+    outcome: Outcome,
+    junit: Path | None,
+    *,
+    json: bool,
+    first: Callable[[Context], str] | None = None,
+) -> Exit:
+    """Write the report of what there is, tell the findings, and choose the exit code.
+
+    `first`: what a person is shown before the findings.
+    """
     # Drawing is heavy: it is loaded once there is something to draw.
     from stithy.report.write import formats_there, write_report_of
 
@@ -63,7 +72,8 @@ def conclude(outcome: Outcome, junit: Path | None, *, json: bool) -> Exit:
     if json:
         show_json(_as_json(outcome, page, found, judged))
     else:
-        _show(outcome, page, (*found, *judged.lines))
+        ahead = (first(context), "") if first and page else ()
+        _show(outcome, page, (*ahead, *found, *judged.lines))
     if outcome.error is not None:
         say(f"error: {outcome.error}")
         if not isinstance(outcome.error, InvalidMeasurement):  # which the rest would be, too

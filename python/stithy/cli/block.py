@@ -1,0 +1,144 @@
+"""`stithy block`: what storage can do before a database uses it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.talk.render import Align, rate_text, say, show, table, time_text
+from stithy.errors import UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.report.context import Context
+
+PROFILE = "four-corners"
+FIGURES = ("fio.iops", "fio.bytes_per_s", "fio.mean_s", "fio.p99")
+HEADER = ("profile", "candidate", "IOPS", "MB/s", "mean", "p99")
+ALIGN: tuple[Align, ...] = ("left", "left", "right", "right", "right", "right")
+BYTES_PER_MB = 1e6
+
+
+def block(
+    target: str,
+    /,
+    *others: str,
+    profile: Annotated[tuple[str, ...], Parameter(negative=())] = (PROFILE,),
+    size: str | None = None,
+    duration: str | None = None,
+    ramp_up: str | None = None,
+    compressible: str | None = None,
+    repeat: int | None = None,
+    wipe: Annotated[bool, Parameter(negative=())] = False,
+    print_study: Annotated[bool, Parameter(name="--print", negative=())] = False,
+    out: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> Exit:
+    """Measure storage with fio, by I/O profiles, without a database.
+
+    A target is a directory (with a slash: `./new`), a block device, an emulated drive by the name
+    or file of its profile, or the candidates of a study: `study.yaml` or `study.yaml:NAME`. Several
+    targets are compared, in blocks.
+
+    The command makes a study of the scenario `block-io` and runs it as `stithy run` does: the same
+    checks, results, verdicts, report and exit codes. `--print` shows that study, and measures
+    nothing. What no option sets has the default of the scenario.
+
+    A directory must be missing or empty, or Stithy's own. All of `--size` is written once before
+    the first measurement, whatever the profile. A device therefore needs `--wipe`, unless it is
+    empty, and its name in /dev/disk/by-id. A device that is mounted or in use is always refused.
+
+    Examples:
+
+        stithy block /data/stithy
+        stithy block gp3 io2 --profile sql-80-20 --size "512 MiB"
+        stithy block /dev/disk/by-id/nvme-Example_S1234 --wipe --profile sql --profile oracle
+        stithy block ours.yaml:san --profile ./mine.toml --duration 60s
+        stithy block gp3 --profile oltp-8k --print > gp3.yaml
+
+    Parameters
+    ----------
+    target
+        What is measured.
+    others
+        Other targets, with which it is compared.
+    profile
+        An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own.
+        Repeatable; docs/reference/io-profiles.md lists what is shipped.
+    size
+        How much of each target is used.
+    duration
+        Length of each measurement.
+    ramp_up
+        I/O before each measurement.
+    compressible
+        Share of the written data that compression saves; default: that of the profile.
+    repeat
+        A fixed number of blocks at every profile; default: until the question is decided.
+    wipe
+        Consent to lose all that the named devices hold.
+    print_study
+        Print the study, and measure nothing.
+    out
+        Directory for the results, missing or empty; default: runs/block-TIME.
+    json
+        Print one JSON document at the end: results, report, findings.
+    """
+    from stithy.cli.running.shortcut import candidates_of, shortcut
+
+    candidates = candidates_of((target, *others), wipe=wipe)
+    keys = {
+        "profiles": profile,
+        "size": size,
+        "ramp_up": ramp_up,
+        "duration": duration,
+        "compressible": compressible,
+        "repeat": repeat,
+    }
+    question = (
+        "What can this storage do?" if len(candidates) == 1 else "Which storage serves I/O best?"
+    )
+    made = shortcut("block", question, candidates, "block-io", keys)
+    file = made.file()
+    if print_study and json:
+        remedy = "leave out one of them"
+        raise UserError("a study is printed as YAML", where="--print --json", remedy=remedy)
+    if print_study:
+        show(made.text.rstrip("\n"))
+        return Exit.OK
+
+    from stithy.cli.running.conclude import conclude
+    from stithy.cli.running.deciding import deciders
+    from stithy.cli.running.display import display
+    from stithy.run.executor import execute
+    from stithy.run.start import start
+    from stithy.run.stop import Stop
+
+    stop = Stop(say)
+    with stop.installed():
+        with display() as shown:
+            outcome = execute(start(file, out, stop, shown.show), deciders())
+        with stop.shield():
+            return conclude(outcome, None, json=json, first=measured)
+
+
+def measured(context: "Context") -> str:
+    """What each candidate did at each profile, by its valid windows."""
+    from stithy.metrics import Quantity
+
+    evidence = context.evidence
+    rows = []
+    for point in evidence.points:
+        for name in evidence.candidates:
+            iops, moved, mean_s, p99_s = (
+                evidence.level_of(name, point, Quantity(each)) for each in FIGURES
+            )
+            rows.append((
+                str(point.values["profile"]), name, rate_text(iops),
+                rate_text(None if moved is None else moved / BYTES_PER_MB),
+                time_text(mean_s), time_text(p99_s),
+            ))  # fmt: skip
+    return table(HEADER, rows, ALIGN)
+
+
+COMMAND = block

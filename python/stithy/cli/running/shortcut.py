@@ -1,0 +1,137 @@
+"""A study made of a command's words: what is to be measured, and which option says what.
+
+Its text is a study file like any other. What is wrong with it is said of the option it came from.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stithy.errors import Refused, StithyError, UserError
+from stithy.study.document import read_document
+from stithy.study.load import StudyFile, parse_study
+from stithy.study.load import read_study as read_other
+from stithy.study.problems import StudyError, StudyProblem
+from stithy.suggest import instead
+
+PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
+STUDIES = (".yaml", ".yml")
+PROFILES = ".toml"
+DEVICES = Path("/dev")
+MEMORY = Path("/dev/shm")
+Keys = Mapping[str, Any]
+_ONE = {"profiles": "profile"}
+"""Lists, by the option that gives one entry."""
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """The study: its text, and the option of each of its lines, from 1."""
+
+    name: str
+    text: str
+    options: Mapping[int, str]
+
+    def file(self) -> StudyFile:
+        """The study as if it had been read. Raises UserError or Refused, by option."""
+        path = Path(f"{self.name}.yaml")
+        content = self.text.encode()
+        try:
+            return StudyFile(path, content, parse_study(path.name, content))
+        except StudyError as error:
+            found = tuple(self._of_option(each) for each in error.problems)
+            if len(found) == 1:
+                raise found[0] from error
+            raise Refused(found, where=f"stithy {self.name}") from error
+
+    def _of_option(self, problem: StudyProblem) -> StithyError:
+        line = int(problem.where.rsplit(":", 2)[1])
+        option = self.options.get(line, f"stithy {self.name}")
+        return UserError(problem.problem, where=option, remedy=problem.remedy)
+
+
+def shortcut(
+    name: str, question: str, candidates: Mapping[str, Keys], scenario: str, keys: Keys
+) -> Shortcut:
+    """The study of a command; a key of the scenario is an option unless it is None."""
+    rows = [(f"study: {_flow(question)}", ""), ("candidates:", "")]
+    rows += [(f"  {each}: {_flow(spec)}", each) for each, spec in candidates.items()]
+    rows += [("scenario:", ""), (f"  {scenario}:", "")]
+    rows += [
+        (f"    {key}: {_flow(value)}", _option(key))
+        for key, value in keys.items()
+        if value is not None
+    ]
+    options = {number: option for number, (_, option) in enumerate(rows, 1) if option}
+    return Shortcut(name, "".join(f"{line}\n" for line, _ in rows), options)
+
+
+def _option(key: str) -> str:
+    return f"--{_ONE.get(key, key).replace('_', '-')}"
+
+
+def _flow(value: object) -> str:
+    """A value on one line of YAML."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(each) for each in value) + "]"
+    if isinstance(value, str) and PLAIN.fullmatch(value) is None:
+        return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
+    """The candidates that targets stand for, each with a name. Raises UserError.
+
+    `wipe`: consent for the devices among them.
+    """
+    found: dict[str, Keys] = {}
+    for target in targets:
+        for name, keys in _meant(target, wipe=wipe):
+            found[_free(name, found)] = keys
+    if wipe and not any("device" in each for each in found.values()):
+        problem, remedy = "no target is a device", "leave it out: nothing else is overwritten"
+        raise UserError(problem, where="--wipe", remedy=remedy)
+    return found
+
+
+def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
+    study, _, candidate = target.partition(":")
+    if study.endswith(STUDIES):
+        yield from _of_study(Path(study), candidate)
+    elif _is_device(Path(target)):
+        # As it is: no file system, and consent only from the person.
+        keys = {"device": target, "filesystem": "none", **({"wipe": True} if wipe else {})}
+        yield Path(target).name, keys
+    elif "/" in target and not target.endswith(PROFILES):
+        yield Path(target).absolute().name, {"path": str(Path(target).absolute())}
+    else:
+        yield Path(target).name.removesuffix(PROFILES), {"drive": target}
+
+
+def _is_device(path: Path) -> bool:
+    return path.is_relative_to(DEVICES) and not path.is_relative_to(MEMORY)
+
+
+def _of_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:
+    """The candidates of a study, or one of them, as that file says them."""
+    file = read_other(path)
+    known = list(file.study.candidates)
+    if wanted and wanted not in known:
+        remedy = instead(wanted, known)
+        raise UserError(f"it has no candidate {wanted!r}", where=str(path), remedy=remedy)
+    written: Any = read_document(path.name, file.content.decode("utf-8-sig")).data
+    for name in [wanted] if wanted else known:
+        yield name, written["candidates"][name]
+
+
+def _free(name: str, taken: Mapping[str, Keys]) -> str:
+    """A candidate's name of whatever text, and of several alike each its own."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:36].strip("-") or "target"
+    plain = plain if plain[0].isalpha() else f"target-{plain}"[:36].strip("-")
+    endings = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
+    return plain if plain not in taken else next(each for each in endings if each not in taken)

@@ -1,0 +1,80 @@
+"""`stithy block`: targets and options become a study, which is refused in words of the options."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.cli import app
+from stithy.study.load import parse_study
+
+pytestmark = pytest.mark.usefixtures("own_state")
+Captured = pytest.CaptureFixture[str]
+
+STUDY = """\
+study: x?
+candidates:
+  San-1: {path: /mnt/san}
+  spare: {path: /mnt/spare}
+scenario: {block-io: {profiles: [sql]}}
+"""
+
+
+def printed(capsys: Captured, *words: str) -> str:
+    """The study that the command shows."""
+    assert app.run(["block", *words, "--print"]) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_targets_of_every_kind_become_candidates_with_names_of_their_own(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text is a study that reads back, with the options that were given and no others."""
+    monkeypatch.chdir(tmp_path)
+    ours = tmp_path / "ours.yaml"
+    ours.write_text(STUDY.replace("San-1", "san-1"))
+    text = printed(
+        capsys, "gp3", "./new", "gp3", "/dev/disk/by-id/nvme-A_1", f"{ours}:san-1", "--wipe",
+        "--profile", "sql", "--profile", "commit-log", "--size", "64 MiB", "--repeat", "3",
+    )  # fmt: skip
+    study = parse_study("x.yaml", text.encode())
+    specs = {name: each.spec.model_dump() for name, each in study.candidates.items()}
+    assert list(specs) == ["gp3", "new", "gp3-2", "nvme-a-1", "san-1"]
+    assert specs["new"]["path"] == tmp_path / "new"
+    assert specs["san-1"]["path"] == Path("/mnt/san")
+    device = specs["nvme-a-1"]
+    assert (device["filesystem"], device["wipe"]) == ("none", True)
+    keys = ["    profiles: [sql, commit-log]", '    size: "64 MiB"', "    repeat: 3"]
+    assert text.splitlines()[-3:] == keys
+
+
+def test_a_study_without_a_name_gives_all_its_candidates(tmp_path: Path, capsys: Captured) -> None:
+    """And consent is never given for them: their own file says it."""
+    ours = tmp_path / "ours.yaml"
+    ours.write_text(STUDY.replace("San-1", "san-1"))
+    assert list(parse_study("x", printed(capsys, str(ours)).encode()).candidates) == [
+        "san-1", "spare",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("gp3 --profile sqll", 2, "--profile: "),
+        ("gp3 --ramp-up 1", 2, "--ramp-up: "),
+        ("gp3 --profile sqll --size 1", 2, "--size: "),
+        ("gp3 --wipe", 2, "--wipe: no target is a device"),
+        ("gpp3", 2, "did you mean gp3?"),
+        ("/", 3, "/ is the root of the machine"),
+        ("/dev/null", 3, "/dev/null"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_by_its_option_before_anything_is_made(
+    words: str, code: int, said: str, capsys: Captured, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A wrong word ends with 2, a place that may not be used with 3."""
+    monkeypatch.chdir(tmp_path)
+    assert app.run(["block", *words.split()]) == code
+    out, err = capsys.readouterr()
+    assert (out, said in err) == ("", True), err
+    assert list(tmp_path.iterdir()) == []
