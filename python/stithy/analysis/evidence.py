@@ -54,6 +54,11 @@ class Window:
         """The setting of all factors."""
         return Point.parse(self.row["point"])
 
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The tables that its activities fill."""
+        return tables_of(self.row["activity"])
+
     @property
     def candidate(self) -> str:
         """Name of the candidate."""
@@ -94,7 +99,7 @@ class Window:
         """Whether it has numbers at all."""
         if self.row["missing_because"] is not None:
             return False
-        if "load" in tables_of(self.row["activity"]):
+        if "load" in self.tables:
             return self.row["tpm"] is not None
         return self.row["measure_to_s"] is not None
 

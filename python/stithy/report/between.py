@@ -19,7 +19,7 @@ from stithy.analysis.answers.between_runs import (
     taken,
 )
 from stithy.errors import UserError
-from stithy.metrics import ALL, Quantity, check, find
+from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
@@ -69,7 +69,7 @@ def pairs(
     manifests = [_manifest(each) for each in (run, *others)]
     require_known(ignore, manifests)
     if quantities == USUAL and "load" not in run.tables:
-        quantities = _own_metrics(run)
+        quantities = _of_everything(run)
     _require_told(run, quantities)
     _require_others(run, others)
     own, *names = _names((run, *others))
@@ -89,14 +89,12 @@ def _require_others(run: Context, others: Sequence[Context]) -> None:
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
-def _own_metrics(run: Context) -> tuple[Quantity, ...]:
+def _of_everything(run: Context) -> tuple[Quantity, ...]:
     """What is compared of a run without users: what its activity measured of everything."""
-    rows = run.run.values.filter(of=ALL)["metric"].unique(maintain_order=True)
-    known = (find(name) for name in rows)
     return tuple(
-        Quantity(each.name)
-        for each in known
-        if each and each.source == "values" and each.better and each.percent in (None, 99.0)
+        each
+        for each in run.declared
+        if each.of is None and each.known.better and each.known.percent in (None, 99.0)
     )
 
 

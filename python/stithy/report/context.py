@@ -1,6 +1,6 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,16 +13,16 @@ from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
-from stithy.analysis.values.measures import Measure, of_series
+from stithy.analysis.values.measures import Measure, declared, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
-from stithy.metrics import ALL, Quantity, find, parse_quantity, weights
+from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.point import USERS, Point, magnitude, said, varied
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
-from stithy.report.latencies import drive_measure, histogram_measure, merged_levels
+from stithy.report.latencies import drive_measure, histogram_measures, merged_levels
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
@@ -61,9 +61,14 @@ class Context:
         """The tables that any of its windows has; all where nothing says what was done."""
         windows = self.evidence.windows
         if windows:
-            return frozenset().union(*(tables_of(each.row["activity"]) for each in windows))
+            return frozenset().union(*(each.tables for each in windows))
         alone = self.manifest is not None and self.manifest.given_load is None
         return tables_of("" if alone else "hammer")
+
+    @cached_property
+    def declared(self) -> tuple[Quantity, ...]:
+        """What activities measured that only the table `values` has."""
+        return declared(self.run.values)
 
     @property
     def load(self) -> LoadFacts | None:
@@ -403,11 +408,16 @@ def context_of(run: Run) -> Context:
     plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
     asked = _asked(plan.question if plan else None)
-    if plan and plan.question is None and (own := _own_metric(run)) is not None:
-        asked = replace(asked, metric=own)
+    own = declared(run.values)
+    if plan and plan.question is None and (first := _first(own)) is not None:
+        asked = replace(asked, metric=first)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
-    wanted = {asked.metric, *_demanded(run.manifest), *_merged_metrics(run)}
+    wanted = {
+        asked.metric,
+        *_demanded(run.manifest),
+        *(each for each in own if each.known.combined == "histogram"),
+    }
     measured = measures(run, evidence, samples, wanted)
     whole = replace(evidence, merged=merged, primary=asked, search=search, measures=measured)
     return Context(run, whole, samples)
@@ -444,12 +454,12 @@ def measures(
     run: Run, evidence: Evidence, samples: Sampled, quantities: Iterable[Quantity]
 ) -> dict[Quantity, Measure]:
     """Those of the quantities that stand in no window's row, worked out from series and logs."""
-    found: dict[Quantity, Measure] = {}
+    quantities = tuple(quantities)
+    merged = [each for each in quantities if each.known.combined == "histogram"]
+    found = histogram_measures(run.directory, evidence, merged) if merged else {}
     for quantity in quantities:
         if quantity.known.source == "series":
             found[quantity] = of_series(samples, quantity)
-        elif quantity.known.combined == "histogram":
-            found[quantity] = histogram_measure(run.directory, evidence, quantity)
         elif quantity.known.source == "drives":
             found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
     return found
@@ -475,21 +485,9 @@ def _asked(question: QuestionFacts | None) -> PrimaryComparison:
     )
 
 
-def _merged_metrics(run: Run) -> Iterator[Quantity]:
-    """What windows have that is merged from their histograms, of everything."""
-    for metric, of in run.values.select("metric", "of").unique(maintain_order=True).iter_rows():
-        known = find(metric)
-        if known is not None and known.combined == "histogram":
-            yield Quantity(metric, of)
-            if of == ALL:
-                yield Quantity(metric)
-
-
-def _own_metric(run: Run) -> Quantity | None:
-    """The first metric that an activity declares; None of a load."""
-    known = (find(name) for name in run.values["metric"].unique(maintain_order=True))
-    found = (each for each in known if each and each.source == "values" and each.better)
-    return next((Quantity(each.name) for each in found), None)
+def _first(own: Sequence[Quantity]) -> Quantity | None:
+    """The first metric that an activity declares and that is good or bad; None of a load."""
+    return next((Quantity(each.metric) for each in own if each.known.better), None)
 
 
 def _tables(run: Run) -> Mapping[str, pl.DataFrame]:

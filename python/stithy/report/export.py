@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.errors import InvalidMeasurement
-from stithy.metrics import ALL, Quantity, find, needed_by
+from stithy.metrics import needed_by
 from stithy.report.context import Context
 from stithy.workload.words import EMULATED
 
@@ -51,13 +51,6 @@ def workload_name(context: Context) -> str:
         return "workload"
     known = context.manifest.given_workload
     return known.name if known else context.manifest.scenario.partition(" ")[0]
-
-
-def own_metrics(context: Context) -> list[Quantity]:
-    """What an activity measured that has no column of its own, and of what."""
-    rows = context.run.values.select("metric", "of").unique(maintain_order=True).iter_rows()
-    found = [Quantity(metric, of if of != ALL else None) for metric, of in rows]
-    return [each for each in found if (known := find(each.metric)) and known.source == "values"]
 
 
 def note_of(context: Context, candidate: str) -> str:

@@ -12,7 +12,6 @@ from statistics import median
 
 import polars as pl
 
-from stithy.activity import tables_of
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.distribution import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
@@ -42,7 +41,7 @@ def merged_levels(
     for name in evidence.candidates:
         for point in evidence.points:
             windows = evidence.valid_at(name, point)
-            if len(windows) < 2 or "load" not in tables_of(windows[0].row["activity"]):
+            if len(windows) < 2 or "load" not in windows[0].tables:
                 continue
             if merged := _merged(directory, windows):
                 found[name, point] = merged
@@ -144,33 +143,39 @@ def _log(directory: RunDirectory, window: Window, kind: str) -> Path:
     return stem.with_name(f"{stem.name}.{kind}.hlog")
 
 
-def histogram_measure(directory: RunDirectory, evidence: Evidence, quantity: Quantity) -> Measure:
-    """A percentile that an activity declares: of each level over its valid windows, merged.
+def histogram_measures(
+    directory: RunDirectory, evidence: Evidence, quantities: Sequence[Quantity]
+) -> dict[Quantity, Measure]:
+    """Percentiles that activities declare: of each level over its valid windows, merged.
 
-    A level of which a window has no table of histograms has none.
+    A level of which a window has no table of histograms has none. Each table is read once.
     """
-    percent, of = quantity.known.percent or 0.0, quantity.of or ALL
-    levels: dict[tuple[str, Point], float] = {}
-    for name in evidence.candidates:
-        for point in evidence.points:
-            paths = [directory.window(each.id).table(HISTOGRAMS.name)
-                     for each in evidence.valid_at(name, point)]  # fmt: skip
-            problems: list[Problem] = []
-            rows = read_tables(HISTOGRAMS, paths, problems).filter(
-                pl.col("kind") == quantity.known.column, pl.col("transaction") == of
-            )
-            counts = rows.group_by("highest_s").agg(pl.sum("count")).sort("highest_s")
-            total = int(counts["count"].sum())
-            if problems or not enough_values(percent, total):
-                continue
-            reached = counts.filter(pl.col("count").cum_sum() >= percent / 100 * total)
-            levels[name, point] = reached["highest_s"][0]
-    return Measure({}, levels)
+    levels: dict[Quantity, dict[tuple[str, Point], float]] = {each: {} for each in quantities}
+    for cell in ((name, point) for name in evidence.candidates for point in evidence.points):
+        windows = evidence.valid_at(*cell)
+        paths = [directory.window(each.id).table(HISTOGRAMS.name) for each in windows]
+        problems: list[Problem] = []
+        rows = read_tables(HISTOGRAMS, paths, problems)
+        if problems:
+            continue
+        keys = ("kind", "transaction")
+        counts = rows.group_by(*keys, "highest_s").agg(pl.sum("count")).sort("highest_s")
+        parts = counts.partition_by(keys, as_dict=True)
+        for each, found in levels.items():
+            part = parts.get((each.known.column, each.of or ALL))
+            value_s = None if part is None else _percentile_s(part, each.known.percent or 0.0)
+            if value_s is not None:
+                found[cell] = value_s
+    return {each: Measure({}, found) for each, found in levels.items()}
 
 
-def enough_values(percent: float, count: int) -> bool:
-    """Whether so many values bear a percentile."""
-    return count >= max(1, values_needed(percent))
+def _percentile_s(counts: pl.DataFrame, percent: float) -> float | None:
+    """The bucket that so many per cent of the values reach; None where too few bear it."""
+    total = int(counts["count"].sum())
+    if total < values_needed(percent):
+        return None
+    reached = counts.filter(pl.col("count").cum_sum() >= percent / 100 * total)
+    return float(reached["highest_s"][0])
 
 
 def drive_measure(

@@ -1,6 +1,7 @@
 """Quantities that stand in no row of a window: means of collectors, percentiles of drives.
 
-Only those that a study asks about are worked out. Reading logs is left to `report.latencies`.
+What only the table `values` has is what activities declare. Of the others, those that a study asks
+about are worked out. Reading logs is left to `report.latencies`.
 """
 
 import re
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from stithy.analysis.values.series import Sampled
-from stithy.metrics import Quantity, values_needed
+from stithy.metrics import ALL, Quantity, find, values_needed
 from stithy.point import Point
 from stithy.results.hlog import Histogram, merge
 
@@ -33,6 +34,20 @@ class Measure:
 
     windows: Mapping[str, Value]
     levels: Mapping[Cell, float] = field(default_factory=dict)
+
+
+def declared(values: pl.DataFrame) -> tuple[Quantity, ...]:
+    """What activities measured that only the table `values` has, in its order.
+
+    `of` is None for what is of everything.
+    Own: one place that says which metrics are an activity's own.
+    """
+    rows = values.select("metric", "of").unique(maintain_order=True).iter_rows()
+    return tuple(
+        Quantity(metric, of if of != ALL else None)
+        for metric, of in rows
+        if (known := find(metric)) is not None and known.source == "values"
+    )
 
 
 def of_series(samples: Sampled, quantity: Quantity) -> Measure:

@@ -12,7 +12,7 @@ from stithy.analysis.verdict.statistics import mean_interval
 from stithy.metrics import Quantity
 from stithy.point import Point, written
 from stithy.report.context import Context
-from stithy.report.export import Export, note_of, own_metrics, require_valid, workload_name
+from stithy.report.export import Export, note_of, require_valid, workload_name
 
 NAME = "bencher"
 
@@ -52,7 +52,7 @@ def _named(point: Point) -> str:
 
 def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
     found = {slug: _measure(context, candidate, point, slug) for slug in MEASURES}
-    found |= {_slug(each): _value(context, candidate, point, each) for each in own_metrics(context)}
+    found |= {_slug(each): _value(context, candidate, point, each) for each in context.declared}
     return {slug: values for slug, values in found.items() if values}
 
 

@@ -8,7 +8,7 @@ Percentiles of too few values are empty cells.
 
 import polars as pl
 
-from stithy.metrics import find
+from stithy.analysis.values.measures import declared
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
 
@@ -46,8 +46,7 @@ def _joined(context: Context) -> pl.DataFrame:
 
 def _values(values: pl.DataFrame) -> pl.DataFrame | None:
     """A column for each metric that has no column yet; None where there is none."""
-    own = [name for name in values["metric"].unique().sort() if (found := find(name))
-           and found.source == "values"]  # fmt: skip
+    own = sorted({each.metric for each in declared(values)})
     if not own:
         return None
     rows = values.filter(pl.col("metric").is_in(own)).rename({"of": "transaction"})

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
-from stithy.report.export import Export, own_metrics, require_valid, workload_name
+from stithy.report.export import Export, require_valid, workload_name
 from stithy.report.words import loads
 
 NAME = "go-bench"
@@ -53,7 +53,7 @@ def _facts(context: Context) -> Iterator[str]:
 def _units(context: Context) -> Iterator[str]:
     for unit, better in UNITS.values():
         yield f"Unit {unit} better={better}"
-    for each in own_metrics(context):
+    for each in context.declared:
         if each.known.better is not None:
             yield f"Unit {_word(str(each))} better={each.known.better}"
 
@@ -80,7 +80,7 @@ def _values(context: Context, window: Window) -> str:
     known = [(window.printable(column), unit) for column, (unit, _) in UNITS.items()]
     known += [
         (context.evidence.value_of(window, each).number, _word(str(each)))
-        for each in own_metrics(context)
+        for each in context.declared
     ]
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from stithy.metrics import find
+from stithy.analysis.values.measures import declared
+from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
@@ -81,11 +82,9 @@ def _is_value(column: Column) -> bool:
 
 def _values(frame: pl.DataFrame) -> Iterator[str]:
     """A family for each metric of an activity that has no table of its own here."""
-    known = frame.filter(pl.col("value").is_finite())
-    for (metric,), part in sorted(known.partition_by("metric", as_dict=True).items()):
-        shown = find(str(metric))
-        if shown is not None and shown.source == "values":
-            yield _written(family(tuple(str(metric).split(".")), shown.noun), part, ("of",))
+    for metric in sorted({each.metric for each in declared(frame)}):
+        each = family(tuple(metric.split(".")), Quantity(metric).noun)
+        yield _written(each, frame.filter(metric=metric), ("of",))
 
 
 def _samples(frame: pl.DataFrame) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from stithy.metrics import Metric, Quantity, Unit, find
+from stithy.metrics import ALL, Metric, Quantity, Unit
 from stithy.point import magnitude
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
@@ -37,18 +37,17 @@ def tables(page: Page) -> Iterator[PageTable]:
 
 def _metrics(context: Context) -> list[Metric]:
     """The metrics of all windows that an activity declares, in the order in which it has them."""
-    names = context.run.values["metric"].unique(maintain_order=True)
-    found = (find(name) for name in names)
-    return [each for each in found if each is not None and each.source == "values"]
+    return [
+        Quantity(name).known for name in dict.fromkeys(each.metric for each in context.declared)
+    ]
 
 
 def _table(context: Context) -> PageTable:
     metrics, evidence = _metrics(context), context.evidence
     names = [each.name for each in metrics]
-    whose = context.run.values.filter(pl.col("metric").is_in(names))["of"]
-    kinds = list(dict.fromkeys([*whose.unique(maintain_order=True)]))
+    kinds = list(dict.fromkeys(each.of for each in context.declared))
     rows = [
-        {"candidate": name, **context.factor_values(point), "of": of, **cells}
+        {"candidate": name, **context.factor_values(point), "of": of or ALL, **cells}
         for point in evidence.points
         for name in evidence.candidates
         for of in kinds

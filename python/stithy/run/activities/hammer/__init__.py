@@ -7,13 +7,21 @@ and where the study keeps a commit ledger, that with the database.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from stithy.collect.collector import TimedSample
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.engines import declaration
 from stithy.hosts.resources import MemoryGroup, MemoryLimit
-from stithy.metrics import values_needed
+from stithy.metrics import ALL, values_needed
 from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.results.convert import (
+    Latencies,
+    longest_response_s,
+    read_latencies,
+    transaction_rows,
+    window_numbers,
+)
 from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger, rows
 from stithy.run.activities.hammer.request import request_of
@@ -182,6 +190,26 @@ class HammerActivity:
         few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
         p95_s = None if few else headline[0].live_p95_s
         return SecondPassed(self.window, message.second, message.phase, done * 60.0, p95_s)
+
+    @cached_property
+    def transactions(self) -> list[Row]:
+        """The rows of TRANSACTIONS; asked once the users are done."""
+        assert self.driven is not None  # asked by the callers
+        return transaction_rows(self.window.id, self.driven.summary)
+
+    @cached_property
+    def latencies(self) -> Latencies:
+        """The logs of the window, which are complete when its tables are written: read once."""
+        return read_latencies(self.context.session.directory.window(self.window.id).hlog_stem)
+
+    @cached_property
+    def numbers(self) -> Row:
+        """What the hammer itself says of the window."""
+        assert self.driven is not None  # asked by the callers
+        merged = next((row for row in self.transactions if row["transaction"] == ALL), {})
+        headline = self.context.workload.headline
+        row = window_numbers(self.driven.summary, headline, merged.get("service_p50_s"))
+        return row | {"longest_response_s": longest_response_s(self.latencies)}
 
     @property
     def times(self) -> Times | None:

@@ -1,8 +1,6 @@
 """What a window of the hammer says, as tables, values and words."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.collect.collector import TimedSample
@@ -10,14 +8,9 @@ from stithy.collect.sampler import checkpoints_inside
 from stithy.metrics import ALL, PERCENTILES
 from stithy.results import tables
 from stithy.results.convert import (
-    Latencies,
     condition_rows,
     histogram_rows,
-    longest_response_s,
-    read_latencies,
     second_rows,
-    transaction_rows,
-    window_numbers,
 )
 from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger
@@ -36,8 +29,8 @@ def tables_of(
     window_id, driven = of.window.id, of.driven
     yield tables.LOAD, [_load(of, readings)]
     if driven is not None:
-        latencies = _latencies(of)
-        yield tables.TRANSACTIONS, transactions(of)
+        latencies = of.latencies
+        yield tables.TRANSACTIONS, of.transactions
         yield tables.SECONDS, second_rows(window_id, driven.seconds, latencies)
         yield tables.HISTOGRAMS, histogram_rows(window_id, driven.summary, latencies)
     else:
@@ -52,11 +45,11 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
     """Rates of the whole, and the response times of each transaction type."""
     if of.driven is None:
         return
-    row = _numbers(of)
+    row = of.numbers
     for name in ("nopm", "tpm"):
         missing = "nothing was measured" if row[name] is None else None
         yield Measured(name, row[name], missing_because=missing)
-    for each in transactions(of):
+    for each in of.transactions:
         count = each["committed"] + each["rolled_back"]
         for name in PERCENTILES:
             value = each[f"response_{name.replace('.', '')}_s"]
@@ -66,29 +59,13 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
 
 def in_words(of: "HammerActivity") -> str:
     """Throughput and response time."""
-    row = _numbers(of)
-    merged = next((each for each in transactions(of) if each["transaction"] == ALL), {})
+    row = of.numbers
+    merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
     shown = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
     if (profile := of.context.file.study.load.profile) != "specification":
         shown += f" (profile {profile})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
-
-
-def transactions(of: "HammerActivity") -> list[Row]:
-    """The rows of TRANSACTIONS."""
-    assert of.driven is not None  # asked by the callers
-    return transaction_rows(of.window.id, of.driven.summary)
-
-
-def _latencies(of: "HammerActivity") -> Latencies:
-    return _read(of.context.session.directory.window(of.window.id).hlog_stem)
-
-
-@lru_cache(maxsize=1)
-def _read(stem: Path) -> Latencies:
-    """The logs of a window, which are complete when its tables are written: read once."""
-    return read_latencies(stem)
 
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
@@ -117,16 +94,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": ledger.shared(context, window.candidate),
     }
-    return row if of.driven is None else row | _numbers(of) | _of_server(of, readings)
-
-
-def _numbers(of: "HammerActivity") -> Row:
-    """What the hammer itself says."""
-    assert of.driven is not None  # asked by the callers
-    merged = next((row for row in transactions(of) if row["transaction"] == ALL), {})
-    summary, headline = of.driven.summary, of.context.workload.headline
-    row = window_numbers(summary, headline, merged.get("service_p50_s"))
-    return row | {"longest_response_s": longest_response_s(_latencies(of))}
+    return row if of.driven is None else row | of.numbers | _of_server(of, readings)
 
 
 def _of_server(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
