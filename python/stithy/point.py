@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from stithy.units import parse_duration, parse_fine_percent, parse_size
+from stithy.units import parse_duration, parse_size
 
 Value = bool | int | float | str
 
@@ -116,12 +116,20 @@ def magnitude(value: Value) -> float | None:
     """
     if not isinstance(value, str):
         return float(value)
-    for read in (float, parse_size, parse_duration, lambda text: parse_fine_percent(text) / 100):
+    for read in (float, parse_size, parse_duration, _share):
         try:
             return float(read(value))
         except ValueError:
             continue
     return None
+
+
+def _share(text: str) -> float:
+    """Of a percent, which may be more than the whole."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)
+    if match is None:
+        raise ValueError(f"not a share: {text!r}")
+    return float(match[1]) / 100
 
 
 def written(value: Value) -> str:

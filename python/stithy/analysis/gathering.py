@@ -87,11 +87,13 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
     laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
     steady = tables.steady.get(name)
     around, watched = tables.around.get(name), tables.watched.get(name, Watched())
+    values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
     record = WindowRecord(
         window=row,
         conditions=tables.conditions.get(name, ()),
         restore=next(iter(tables.restores.get(name, ())), None),
         watched=watched if name not in damaged else Watched(),
+        values=values,
         ledger=tables.ledgers.get(name, ()),
         ledger_findings=tables.findings.get(name, ()),
         drives=tables.drives.get(name, ()),
@@ -104,7 +106,6 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         engine=tables.engine,
         tables=tables_of(row["activity"]),
     )
-    values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
     taken = taken_share(around, watched)
     return Window(row, by_type, judge(record), laws, steady, taken, values)
 

@@ -157,6 +157,13 @@ def _need_writable(path: str) -> None:
         )
 
 
+def why_no_rate(pattern: Pattern) -> str | None:
+    """Why a pattern cannot be run at a rate; None where it can."""
+    if not pattern.is_weighted:
+        return "its streams have no weights"
+    return "it pauses" if any(each.burst for each in pattern.streams) else None
+
+
 def _need_rate(pattern: Pattern, rate_per_s: float) -> None:
     if not pattern.is_weighted:
         raise UserError(

@@ -29,14 +29,24 @@ def tear_downs(study: Study, scene: Scene) -> Iterator[Step]:
 
 
 def windows(
-    study: Study, scene: Scene, windows_of: WindowsOf, around: Around, *, in_rounds: bool
+    study: Study,
+    scene: Scene,
+    windows_of: WindowsOf,
+    around: Around,
+    *,
+    in_rounds: bool,
+    first: Callable[[Point], float] | None = None,
 ) -> Iterator[Step]:
     """All windows of all blocks, each with the steps around it.
 
     `in_rounds`: a block of each point, and again; else all blocks of a point follow each other.
+    `first`: within a round the points with the least of it come first.
     """
     ordered = rounds if in_rounds else blocks
-    for block in ordered(list(study.candidates), _counts(study, scene), study.seed):
+    drawn = ordered(list(study.candidates), _counts(study, scene), study.seed)
+    if first is not None:
+        drawn = tuple(sorted(drawn, key=lambda each: (each.index, first(each.point))))
+    for block in drawn:
         for window in windows_of(study, block):
             yield from around(study, scene, window)
 

@@ -1,7 +1,8 @@
 """The interface of an activity: what happens in a window, on a candidate.
 
 An activity is a module (or package) in `activities/` with `NAME` and `create(context, window)`,
-which returns an `Activity`. What it measures is declared in `stithy.activities`. Several may run in
+which returns an `Activity`. It may have `not_needed(context, window)`, which says why a window is
+left out, or None. What it measures is declared in `stithy.activities`. Several may run in
 one window: they are made ready one after the other, begin at once, and are watched together.
 """
 

@@ -16,6 +16,7 @@ from stithy.plan.additional import Additional, blocks_over, repeated, steps_of
 from stithy.plan.answerable import check_counted, rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import TRANSACTIONS, WINDOW
@@ -175,7 +176,7 @@ class Schedule:
         while self._left:
             self._context.session.stop.check()
             step = self._left[0]
-            if (because := self._interim.spares(step)) is None:
+            if (because := self._interim.spares(step) or self._not_needed(step)) is None:
                 number, count = len(self._over) + 1, len(self._over) + len(self._left)
                 return StepStarted(step, number, count, *self.expected_s(self._left))
             self._skip(step, because)
@@ -197,6 +198,16 @@ class Schedule:
         certain = self._interim.certain(steps)
         whole_s = self._forecast.left_s(steps)
         return self._forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
+
+    def _not_needed(self, step: Step) -> str | None:
+        """Why an activity of a window has no use for it."""
+        window = step.window if step.kind == "window" else None
+        for name in window.activities if window else ():
+            asked = getattr(plugins("acting")[name], "not_needed", None)
+            because: str | None = asked(self._context, window) if asked else None
+            if because is not None:
+                return because
+        return None
 
     def _skip(self, step: Step, because: str) -> None:
         context, session = self._context, self._context.session

@@ -303,7 +303,7 @@ def _value_kind(key: dict[str, Any]) -> str:
     if "pattern" in key:
         return "a duration" if "min" in key["pattern"] else "a size"
     if key["type"] == "array":
-        return f"a list; each entry is {_bounded(key['items'])}"
+        return f"a list; each entry is {_value_kind(key['items'])}"
     return _bounded(key)
 
 
@@ -311,6 +311,7 @@ def _bounded(key: dict[str, Any]) -> str:
     kinds = {
         "string": "text",
         "integer": "a whole number",
+        "number": "a number",
         "boolean": "`true` or `false`",
         "object": "names with values",
     }

@@ -1,7 +1,7 @@
 """All that was recorded of one window, as its checks ask for it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stithy.analysis.steady.steadiness import Steadiness
@@ -20,6 +20,8 @@ class WindowRecord:
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are its rows of the
     tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
+    `values`
+    its rows of the table of that name, by metric and of what;
     `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
     the baseline check before the window's block; `measured_again`: whether the block was measured
     once more; `damaged` are its files that cannot be read; `engine` is what the server's engine
@@ -30,6 +32,7 @@ class WindowRecord:
     conditions: Sequence[Row] = ()
     restore: Row | None = None
     watched: Watched = Watched()
+    values: Mapping[tuple[str, str], Row] = field(default_factory=dict)
     ledger: Sequence[Row] = ()
     ledger_findings: Sequence[Row] = ()
     drives: Sequence[Row] = ()

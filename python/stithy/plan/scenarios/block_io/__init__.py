@@ -1,8 +1,8 @@
 """Block I/O: what storage can do before a database uses it, by profiles of fio.
 
 A file as large as the study says is written once on each candidate, or a block device is written
-as far as that. Each window runs a pattern of a profile on it, as fast as it goes; patterns and
-candidates are measured in rounds.
+as far as that. Each window runs a pattern of a profile on it, as fast as it goes or at a rate;
+patterns and candidates are measured in rounds, in each of them the maxima first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,9 @@ from stithy.plan import loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import Scene
 from stithy.plan.scenarios.block_io.keys import MIB, Spec
+from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
-from stithy.point import Value
+from stithy.point import Point, Value
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -23,6 +24,7 @@ NAME = "block-io"
 NEEDS = (OwnProgram(name="stithy-hammer", why="it makes the baseline checks"), FIO)
 SECTIONS: tuple[str, ...] = ()
 METRIC = "fio.iops"
+PROFILE = "profile"
 BLOCK_DEVICES = True
 
 SLACK_BYTES = 64 * MIB
@@ -45,13 +47,13 @@ def target_bytes(study: Study) -> int:
 
 
 def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
-    """Each pattern of each profile."""
+    """Each pattern of each profile, and its rates."""
     found: list[Value] = []
     for name in spec.profiles:
         patterns = library.find(name).patterns
         one = len(patterns) == 1
         found += [name] if one else [f"{name}/{each.name}" for each in patterns]
-    return {"profile": found}
+    return {PROFILE: found, **({RATE: (MAXIMUM, *spec.rate)} if spec.rate else {})}
 
 
 def needed_bytes(study: Study) -> dict[Role, int]:
@@ -68,8 +70,19 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
         cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
         yield Step(step_id("lay-out", name), "lay-out", name, cost)
-    yield from loop.windows(study, scene, windows_of, around, in_rounds=True)
+    first = _rising if spec_of(study).stop_at_s else _maximum_first
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=True, first=first)
     yield from loop.tear_downs(study, scene)
+
+
+def _maximum_first(point: Point) -> float:
+    """Shares are of the maximum, so that is known before any of them."""
+    return float(point.values.get(RATE, MAXIMUM) != MAXIMUM)
+
+
+def _rising(point: Point) -> float:
+    """And lower rates before higher ones, which may be left out."""
+    return amount(point.values.get(RATE, MAXIMUM))
 
 
 def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:

@@ -1,16 +1,32 @@
 """The keys of block I/O in a study."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
 
 from stithy.errors import Refused, UserError
 from stithy.fio import library
+from stithy.fio.jobfile import why_no_rate
+from stithy.fio.profile import Pattern, Profile
+from stithy.fio.shaped import Shape, shaped
+from stithy.plan.scenarios.block_io.rates import read_rates
+from stithy.point import Value
 from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.units import Bytes, Percent, Seconds, format_duration, format_size
 
 MIB = 2**20
 
+_ONE_RATE = [{"type": "string"}, {"type": "number"}]
 _SHOWN = PlainSerializer(format_duration, when_used="json")
 
 
@@ -38,7 +54,7 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    FIXED: ClassVar = frozenset({"profiles", "repeat"})
+    FIXED: ClassVar = frozenset({"profiles", "rate", "repeat", "stop_at"})
     """Keys whose values `vary` cannot list."""
 
     profiles: Annotated[
@@ -52,6 +68,80 @@ class Spec(BaseModel):
             "is measured by itself. docs/reference/io-profiles.md lists what is shipped."
         ),
         examples=[["four-corners", "sql"]],
+    )
+    rate: Annotated[
+        tuple[Value, ...] | None,
+        PlainValidator(read_rates),
+        PlainSerializer(lambda rates: rates and list(rates), when_used="json"),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    *_ONE_RATE,
+                    {"type": "array", "items": {"anyOf": _ONE_RATE}},
+                ]
+            }
+        ),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "as fast as it goes"},
+        description=(
+            "Rates at which requests arrive, whether or not earlier ones were answered: shares of "
+            "what the candidate does with this pattern as fast as it goes, which is measured "
+            "first, or requests a second. Each rate is a point, and `max` is another one."
+        ),
+        examples=["10-120%"],
+    )
+    stop_at_s: Annotated[Seconds | None, Field(gt=0)] = Field(
+        alias="stop_at",
+        default=None,
+        json_schema_extra={"default": "all rates are measured"},
+        description=(
+            "Mean latency beyond which a candidate's higher rates of a pattern are left out. "
+            "Rates are then measured in rising order."
+        ),
+        examples=["20 ms"],
+    )
+    block_size_bytes: Annotated[
+        Bytes | None,
+        within(512, 16 * MIB, format_size),
+        PlainSerializer(lambda size: size and format_size(size), when_used="json"),
+    ] = Field(
+        alias="block_size",
+        default=None,
+        json_schema_extra={"default": "those of the profile"},
+        description="Size of all requests, instead of the profile's. Of patterns with one stream.",
+        examples=["8 KiB"],
+    )
+    queue_depth: Annotated[int | None, Field(ge=1, le=4096)] = Field(
+        default=None,
+        json_schema_extra={"default": "that of the profile"},
+        description=(
+            "Requests that each thread keeps outstanding, instead of the profile's. Of patterns "
+            "with one stream."
+        ),
+        examples=[8],
+    )
+    threads: Annotated[int | None, Field(ge=1, le=1024)] = Field(
+        default=None,
+        json_schema_extra={"default": "those of the profile"},
+        description="Threads of a worker, instead of the profile's. Of patterns with one stream.",
+        examples=[4],
+    )
+    read_share_percent: Annotated[Percent | None, Field(ge=0, le=100)] = Field(
+        alias="read_share",
+        default=None,
+        json_schema_extra={"default": "that of the profile"},
+        description="Share of reads, instead of the profile's. Of patterns with one stream.",
+        examples=["70%"],
+    )
+    workers: Annotated[int | None, Field(ge=1, le=64)] = Field(
+        default=None,
+        json_schema_extra={"default": "those of the profile"},
+        description=(
+            "How many fio at once run the pattern, each with its part of the target; they begin "
+            "together. Their distributions are merged."
+        ),
+        examples=[6],
     )
     size_bytes: Annotated[
         Bytes, within(16 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
@@ -92,3 +182,42 @@ class Spec(BaseModel):
         description="A fixed number of blocks at every point.",
         examples=[3],
     )
+
+    @property
+    def shape(self) -> Shape:
+        """What is asked instead of the profiles' own."""
+        read_share = None if self.read_share_percent is None else self.read_share_percent / 100
+        return Shape(self.block_size_bytes, self.queue_depth, self.threads, read_share)
+
+    def profile_of(self, name: str) -> Profile:
+        """A profile as it is run."""
+        profile = library.find(name)
+        patterns = tuple(shaped(each, self.shape) for each in profile.patterns)
+        workers = profile.workers if self.workers is None else self.workers
+        return profile.model_copy(update={"patterns": patterns, "workers": workers})
+
+    @model_validator(mode="after")
+    def _profiles_can_be_run_so(self) -> Self:
+        refuse(
+            each for place, name in enumerate(self.profiles) for each in self._wrong(place, name)
+        )
+        return self
+
+    def _wrong(self, place: int, name: str) -> Iterator[Violation]:
+        try:
+            patterns = self.profile_of(name).patterns
+        except UserError as error:
+            yield Violation(error.problem, error.remedy, name, ("profiles", place))
+            return
+        for why in (self._no_rate(each) for each in patterns if self.rate is not None):
+            if why is not None:
+                right = "leave out `rate`, or name patterns that can keep one"
+                yield Violation(f"{name}: {why}", right, name, ("profiles", place))
+        if self.stop_at_s is not None and self.rate is None:
+            yield Violation("a latency to stop at without rates", "give `rate`, or leave it out",
+                            None, ("stop_at",))  # fmt: skip
+
+    @staticmethod
+    def _no_rate(pattern: Pattern) -> str | None:
+        why = why_no_rate(pattern)
+        return None if why is None else f"a rate cannot be asked of {pattern.name}: {why}"

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from stithy.collect.collector import TimedSample
-from stithy.fio import library
 from stithy.fio.load import Load, for_worker
 from stithy.fio.measure import measure, ready
-from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.results import tables
 from stithy.results.tables import Row, Table
 from stithy.run.activities.fio.outcome import Outcome
+from stithy.run.activities.fio.rates import not_needed, rate_of
 from stithy.run.activities.fio.targets import FOLDER, target_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 
 NAME = "fio"
+
+__all__ = ["create", "not_needed"]
 
 
 class FioActivity:
@@ -37,6 +39,7 @@ class FioActivity:
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the target are there."""
+        self._rate = rate_of(self._context, self._window)
         size = self._spec.size_bytes
         self._target = target_of(self._context, self._window.candidate, size)
         self._files.parent.mkdir(parents=True, exist_ok=True)
@@ -50,15 +53,15 @@ class FioActivity:
     def act(self) -> None:
         """Run the pattern to its end."""
         context, window = self._context, self._window
-        profile = library.find(str(window.point.values["profile"]))
-        count, load = profile.workers, self._load()
+        profile = self._spec.profile_of(str(window.point.values[PROFILE]))
+        pattern, count, load = profile.patterns[0], profile.workers, self._load()
         workers = [for_worker(self._target, load, each, count) for each in range(count)]
         began_s = context.session.clock.now_s()
         found = measure(
-            self._machine, profile.patterns[0], workers, self._files / "run",
+            self._machine, pattern, workers, self._files / "run",
             context.session.stop.asked,
         )  # fmt: skip
-        self._outcome = Outcome(found)
+        self._outcome = Outcome(found, pattern, count, window.duration_s, self._rate)
         firsts = [rows[0].at_s for rows in found.seconds.values() if rows]
         from_s = min(firsts, default=began_s + window.ramp_up_s)
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
@@ -68,6 +71,7 @@ class FioActivity:
         return Load(
             duration_s=window.duration_s,
             ramp_s=window.ramp_up_s,
+            rate_per_s=self._rate.asked_per_s if self._rate else None,
             seed=window.seed % 2**31,
             engine=self._machine.engine,
             compressible_share=None if share is None else share / 100,

@@ -7,9 +7,11 @@ from functools import cached_property
 from stithy.fio.histogram import Histogram, merged
 from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
-from stithy.fio.profile import DIRECTIONS
+from stithy.fio.profile import DIRECTIONS, Pattern
 from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.results.tables import Row
+from stithy.run.activities.fio.laws import evenness, in_flight, size_errors
+from stithy.run.activities.fio.rates import Rate
 from stithy.run.activity import Measured
 from stithy.units import format_duration
 
@@ -31,6 +33,10 @@ class Outcome:
     """Of a pattern: all that is asked of its window."""
 
     found: FioMeasured
+    pattern: Pattern
+    workers: int
+    duration_s: float
+    rate: Rate | None = None
 
     @cached_property
     def sides(self) -> Mapping[str, Side]:
@@ -60,10 +66,34 @@ class Outcome:
         """Of each operation, and of reads and writes together."""
         for of, side in self.sides.items():
             yield from _values(of, side)
-        count = self.sides[ALL].latency.count
+        yield self._cpu()
+        yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
+        yield from size_errors(self.pattern, self.found)
+        yield from evenness(self.found, self.duration_s)
+
+    def _cpu(self) -> Measured:
+        count, because = self.sides[ALL].latency.count, None if self.sides[ALL].iops else NOTHING
+        if any(each.is_open for each in self.found.streams):
+            because = "fio does not say it of the measurement alone in an open loop"
         cpu_s = sum(each.cpu_s for each in self.found.answers)
-        yield Measured("fio.cpu_s", cpu_s / count if count else None, ALL, count,
-                       None if count else NOTHING)  # fmt: skip
+        return Measured("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
+
+    def _paced(self) -> Iterator[Measured]:
+        """The rate that was asked, what came of it, and how many requests began late."""
+        assert self.rate is not None  # asked by the caller
+        asked, maximum = self.rate.asked_per_s, self.rate.maximum_per_s
+        yield Measured("fio.asked_iops", asked)
+        yield Measured("fio.achieved_share", self.sides[ALL].iops / asked)
+        missing = None if maximum else "its maximum was not measured"
+        yield Measured(
+            "fio.maximum_share", asked / maximum if maximum else None, ALL, None, missing
+        )
+        late = self.found.late_shares
+        is_open = len(late) == len(self.found.streams)
+        because = None if is_open else "requests of a stream in sequence wait for each other"
+        yield Measured(
+            "fio.late_share", max(late.values()) if is_open else None, ALL, None, because
+        )
 
     def buckets(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `histograms`."""

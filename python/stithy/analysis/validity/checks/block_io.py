@@ -1,0 +1,132 @@
+"""Did block I/O keep its rate, and do its numbers agree with each other?"""
+
+from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.fio.curve import LATE_MOST, Asked, judge
+from stithy.metrics import ALL
+from stithy.units import format_percent
+from stithy.validity import Check, Flag, Reason
+
+NAME = "block-io"
+ORDER = 15
+
+MISSED = Flag(
+    "rate missed",
+    "The rate was missed below saturation: {achieved} of {asked} requests per second.",
+    "Leave fio more CPU, use lower rates, or measure for longer: the maximum was another one.",
+    invalidates=True,
+)
+
+SATURATED = Flag(
+    "saturated",
+    "The storage is saturated at this rate: {achieved} of {asked} requests per second.",
+    "Latencies grow with the length of the measurement here. Compare candidates at lower rates.",
+)
+
+LATE = Flag(
+    "requests began late",
+    "{share} of the requests began late, because all submitters were waiting.",
+    "Latency is counted from the submission: that of arrivals at this rate is longer.",
+)
+
+OVERFULL = Flag(
+    "more outstanding than possible",
+    "IOPS x mean latency is {seen} requests outstanding, and at most {most} were.",
+    "Rates or latencies are wrong. Measure for longer, and look for changes of the clock.",
+    invalidates=True,
+)
+
+DRIVER_BUSY = Flag(
+    "fio was busy",
+    "fio kept {seen} of {most} requests outstanding: for the rest of the time it was busy itself.",
+    "Leave fio more CPU, or use fewer threads. The storage may do more than this.",
+)
+
+SIZES = Flag(
+    "request size not as asked",
+    "Bandwidth differs by {share} from IOPS x the block size of the profile.",
+    "Rates or bandwidths are wrong. Measure for longer, and keep the job file of this window.",
+    invalidates=True,
+)
+
+IDLE = Flag(
+    "seconds without I/O",
+    "Nothing was answered in {seconds} of {length} seconds.",
+    "The storage stood still, or the machine did. The kernel log may say which.",
+)
+
+IN_FLIGHT_MOST = 0.05
+"""Own: Little's law is exact but for requests at both ends; published tables agree within 1 %."""
+
+BUSY_MOST = 0.20
+"""Own: a fifth of the time outside of any request is no longer the way through the kernel."""
+
+SIZE_ERROR_MOST = 0.01
+"""Own: sizes are counted, so nothing but chance, which is left out, makes a difference."""
+
+
+def value(of: WindowRecord, metric: str, whose: str = ALL) -> float | None:
+    """What fio measured in the window; None where it did not."""
+    row: Row = of.values.get((f"fio.{metric}", whose), {})
+    number: float | None = row.get("value")
+    return number
+
+
+def rate(of: WindowRecord) -> Reason | None:
+    """It was not kept. Source: `fio.curve.judge`."""
+    asked, achieved = value(of, "asked_iops"), value(of, "iops")
+    if asked is None or achieved is None:
+        return None
+    length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
+    share = value(of, "maximum_share") or 0.0
+    state = judge(Asked(share, asked), achieved, length_s, 0.0).state
+    if state == "kept":
+        return None
+    texts = {"achieved": f"{achieved:,.0f}", "asked": f"{asked:,.0f}"}
+    return Reason(SATURATED if state == "saturated" else MISSED, texts)
+
+
+def late(of: WindowRecord) -> Reason | None:
+    """Too many waited for a submitter, so latencies are not those of an open loop."""
+    share = value(of, "late_share")
+    if share is None or share <= LATE_MOST:
+        return None
+    return Reason(LATE, {"share": format_percent(share)})
+
+
+def little(of: WindowRecord) -> Reason | None:
+    """A closed loop's IOPS x mean latency is not what it keeps outstanding."""
+    seen, most = value(of, "in_flight"), value(of, "outstanding")
+    length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
+    if seen is None or not most or length_s <= 0:
+        return None
+    # Requests that began before the measurement count with all of their time.
+    ends = 2 * (value(of, "mean_s") or 0.0) / length_s
+    flag = None
+    if seen > (1 + IN_FLIGHT_MOST + ends) * most:
+        flag = OVERFULL
+    elif seen < (1 - BUSY_MOST - ends) * most:
+        flag = DRIVER_BUSY
+    return Reason(flag, {"seen": f"{seen:.3g}", "most": f"{most:.3g}"}) if flag else None
+
+
+def sizes(of: WindowRecord) -> Reason | None:
+    """Bandwidth is not IOPS x the mean block size."""
+    worst = max(value(of, "size_error_share", way) or 0.0 for way in ("read", "write"))
+    return Reason(SIZES, {"share": format_percent(worst)}) if worst > SIZE_ERROR_MOST else None
+
+
+def idle(of: WindowRecord) -> Reason | None:
+    """Whole seconds passed without an answer.
+
+    Own: it is likely the storage's doing, so nothing becomes invalid by it.
+    """
+    seconds = value(of, "idle_s")
+    if not seconds:
+        return None
+    row = of.values["fio.idle_s", ALL]
+    return Reason(IDLE, {"seconds": f"{seconds:.0f}", "length": str(row["count"])})
+
+
+CHECKS: tuple[Check[WindowRecord], ...] = tuple(
+    Check(("values", "io_seconds"), find) for find in (rate, late, little, sizes, idle)
+)

@@ -1,0 +1,75 @@
+"""The rate of a window: a share of what its candidate did as fast as it goes, or as it is asked.
+
+The maximum is a window of the run, so a run that is resumed finds it among its results.
+"""
+
+from dataclasses import dataclass
+
+from stithy.errors import InvalidMeasurement
+from stithy.fio.curve import is_past
+from stithy.metrics import ALL
+from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
+from stithy.plan.steps import WindowPlan, window_id
+from stithy.point import Point
+from stithy.results.read import read_rows
+from stithy.results.tables import VALUES, WINDOW
+from stithy.run.context import Context
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Requests a second that are asked for; `maximum_per_s` None: it is not known."""
+
+    asked_per_s: float
+    maximum_per_s: float | None
+
+
+def rate_of(context: Context, window: WindowPlan) -> Rate | None:
+    """What is asked of a window; None where it goes as fast as it can.
+
+    Raises InvalidMeasurement for a share of a maximum that was not measured.
+    """
+    value = window.point.values.get(RATE, MAXIMUM)
+    if value == MAXIMUM:
+        return None
+    maximum = _of(context, window, window.point.replaced(RATE, MAXIMUM), "fio.iops")
+    share = share_of(value)
+    if share is None:
+        return Rate(float(value), maximum)
+    if not maximum:
+        raise InvalidMeasurement(
+            f"{value} of its maximum cannot be asked: the window that measures it gave none",
+            where=f"window {window.id}",
+            remedy="see why that window has no numbers, then run again",
+        )
+    return Rate(share * maximum, maximum)
+
+
+def not_needed(context: Context, window: WindowPlan) -> str | None:
+    """Why a window is left out: a lower rate was beyond the latency at which the study stops."""
+    limit_s = spec_of(context.file.study.at(window.point)).stop_at_s
+    asked = window.point.values.get(RATE, MAXIMUM)
+    if limit_s is None or asked == MAXIMUM:
+        return None
+    for lower in spec_of(context.file.study).rate or ():
+        if amount(lower) < amount(asked):
+            at = window.point.replaced(RATE, lower)
+            if is_past(_of(context, window, at, "fio.mean_s"), limit_s):
+                return f"at {lower} the mean latency of {window.candidate} was beyond stop_at"
+    return None
+
+
+def _of(context: Context, window: WindowPlan, point: Point, metric: str) -> float | None:
+    """A value of the candidate's first block at a point, of its second attempt where it has one."""
+    for attempt in (1, 0):
+        name = window_id(window.candidate, point, 0, attempt=attempt)
+        directory = context.session.directory.window(name)
+        complete = [row["complete"] for row in read_rows(directory.table("window"), WINDOW)]
+        if complete != [True]:
+            continue
+        for row in read_rows(directory.table("values"), VALUES):
+            if (row["metric"], row["of"]) == (metric, ALL):
+                value: float | None = row["value"]
+                return value
+    return None
