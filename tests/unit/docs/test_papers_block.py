@@ -1,0 +1,114 @@
+"""Studies of published tests of storage keep what was published, and say what they scale."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import papers
+from stithy.fio import library
+from stithy.fio.profile import Pattern
+from stithy.plan.scenarios.block_io import factors, spec_of
+from stithy.study.load import read_study
+
+KIB = 1024
+
+
+@pytest.fixture(scope="module")
+def published(root: Path) -> dict[str, Any]:
+    """What was published, and which point of which study stands for it."""
+    return tomllib.loads((root / "studies/papers/block.toml").read_text())
+
+
+@pytest.fixture(scope="module")
+def experiments(published: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each by its name."""
+    return {each["id"]: each for each in published["experiment"]}
+
+
+def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
+    root: Path, published: dict[str, Any], experiments: dict[str, Any], monkeypatch: Any
+) -> None:
+    """45 of them; the candidates of a point are those of its study, in order."""
+    monkeypatch.chdir(root)
+    points = published["point"]
+    named = {name for each in points for name in each["experiments"].values()}
+    assert (len(experiments), named) == (45, set(experiments))
+    studies = {path.name for path in root.glob("studies/papers/block-*.yaml")}
+    assert {each["study"] for each in points} == studies
+    for name in studies:
+        study = read_study(root / "studies/papers" / name).study
+        mine = [each for each in points if each["study"] == name]
+        asked = [each["profile"] for each in mine]
+        assert sorted(asked) == sorted(factors(spec_of(study), None)["profile"])
+        assert all(list(each["experiments"]) == list(study.candidates) for each in mine)
+
+
+def pattern_of(point: dict[str, Any]) -> tuple[Pattern, int]:
+    """What runs at a point, and by how many workers."""
+    profile = library.find(point["profile"])
+    return profile.patterns[0], profile.workers
+
+
+def test_patterns_have_the_published_sizes_mixes_threads_and_depths(
+    published: dict[str, Any], experiments: dict[str, Any]
+) -> None:
+    """Of every parameter that was stated as a number."""
+    checked = 0
+    for point in published["point"]:
+        pattern, workers = pattern_of(point)
+        stream = pattern.streams[0]
+        for name in point["experiments"].values():
+            asked = experiments[name]["parameters"]
+            if "block_size_kib" in asked:
+                size = asked["block_size_kib"] * KIB
+                assert set(stream.read_sizes) | set(stream.write_sizes) == {size}, name
+                reads = asked["read_percent"]
+                reads = reads if isinstance(reads, list) else [reads]
+                assert round(100 * stream.read_share) in reads, name
+                checked += 1
+            if "vms" in asked:
+                assert (workers, stream.jobs, stream.iodepth) == (
+                    asked["vms"], asked["threads"], asked["queue_depth"],
+                )  # fmt: skip
+            elif "threads" in asked:
+                assert stream.outstanding == asked["threads"], name
+            elif "queue_depth" in asked:
+                assert stream.outstanding == asked["queue_depth"], name
+            if (mix := asked.get("mix_as_named", "")) and "oracle" not in name:
+                assert mix.startswith(f"{100 * stream.read_share:.0f}-"), name
+    assert checked == 22
+
+
+def test_published_ratios_say_how_many_times_better_the_first_candidate_is(
+    published: dict[str, Any],
+) -> None:
+    """By rates and by latencies, of damaged numbers by the probable ones."""
+    found = {(each.profile, each.metric): each.ratio for each in papers.published(published)}
+    assert found["hcibench-70-30/4k", "fio.iops"] == pytest.approx(355 / 178)
+    assert found["hcibench-70-30/64k", "fio.mean_s"] == pytest.approx(6.4 / 2.1)
+    assert found["four-corners/random-write-4k", "fio.iops"] == pytest.approx(202_081 / 183_947)
+    corner = "four-corners/sequential-write-64k"
+    assert found[corner, "fio.mean_s"] == pytest.approx(0.623 / 5.58)
+    assert found["single-drive-256k/read", "fio.bytes_per_s"] == 6.5
+    assert len(found) == 44
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (papers.Own(2.0, 1.5, 2.5), "agrees"),
+        (papers.Own(0.5, 0.4, 0.6), "differs"),
+        (papers.Own(1.1, 0.9, 1.4), "undecided"),
+        (papers.Own(3.0, None, None), "undecided"),
+    ],
+)
+def test_a_direction_is_decided_only_by_an_interval_on_one_side_of_1(
+    own: papers.Own, said: str
+) -> None:
+    """Whatever the ratio itself is."""
+    assert papers.direction(3.0, own) == said
+    assert papers.direction(1 / 3, own) == {"agrees": "differs", "differs": "agrees"}.get(
+        said, said
+    )
