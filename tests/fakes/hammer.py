@@ -53,6 +53,7 @@ class FakeHammer:
         self._sound, self._response_s = sound, response_s
         self.before_run = before_run
         self.runs: list[RunRequest] = []
+        self.choices: list[tuple[str, WorkloadChoice]] = []
         self.verified: list[Path] = []
         self.calibrated: list[int] = []
         self.baselines: list[Path] = []
@@ -60,6 +61,7 @@ class FakeHammer:
     def prepare(self, workload: WorkloadChoice, **_: Any) -> messages.PrepareSummary:
         """A hundred rows."""
         self._fail("prepare")
+        self.choices.append(("prepare", workload))
         rows = (messages.TableRows(table="item", rows=100),)
         return messages.PrepareSummary(
             duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, workload={}, sample=_SAMPLE
@@ -79,6 +81,7 @@ class FakeHammer:
         self._fail("run")
         self.before_run()
         self.runs.append(request)
+        self.choices.append(("run", workload))
         if request.ledger is not None:
             request.ledger.write_bytes(b"STITHYL2")
         phase = messages.Phase.MEASURE

@@ -58,12 +58,16 @@ class Sizes:
     warehouses: int
 
 
-def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
-    """The sizes of a study's database."""
+def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
+    """The sizes of a study's database with one dataset; `variants` are the study where it has it.
+
+    All candidates and points get the same room for the log.
+    """
+    warehouses = variants[0].workload.warehouses
     data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
     window_s = study.load.ramp_up_s + study.load.duration_s
-    transactions = window_s * transactions_per_s_max(study.load)
-    log = _log_bytes(study)
+    most_per_s = max(transactions_per_s_max(each.load) for each in variants)
+    transactions, log = window_s * most_per_s, _log_bytes(study)
     return Sizes(
         data_bytes=data,
         database_bytes=data + log,
@@ -110,14 +114,17 @@ TEMP_BYTES_MIN = 512 * 2**20
 """Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
 
 
-def role_bytes(study: Study, size: Sizes) -> dict[Role, int]:
-    """What each role of a candidate may come to hold, bytes, where it has a volume of its own."""
-    log = _log_bytes(study)
+def role_bytes(study: Study, sizes: Sequence[Sizes]) -> dict[Role, int]:
+    """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
+
+    It holds the database of one dataset at a time.
+    """
+    log, held = _log_bytes(study), max(map(held_bytes, sizes))
     return {
-        "data": held_bytes(size),
+        "data": held,
         "log": log + LOG_SLACK_BYTES,
-        "temp": max(TEMP_BYTES_MIN, size.data_bytes // 4),
-        "backup": held_bytes(size),
+        "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
+        "backup": held,
     }
 
 

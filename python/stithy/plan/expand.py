@@ -7,7 +7,8 @@ from typing import Any
 from stithy.errors import UserError
 from stithy.plan import cost
 from stithy.plan.scenario import DatabaseScene, Scene
-from stithy.plan.steps import Plan, Step, WindowPlan, question
+from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
@@ -55,14 +56,16 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     roles.
     """
     if study.given_database is not None:
-        return cost.role_bytes(study, _sizes(study))
+        return cost.role_bytes(study, [size for _, size in _datasets(study)])
     found: dict[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
     return found
 
 
 def data_bytes(study: Study) -> int | None:
-    """The size of the loaded database without its write-ahead log; None where there is none."""
-    return None if study.given_database is None else _sizes(study).data_bytes
+    """The size of the smallest loaded database without its write-ahead log; None without one."""
+    if study.given_database is None:
+        return None
+    return min(size.data_bytes for _, size in _datasets(study))
 
 
 def master_candidate(study: Study) -> str:
@@ -109,7 +112,7 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
         **common,
         master_candidate=master_candidate(study),
         workload=_workload(study),
-        size=_sizes(study),
+        datasets=_datasets(study),
         memory_bytes=_memory_most(study),
         loading_memory_bytes=study.database.memory_bytes,
     )
@@ -122,9 +125,7 @@ def _of_database(scene: Scene) -> dict[str, Any]:
         return {}
     return {
         "master_candidate": scene.master_candidate,
-        "database_bytes": scene.size.database_bytes,
-        "growth_bytes": scene.size.growth_bytes,
-        "log_bytes": scene.size.log_bytes,
+        "datasets": tuple(dataset for dataset, _ in scene.datasets),
     }
 
 
@@ -137,8 +138,20 @@ def _memory_most(study: Study) -> dict[str, int]:
     }
 
 
-def _sizes(study: Study) -> cost.Sizes:
-    return cost.sizes(study, _workload(study), study.workload.warehouses)
+def _datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
+    """Each dataset of the study with its sizes, in the order in which they are loaded."""
+    keys = [key for key in study.vary if key.startswith("workload.")]
+    found: dict[Point, list[Study]] = {}
+    for point, variant in study.settings:
+        factors = Point(tuple(each for each in point.factors if each[0] in keys))
+        found.setdefault(factors, []).append(variant)
+    return [_dataset(study, factors, variants) for factors, variants in found.items()]
+
+
+def _dataset(study: Study, factors: Point, variants: list[Study]) -> tuple[Dataset, cost.Sizes]:
+    size = cost.sizes(study, _workload(study), variants)
+    name = factors.slug or study.workload.name
+    return Dataset(name, factors, size.database_bytes, size.growth_bytes, size.log_bytes), size
 
 
 def _workload(study: Study) -> Workload:

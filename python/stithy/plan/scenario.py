@@ -16,11 +16,12 @@ from it. It decides; it neither asks the machine nor changes it. Each step names
 in `stithy.run.steps`; each window its activity, a module in `stithy.run.activities`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stithy.plan.cost import Sizes
-from stithy.plan.steps import Question
+from stithy.plan.steps import Dataset, Question
+from stithy.point import Point
 from stithy.storage.provider import Role
 from stithy.workload.workload import Workload
 
@@ -52,17 +53,26 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseScene(Scene):
-    """And of a database: where it is loaded, of which size, with which memory.
+    """And of a database: where it is loaded, with which data, with which memory.
 
-    `memory_bytes`: by candidate what its server may use; `loading_memory_bytes` is that of the
-    server that loads the database.
+    `datasets` have their sizes. `memory_bytes`: by candidate what its server may use;
+    `loading_memory_bytes` is that of the server that loads the database.
     """
 
     master_candidate: str
     workload: Workload
-    size: Sizes
+    datasets: Sequence[tuple[Dataset, Sizes]]
     memory_bytes: Mapping[str, int]
     loading_memory_bytes: int
+
+    def size_at(self, point: Point) -> Sizes:
+        """The sizes of the database at a point."""
+        return next(size for dataset, size in self.datasets if dataset.has(point))
+
+    @property
+    def largest(self) -> Sizes:
+        """The sizes of the largest database."""
+        return max((size for _, size in self.datasets), key=lambda size: size.database_bytes)
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, and all storage in memory with it."""

@@ -96,7 +96,8 @@ def _metric(study: Study) -> str:
     """
     if study.given_load is None:
         return str(plugins("scenario")[study.scenario.name].METRIC)
-    paced = study.load.pauses or study.load.rate_per_s is not None
+    load = study.at(study.asked_point).load
+    paced = load.pauses or load.rate_per_s is not None
     return str(P95 if paced else NOPM)
 
 
@@ -124,6 +125,7 @@ class Step:
     `candidate` is None for what concerns the whole study. `window` is set for `window`, for the
     `restore` that belongs to one, and for a `baseline-check`: the first of the
     block that it comes before.
+    `dataset`: by name what it loads, checks or keeps before any window; None for other steps.
     A step with `if_undecided` is left out once the primary question is decided. A check with
     `at_end` looks at what the candidate's last window left.
     """
@@ -136,6 +138,7 @@ class Step:
     quick: bool = False
     if_undecided: bool = False
     at_end: bool = False
+    dataset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -165,14 +168,33 @@ class WindowPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything `run` needs to know: the ordered steps, and where the database is loaded.
+class Dataset:
+    """What a master copy holds: loaded once, kept, put back before each window that needs it.
 
-    `master_candidate` is the candidate on whose volume it is loaded once, None without a database.
-    The master copy of it
-    lies beside the results, on no candidate's volume. `database_bytes` is the size of the loaded
-    database with its write-ahead log at its largest; `growth_bytes` what the longest window may add
-    to it; `log_bytes` the log files that the master copy holds for windows to overwrite.
+    The engine and its version, the options of the workload and the seed make it; in a run only the
+    options differ, by the `factors` of the points that have it: none where they do not vary. `name`
+    is that of its directory. `database_bytes` is the size of the loaded database with its
+    write-ahead log at its largest; `growth_bytes` what the longest window may add to it;
+    `log_bytes` the log files that the master copy holds for windows to overwrite.
+    """
+
+    name: str
+    factors: Point
+    database_bytes: int
+    growth_bytes: int
+    log_bytes: int
+
+    def has(self, point: Point) -> bool:
+        """Whether the windows at a point begin with it."""
+        return all(point.values.get(name) == value for name, value in self.factors.factors)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything `run` needs to know: the ordered steps, and where databases are loaded.
+
+    `master_candidate` is the candidate on whose volume the `datasets` are loaded, each once; None
+    without a database. Their master copies lie beside the results, on no candidate's volume.
     `image_bytes` is the memory that emulated drives take, by candidate. `question` is None where a
     single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
@@ -184,12 +206,28 @@ class Plan:
     seed: int
     steps: tuple[Step, ...]
     master_candidate: str | None = None
-    database_bytes: int = 0
-    growth_bytes: int = 0
-    log_bytes: int = 0
+    datasets: tuple[Dataset, ...] = ()
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
     null: bool = False
     search: Search | None = None
     limit: ResponseTarget | None = None
     costs: Mapping[str, Money] = field(default_factory=dict)
+
+    @property
+    def database_bytes(self) -> int:
+        """The size of the largest loaded database, with its log; 0 without one."""
+        return max((each.database_bytes for each in self.datasets), default=0)
+
+    @property
+    def masters_bytes(self) -> int:
+        """What all master copies take; 0 without one."""
+        return sum(each.database_bytes for each in self.datasets)
+
+    def dataset(self, name: str) -> Dataset:
+        """The dataset of this name."""
+        return next(each for each in self.datasets if each.name == name)
+
+    def dataset_at(self, point: Point) -> Dataset:
+        """The dataset with which the windows at a point begin."""
+        return next(each for each in self.datasets if each.has(point))

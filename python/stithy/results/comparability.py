@@ -194,8 +194,9 @@ def comparability(
     if workload is not None:
         found |= {"workload": workload.name, **_needed(workload)}
     if load is not None:
-        delivery = "deferred" if load.deferred_delivery else "awaited"
-        found |= {**_needed(load), "delivery": delivery}
+        found |= _needed(load)
+        if "delivery" in found:
+            found["delivery"] = "deferred" if load.deferred_delivery else "awaited"
     if database is not None:
         found |= {
             "engine": database.engine,
@@ -218,8 +219,13 @@ def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]
             yield f"{each.name}.settings.{name.lower()}", value
 
 
-def _needed(facts: BaseModel) -> dict[str, Any]:
-    return {name: getattr(facts, name) for name, each in _compared(type(facts)) if each.needed}
+def _needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
+    """By name; of what varies the points say it."""
+    return {
+        name: getattr(facts, name)
+        for name, each in _compared(type(facts))
+        if each.needed and name not in facts.varied
+    }
 
 
 def _driver_generation(version: str) -> str:

@@ -123,10 +123,10 @@ class RunDirectory:
         """Events with keys."""
         return self.root / "run.log"
 
-    @property
-    def prepare_output(self) -> Path:
-        """Raw messages of the hammer while loading."""
-        return self.root / "prepare" / "hammer.jsonl"
+    def prepare_output(self, dataset: str | None = None) -> Path:
+        """Raw messages of the hammer while loading; `dataset` is named where there are several."""
+        name = f"{dataset}.hammer.jsonl" if dataset else "hammer.jsonl"
+        return self.root / "prepare" / name
 
     @property
     def calibration(self) -> Path:
@@ -144,7 +144,7 @@ class RunDirectory:
         return self.root / "baseline" / "hammer.jsonl"
 
     def check_output(self, candidate: str, when: str) -> Path:
-        """Raw messages of a full check; `when` is `load` or `end`."""
+        """Raw messages of a full check; `when` is `load` or `end`, or a step's own."""
         return self.root / "check" / f"{candidate}.{when}.jsonl"
 
     def table(self, name: str) -> Path:

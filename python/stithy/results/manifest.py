@@ -163,7 +163,7 @@ class MemoryFacts(_Facts):
 
 
 class WorkloadFacts(_Facts):
-    """The workload and its size."""
+    """The workload and its size; what of it is in `varied` differs between points."""
 
     name: str
     warehouses: Annotated[int, Compared("size of the data")]
@@ -171,13 +171,15 @@ class WorkloadFacts(_Facts):
         int | None, Compared("how well the generated text compresses")
     ] = None
     data_duplicate_percent: Annotated[int, Compared("how much of it repeats")] = 0
+    varied: tuple[str, ...] = ()
 
 
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
     `connections` None is one for each user, `users_per_warehouse` None binds nobody. `delivery` is
-    `awaited` or `deferred`; None is deferred with keyed pace.
+    `awaited` or `deferred`; None is deferred with keyed pace. What of it is in `varied` differs
+    between points.
     """
 
     users: Annotated[
@@ -205,6 +207,7 @@ class LoadFacts(_Facts):
     isolation: Annotated[str, Compared("isolation of transactions")]
     error_limit: Annotated[int, Compared("number of errors that ends a window", needed=False)]
     ledger: Annotated[bool, Compared("whether a commit ledger was kept")] = False
+    varied: tuple[str, ...] = ()
 
     @property
     def deferred_delivery(self) -> bool:

@@ -8,6 +8,7 @@ from stithy.database.engine import ServerFacts
 from stithy.hosts.runner import Runner
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
 from stithy.results.tables import Row, Table
@@ -28,8 +29,8 @@ from stithy.workload.workloads.order_entry import Choice, Profile
 class Before:
     """Earlier sessions of a resumed run; `changed` is what they met otherwise than this one.
 
-    `manifest` is what they wrote last, None where it could not be read. `master_kept`: their master
-    copy is used on.
+    `manifest` is what they wrote last, None where it could not be read. `master_kept`: a master
+    copy of theirs is used on.
     """
 
     sessions: tuple[SessionFacts, ...]
@@ -130,15 +131,17 @@ class Context:
         workload: Workload = plugins("workload")[self.file.study.workload.name].WORKLOAD
         return workload
 
-    @property
-    def choice(self) -> Choice:
-        """The workload as the hammer is told it."""
-        return choice_of(self.file.study)
+    def study_of(self, dataset: str) -> Study:
+        """The study where its points have a dataset, as to all else as it is."""
+        return self.file.study.at(self.plan.dataset(dataset).factors)
 
-    @property
-    def data(self) -> DataShape:
+    def choice_at(self, point: Point) -> Choice:
+        """The workload at a point as the hammer is told it."""
+        return choice_of(self.file.study.at(point))
+
+    def data_of(self, dataset: str) -> DataShape:
         """What the generated text is to be like, as the hammer is told it."""
-        asked = self.file.study.workload.data
+        asked = self.study_of(dataset).workload.data
         return DataShape(
             compressible_percent=asked.compressible_percent,
             duplicate_percent=asked.duplicate_percent,

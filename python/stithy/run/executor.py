@@ -123,7 +123,9 @@ def do_step(context: Context, step: Step) -> float:
     """
     session = context.session
     began_s = session.clock.monotonic_s()
-    session.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
+    facts = {"id": step.id, "kind": step.kind, "candidate": step.candidate}
+    of = {"dataset": step.dataset} if step.dataset else {}
+    session.journal.write("step-started", **facts, **of)
     try:
         kind = plugins("step")[step.kind]
         with failures_of_the_machine(f"step {step.id}"), paced_for(context, step, paced=kind.PACED):

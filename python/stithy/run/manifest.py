@@ -1,6 +1,6 @@
 """The manifest of a run, from what its context knows by now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -31,6 +31,8 @@ from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
 from stithy.storage.provider import ROLES, EmulatedDrive, Volume
+from stithy.study.load_keys import Load
+from stithy.study.sections import WorkloadSpec
 
 
 class ManifestFile:
@@ -143,31 +145,18 @@ class ManifestFile:
         )
 
     def _workload(self) -> WorkloadFacts | None:
-        asked = self._context.file.study.given_workload
-        if asked is None:
+        study = self._context.file.study
+        if study.given_workload is None:
             return None
-        return WorkloadFacts(
-            name=asked.name,
-            warehouses=asked.warehouses,
-            data_compressible_percent=asked.data.compressible_percent,
-            data_duplicate_percent=asked.data.duplicate_percent,
-        )
+        every = [_workload(each.workload) for each in study.variants]
+        return _workload(study.workload).model_copy(update={"varied": _varied(every)})
 
     def _load(self) -> LoadFacts | None:
-        load = self._context.file.study.given_load
-        if load is None:
+        study = self._context.file.study
+        if study.given_load is None:
             return None
-        pace = pace_of(load)
-        # What the section and the manifest call alike is kept as written.
-        same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
-        other = {
-            "pace": pace.kind,
-            "think_s": load.pace.think_s,
-            "arrivals": None if load.rate_per_s is None else load.arrivals,
-            "delivery": "deferred" if load.deferred_delivery else "awaited",
-            "users_per_warehouse": load.home_users,
-        }
-        return LoadFacts(**same | other)
+        every = [_load(each.load) for each in study.variants]
+        return _load(study.load).model_copy(update={"varied": _varied(every)})
 
     def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
         database = self._context.file.study.given_database
@@ -266,6 +255,35 @@ class ManifestFile:
         manifest = before.manifest if before else None
         known = manifest.candidates if manifest else ()
         return next((each for each in known if each.name == name), None)
+
+
+def _workload(asked: WorkloadSpec) -> WorkloadFacts:
+    return WorkloadFacts(
+        name=asked.name,
+        warehouses=asked.warehouses,
+        data_compressible_percent=asked.data.compressible_percent,
+        data_duplicate_percent=asked.data.duplicate_percent,
+    )
+
+
+def _load(load: Load) -> LoadFacts:
+    pace = pace_of(load)
+    # What the section and the manifest call alike is kept as written.
+    same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
+    other = {
+        "pace": pace.kind,
+        "think_s": load.pace.think_s,
+        "arrivals": None if load.rate_per_s is None else load.arrivals,
+        "delivery": "deferred" if load.deferred_delivery else "awaited",
+        "users_per_warehouse": load.home_users,
+    }
+    return LoadFacts(**same | other)
+
+
+def _varied(every: Sequence[WorkloadFacts] | Sequence[LoadFacts]) -> tuple[str, ...]:
+    """The facts that are not the same at all points."""
+    first, *others = (each.model_dump() for each in every)
+    return tuple(name for name in first if any(each[name] != first[name] for each in others))
 
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:

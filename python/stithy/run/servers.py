@@ -118,7 +118,8 @@ class Servers:
         volume = self.volumes.of(candidate)
         if not volume.memory_backed:
             return memory_bytes, None
-        held = self.plan.database_bytes + self.plan.growth_bytes
+        dataset = self.plan.dataset_at(point)
+        held = dataset.database_bytes + dataset.growth_bytes
         return memory_bytes + held, (
             f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the "
             f"maximum size of its files, because the pages of {volume.filesystem} are memory"
@@ -137,7 +138,7 @@ class Servers:
         parts = parts_of(self.volumes.of(candidate))
         sockets = self.sockets(candidate)
         start = Start(parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
-        if self.volumes.master is None:
+        if self.volumes.held.get(candidate) not in self.volumes.masters:
             # What becomes the master copy is nobody's own, and lies in one place.
             return start
         return replace(start, temp=parts.temp, own=self._own(candidate, point))

@@ -1,4 +1,4 @@
-"""The volumes of a run's candidates, and the directory that keeps the master copy."""
+"""The volumes of a run's candidates, and the directory that keeps the master copies."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.hosts.runner import ServerUser
+from stithy.plan.steps import Dataset
 from stithy.run.cleanup.books import Books
-from stithy.storage.consent import DATA
+from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
 from stithy.storage.provider import EmulatedDrive, Provider, Role, Volume
 from stithy.storage.volume import remove_own
@@ -15,6 +16,12 @@ from stithy.storage.volume import remove_own
 KEEPER = "master copy"
 """Whose the directory of the master copy is, where resources name a candidate. No candidate's name
 has a space."""
+
+
+def master_name(dataset: Dataset) -> str:
+    """The directory of its master copy: of the only one it is `master`."""
+    return f"{MASTER}-{dataset.name}" if dataset.factors.factors else MASTER
+
 
 LOG = "log"
 TEMP = "temp"
@@ -44,10 +51,11 @@ def _own(volume: Volume, role: Role, name: str) -> Path | None:
 class Volumes:
     """What provides the volumes, and what is known of those that were made.
 
-    `keeper` gives the directory of the master copy. `user` is the server's, None where it is
-    Stithy's own. `made`: volumes by candidate. `master`: contents of the master copy, None before
-    it is made. `restore_s`: how long the last restore of each candidate took. `recorded`:
-    directories that are in the books, by owner and name.
+    `keeper` gives the directory of the master copies. `user` is the server's, None where it is
+    Stithy's own. `made`: volumes by candidate. `masters`: contents of the master copies, by
+    dataset. `held`: by candidate, the dataset that its database was made of. `restore_s`: how long
+    the last restore of each candidate took. `recorded`: directories that are in the books, by owner
+    and name.
     """
 
     books: Books
@@ -55,9 +63,11 @@ class Volumes:
     providers: Mapping[str, Provider]
     keeper: Provider
     made: dict[str, Volume] = field(default_factory=dict)
-    master: Contents | None = None
+    masters: dict[str, Contents] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
     restore_s: dict[str, float] = field(default_factory=dict)
     recorded: set[tuple[str, str]] = field(default_factory=set)
+    _kept: Path | None = None
 
     def of(self, candidate: str) -> Volume:
         """The volume of a candidate, which its provision step made."""
@@ -76,8 +86,11 @@ class Volumes:
         return volume
 
     def provision_keeper(self) -> Path:
-        """Make the directory that keeps the master copy."""
-        return self.keeper.provision(self.books.run_id, self.books.recorder(KEEPER)).path
+        """Make the directory that keeps the master copies, once a session."""
+        if self._kept is None:
+            recorder = self.books.recorder(KEEPER)
+            self._kept = self.keeper.provision(self.books.run_id, recorder).path
+        return self._kept
 
     def make_tree(self, candidate: str, name: str, role: Role = "data") -> Path:
         """An empty directory on a candidate's volume, as `make_in`."""

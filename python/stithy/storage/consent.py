@@ -85,7 +85,19 @@ def _mark(fields: Mapping[str, object]) -> Mark:
 DATA = "data"
 MASTER = "master"
 OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER})
-"""All that Stithy puts into a candidate's directory."""
+"""What Stithy puts into a candidate's directory; of several master copies each has a name more."""
+
+
+def is_own(name: str) -> bool:
+    """Whether an entry of a marked directory is Stithy's."""
+    return name in OWN or name.startswith(f"{MASTER}-")
+
+
+def own_entries(directory: Path) -> list[str]:
+    """Names in `directory` that Stithy may have put there, sorted; none where it is missing."""
+    there = os.listdir(directory) if directory.is_dir() else []
+    return sorted(name for name in there if is_own(name))
+
 
 BLOCK_BYTES = 512
 """The unit of `st_blocks`. Source: stat(3type)."""
@@ -137,7 +149,7 @@ def held_bytes(directory: Path) -> int:
     """What Stithy's own directories in it take of the file system; 0 without its mark."""
     if read_mark(directory) is None:
         return 0
-    trees = (directory / name for name in (DATA, MASTER))
+    trees = (directory / name for name in own_entries(directory))
     files = (Path(folder, each) for tree in trees for folder, _, names in os.walk(tree)
              for each in names)  # fmt: skip
     return sum(each.lstat().st_blocks * BLOCK_BYTES for each in files)
@@ -145,8 +157,9 @@ def held_bytes(directory: Path) -> int:
 
 def foreign_entries(directory: Path) -> list[str]:
     """Names in `directory` that are not Stithy's, sorted."""
-    known = OWN | OF_THE_FILE_SYSTEM if os.path.ismount(directory) else OWN
-    return sorted(set(os.listdir(directory)) - known)
+    known = OF_THE_FILE_SYSTEM if os.path.ismount(directory) else frozenset()
+    there = (name for name in os.listdir(directory) if name not in known)
+    return sorted(name for name in there if not is_own(name))
 
 
 def _missing(path: Path, where: str) -> Use:
@@ -166,8 +179,8 @@ def _existing(path: Path, where: str) -> Use:
     except OSError as error:
         raise _refuse(f"{path} cannot be read: {error.strerror}", where, _another()) from error
     mark = read_mark(path)
-    if foreign or (mark is None and set(os.listdir(path)) & OWN):
-        first = (foreign or sorted(set(os.listdir(path)) & OWN))[0]
+    if foreign or (mark is None and own_entries(path)):
+        first = (foreign or own_entries(path))[0]
         what = "not Stithy's" if foreign else "without Stithy's mark"
         raise _refuse(
             f"{path} is not empty: it holds {first!r}, {what}",

@@ -41,6 +41,21 @@ DURATION_S = 60.0
 RATE_PER_S_MIN = 0.01
 RATE_PER_S_MAX = 1e6
 
+NOT_VARIED = {
+    "find": "a search is made at every point of `vary`",
+    "find_within": "a search is made at every point of `vary`, within the same bounds",
+    "limit": "a response-time target is drawn, and changes no number",
+    "profile": "it labels every number of a run: run a second study",
+    "ramp_up": "windows of different kinds cannot be compared: run a second study",
+    "duration": "windows of different lengths cannot be compared: run a second study",
+    "repeat": "all points have as many blocks as their comparison needs",
+    "checkpoint": "windows of different kinds cannot be compared: run a second study",
+    "ledger": "windows of different kinds cannot be compared: run a second study",
+    "calibrate": "the driver is calibrated once",
+    "error_limit": "it only says when a window ends",
+}
+"""Keys of the load that are the same at all points, with the reason and what to do."""
+
 Level = Annotated[int, Field(ge=1, le=USERS_MAX)]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 

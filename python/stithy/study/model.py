@@ -294,10 +294,11 @@ class Study(BaseModel):
         default={},
         json_schema_extra={"default": "nothing"},
         description=(
-            "What else varies: a key of this file, such as `database.memory` or "
-            "`database.settings.shared_buffers`, with its values. Every level is measured with "
-            "each of them; of several keys with each combination. All candidates have the same "
-            "values in a block. See docs/how-to/memory-or-storage.md."
+            "What else varies: a key of this file, such as `database.memory`, "
+            "`database.settings.shared_buffers`, `load.connections` or `workload.warehouses`, with "
+            "its values. Every level is measured with each of them; of several keys with each "
+            "combination. All candidates have the same values in a block. Each size of the data "
+            "is loaded once, and has a master copy of its own. See docs/how-to/write-a-study.md."
         ),
         examples=[VARY_EXAMPLE],
     )
@@ -351,7 +352,12 @@ class Study(BaseModel):
     @property
     def variants(self) -> tuple["Study", ...]:
         """The study with each combination of what varies; itself where nothing does."""
-        return tuple(self.at(point) for point in points({USERS: (1,)}, self.vary))
+        return tuple(variant for _, variant in self.settings)
+
+    @property
+    def settings(self) -> tuple[tuple[Point, "Study"], ...]:
+        """Each combination of what varies, and the study with it; one without any otherwise."""
+        return tuple((point, self.at(point)) for point in points({}, self.vary))
 
     @property
     def database(self) -> Database:
@@ -418,6 +424,11 @@ class Study(BaseModel):
         """The study as it is at a point: what varies has its value there."""
         values = {key: value for key, value in point.factors if key in self.vary}
         return resolved(self, values, self._data) if values else self
+
+    @property
+    def connections_max(self) -> int:
+        """The most connections that the users have at any point."""
+        return max(each.load.connections_max for each in self.variants)
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:

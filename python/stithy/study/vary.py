@@ -8,9 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from stithy.point import USERS, Point, Value
+from stithy.study.load_keys import NOT_VARIED, Load
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.suggest import closest
 
@@ -75,15 +83,28 @@ def points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
 def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
     """The study with these values at their keys; `data` is what it was read from.
 
-    Raises ValidationError where a value may not stand there.
+    Levels and search are its own at every point. Raises ValidationError where a value may not stand
+    there.
     """
     changed = {
         key: each for key, each in data.items() if key not in ("vary", "primary", "thresholds")
     }
     other = type(study).model_validate(placed(changed, values))
-    return study.model_copy(
-        update={"given_database": other.given_database, "scenario": other.scenario}
-    )
+    load = other.given_load
+    if load is not None and study.given_load is not None:
+        own = {name: getattr(study.given_load, name) for name in SAME}
+        load = load.model_copy(update=own)
+    found = {
+        "given_database": other.given_database,
+        "given_workload": other.given_workload,
+        "given_load": load,
+        "scenario": other.scenario,
+    }
+    return study.model_copy(update=found)
+
+
+SAME = ("users", "find", "find_within", "limit")
+"""Fields of the load that a null study has otherwise than its file."""
 
 
 def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
@@ -95,16 +116,20 @@ def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, An
 
 def _path(key: str) -> tuple[str, ...]:
     """The way to a key; the name of a setting may have dots."""
-    section, name, *setting = key.split(".", 2)
-    return (section, name, *setting)
+    if key.startswith(SETTINGS):
+        return (*SETTINGS.rstrip(".").split("."), key.removeprefix(SETTINGS))
+    return tuple(key.split("."))
 
 
-def _with(data: Mapping[str, Any], path: tuple[str, ...], value: Value) -> dict[str, Any]:
-    """The data with a value at a path; names of settings mean the same in either case."""
+def _with(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
+    """The data with a value at a path, instead of a word that stands on the way to it.
+
+    Names of settings mean the same in either case.
+    """
     first, *rest = path
-    kept = {name: each for name, each in data.items() if name.lower() != first.lower()}
-    below = data.get(first) or {}
-    return {**kept, first: _with(below, tuple(rest), value) if rest else value}
+    there = data if isinstance(data, Mapping) else {}
+    kept = {name: each for name, each in there.items() if name.lower() != first.lower()}
+    return {**kept, first: _with(there.get(first), tuple(rest), value) if rest else value}
 
 
 def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
@@ -117,28 +142,60 @@ def problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
     if count > POINTS_MOST:
         yield Violation(f"{count} points", f"at most {POINTS_MOST}", None, ())
         return
-    for key, values in study.vary.items():
-        for i, value in enumerate(values):
-            yield from _of_value(study, data, (key, i), value)
+    found = [
+        each
+        for key, values in study.vary.items()
+        for i, value in enumerate(values)
+        for each in _of_value(study, data, (key, i), value)
+    ]
+    yield from found or _together(study, data)
 
 
 def _of_value(
     study: "Study", data: Mapping[str, Any], loc: tuple[str, int], value: Value
 ) -> Iterator[Violation]:
-    """What is wrong with a value at its key; else what it gives up."""
+    """What is wrong with a value at its key; else what it gives up, or would make of the load."""
     try:
         found = resolved(study, {loc[0]: value}, data)
     except ValidationError as error:
-        for each in error.errors(include_url=False):
-            said = each.get("ctx", {})
-            yield Violation(
-                said.get("what", "not possible"), said.get("right", each["msg"]), value, loc
-            )
+        yield from (each._replace(value=value, loc=loc) for each in _said(error))
         return
     # Durability does not vary within a candidate: all its numbers must say so, or none.
     if given_up := [each for each in found.given_up if each not in study.given_up]:
         right = "compare two candidates instead, one with its own `settings`"
         yield Violation(f"durability that varies ({given_up[0]})", right, value, loc)
+    if _is_open(found.given_load) != _is_open(study.given_load):
+        right = "give `load.rate` a value, too: what users wait for cannot vary"
+        yield Violation("an open loop beside a closed one", right, value, loc)
+    key, place = loc
+    for other in study.vary[key][:place]:
+        if resolved(study, {key: other}, data) == found:
+            yield Violation("a value given twice", f"it means the same as {other}", value, loc)
+
+
+def _is_open(load: Load | None) -> bool:
+    return load is not None and load.rate_per_s is not None
+
+
+def _together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
+    """What is wrong with the first combination of several values, each of which is right alone."""
+    if len(study.vary) < 2:
+        return
+    for point in points({}, study.vary):
+        try:
+            resolved(study, point.values, data)
+        except ValidationError as error:
+            said = next(_said(error))
+            key, value = point.factors[-1]
+            loc = (key, study.vary[key].index(value))
+            yield said._replace(what=f"{said.what} ({point})", value=value, loc=loc)
+            return
+
+
+def _said(error: ValidationError) -> Iterator[Violation]:
+    for each in error.errors(include_url=False):
+        said = each.get("ctx", {})
+        yield Violation(said.get("what", "not possible"), said.get("right", each["msg"]), None, ())
 
 
 def _unknown(study: "Study") -> Iterator[Violation]:
@@ -147,10 +204,11 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             yield Violation(
                 "levels have a list of their own", "list them in `load.users`", None, (key,)
             )
+        elif (because := _refused(study, key)) is not None:
+            yield Violation("a key whose value may not vary", because, key, (key,))
         elif not _may_vary(study, key):
-            guess = closest(key, [MEMORY, *_of_scenario(study)])
-            known = [*([MEMORY, f"{SETTINGS}<name>"] if study.given_database else []),
-                     *_of_scenario(study)]  # fmt: skip
+            known = _known(study)
+            guess = closest(key, known)
             right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
     if study.vary and study.given_load and study.load.find is not None:
@@ -158,11 +216,35 @@ def _unknown(study: "Study") -> Iterator[Violation]:
         yield Violation("a search at several points", right, None, ())
 
 
+def _refused(study: "Study", key: str) -> str | None:
+    """Why a key of the load is the same at all points."""
+    section, _, name = key.partition(".")
+    return NOT_VARIED.get(name) if section == "load" and study.given_load else None
+
+
 def _may_vary(study: "Study", key: str) -> bool:
-    if key in _of_scenario(study):
-        return True
-    of_database = key == MEMORY or (key.startswith(SETTINGS) and key != SETTINGS)
-    return of_database and study.given_database is not None
+    of_settings = key.startswith(SETTINGS) and key != SETTINGS and study.given_database is not None
+    return of_settings or key in _known(study)
+
+
+def _known(study: "Study") -> list[str]:
+    """The keys of this study that may vary; those of settings are any."""
+    keys = [MEMORY, f"{SETTINGS}<name>"] if study.given_database else []
+    if study.given_workload:
+        spec = type(study.given_workload)
+        keys += [f"workload.{key}" for key in _keys(spec) if key != "name"]
+    if study.given_load:
+        load = [f"load.{key}" for key in _keys(Load) if key not in NOT_VARIED and key != USERS]
+        keys += [*load, "load.pace.think"]
+    return [*keys, *_of_scenario(study)]
+
+
+def _keys(spec: Any) -> Iterator[str]:
+    """The keys of a section, those of sections within it by their way."""
+    for field, info in spec.model_fields.items():
+        name, inner = info.alias or field, info.annotation
+        is_section = isinstance(inner, type) and issubclass(inner, BaseModel)
+        yield from (f"{name}.{each}" for each in _keys(inner)) if is_section else (name,)
 
 
 def _of_scenario(study: "Study") -> list[str]:

@@ -1,5 +1,6 @@
 """How users were driven, in the words that the report and the command line share."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from stithy.units import format_duration, format_rate, format_size
@@ -21,6 +22,12 @@ class Reach:
     memory_limit_bytes: int | None = None
 
 
+SEVERAL_POOLS = "over pools of several sizes"
+
+PACE = frozenset({"pace", "think_s", "rate_per_s", "arrivals", "delivery"})
+"""What of a load says when users act, by the manifest's names."""
+
+
 def loop(
     pace: str,
     think_s: float | None,
@@ -28,11 +35,16 @@ def loop(
     arrivals: str | None = None,
     *,
     deferred: bool = False,
+    varied: Collection[str] = (),
 ) -> str:
     """Kind of loop and pace: `closed loop, think 2 s`, `open loop, 500/s Poisson`.
 
-    `deferred` are the deliveries, which they are with keyed pace anyway.
+    `deferred` are the deliveries, which they are with keyed pace anyway. `varied`: what of it is
+    not the same at all points, by the manifest's names.
     """
+    if PACE.intersection(varied):
+        kind = "closed" if rate_per_s is None else "open"
+        return f"{kind} loop, at several paces"
     if rate_per_s is not None:
         law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
         return f"open loop, {format_rate(rate_per_s)}{law}"

@@ -74,7 +74,7 @@ def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory() -> N
 def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> None:
     """Checked before anything starts; a volume in memory, or an image, adds to the memory."""
     plan = plan_of()
-    working = plan.database_bytes + plan.growth_bytes
+    working = plan.database_bytes + plan.datasets[0].growth_bytes
     assert space_by_candidate(plan) == {"disk": working, "memory": working}
     provisions = [step for step in plan.steps if step.kind == "provision"]
     assert [each.cost.space_bytes for each in provisions] == [working] * 2
@@ -90,7 +90,7 @@ def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> No
 
 def growth(*lines: str) -> int:
     """What the longest window of 400 users with these lines may add to the database."""
-    return plan_of(("[1, 4]", "[1, 400]"), load(*lines)).growth_bytes
+    return plan_of(("[1, 4]", "[1, 400]"), load(*lines)).datasets[0].growth_bytes
 
 
 def test_estimates_grow_with_what_they_estimate() -> None:
@@ -119,8 +119,10 @@ def test_estimates_grow_with_what_they_estimate() -> None:
 def test_log_files_are_kept_for_all_that_the_longest_window_may_write() -> None:
     """With users who do not pause that is all that the log may hold; each restore copies them."""
     free, thinking = plan_of(), plan_of(load("pace: {think: 2 s}"))
-    assert free.log_bytes == pytest.approx(2**30 * 1.2)
-    assert thinking.log_bytes == pytest.approx(1.2 * 4 / 2 * (1 + 3) * 64 * 1024, rel=0.3)
+    assert free.datasets[0].log_bytes == pytest.approx(2**30 * 1.2)
+    assert thinking.datasets[0].log_bytes == pytest.approx(
+        1.2 * 4 / 2 * (1 + 3) * 64 * 1024, rel=0.3
+    )
     assert total_s(free.steps)[0] > total_s(thinking.steps)[0] + 5
     shown = [costs_of_short_windows(*each) for each in ((30, 60), (29, 60), (30, 59), (29, 59))]
     assert [len(each) for each in shown] == [0, 1, 1, 2], "what is short is told by itself"

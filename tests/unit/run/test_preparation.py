@@ -301,7 +301,7 @@ def test_a_step_misses_its_estimate_as_those_like_it_did() -> None:
     forecast.keep_learned(known.learned)
     later = forecast.Forecast(forecast.earlier_factors())
     assert later.expected_s(_step("check", "z", 1)) == 3
-    plan = Plan(1, (_step("check", "a", 2),), "a", 0, 0, 0, {})
+    plan = Plan(1, (_step("check", "a", 2),), "a")
     for factor, bound_s in ((1.5, 4.0), (5.0, 10.0)):
         [shown] = forecast.mended(plan, forecast.Forecast({"check": [factor]})).steps
         assert shown.cost == Cost(2.0 * factor, bound_s, 0, 0)

@@ -196,7 +196,7 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     assert context.servers.limit_of("b", at(1)) == (256 * MIB, None)
     volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
     limit, note = context.servers.limit_of("a", at(1))
-    assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes
+    assert limit == 192 * MIB + context.plan.database_bytes + context.plan.datasets[0].growth_bytes
     assert str(note).startswith("the limit of 192 MiB was widened by ")
     context.session.books.register.close(remove=True)
     context.servers.scratch.rmdir()

@@ -180,10 +180,18 @@ def _users(study: Study) -> str:
     is_open = load.rate_per_s is not None
     loop = words.loop(
         load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
-        deferred=load.deferred_delivery,
+        deferred=load.deferred_delivery, varied=_varied_pace(study),
     )  # fmt: skip
-    pool = words.pool(load.connections, is_open=is_open)
+    several = len({each.load.connections for each in study.variants}) > 1
+    pool = words.SEVERAL_POOLS if several else words.pool(load.connections, is_open=is_open)
     return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
+
+
+def _varied_pace(study: Study) -> tuple[str, ...]:
+    """That users act otherwise at some points than at others, where they do."""
+    loads = [each.load for each in study.variants]
+    paces = {(each.pace, each.rate_per_s, each.arrivals, each.delivery) for each in loads}
+    return ("pace",) if len(paces) > 1 else ()
 
 
 def _question(study: Study, plan: Plan) -> str:
@@ -319,7 +327,9 @@ def _candidates(study: Study, plan: Plan) -> str:
             notes.append(f"emulated in {format_size(image)} of memory")
         rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
     if plan.master_candidate is not None:
-        rows.append(["", "the results, with the master copy", format_size(plan.database_bytes), ""])
+        several = len(plan.datasets) > 1
+        kept = f"{len(plan.datasets)} master copies" if several else "the master copy"
+        rows.append(["", f"the results, with {kept}", format_size(plan.masters_bytes), ""])
     return table(["candidate", "storage", "space", ""], rows, ["left", "left", "right", "left"])
 
 

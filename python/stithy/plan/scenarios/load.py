@@ -1,9 +1,10 @@
 """Load: the virtual users work at each point, on each candidate, from the same state every time.
 
-The database is loaded once, on the volume of the master candidate, and the driver is calibrated on
-its server. Its master copy is then kept beside the results. Each window starts from a fresh copy of
-that on the volume of its own candidate, and each block with a baseline check. After all windows the
-consistency conditions are checked on what the last window of each candidate left.
+Each dataset is loaded once, on the volume of the master candidate, and the driver is calibrated on
+the server of the first one. Its master copy is then kept beside the results. Each window starts
+from a fresh copy of the dataset of its point, on the volume of its own candidate, and each block
+with a baseline check. After all windows the consistency conditions are checked on what the last
+window of each candidate left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,14 +43,20 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 
 def _database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
-    master, size = scene.master_candidate, scene.size
-    memory = scene.loading_memory
-    yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
-    # Before the master copy is made of it: afterwards both would need a copy of their own.
-    yield Step("check-load", "check", master, cost.check(size, size.database_bytes, memory))
-    if study.load.calibrate:
-        yield Step("calibrate", "calibrate", master, cost.calibrate(study, size, memory))
-    yield Step("snapshot", "snapshot", master, cost.snapshot(size))
+    master, memory = scene.master_candidate, scene.loading_memory
+    several = len(scene.datasets) > 1
+    for dataset, size in scene.datasets:
+        subject, name = dataset.name if several else None, dataset.name
+        loaded = cost.prepare(size, scene.workload, memory)
+        yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
+        # Before the master copy is made of it: afterwards both would need a copy of their own.
+        checked = cost.check(size, size.database_bytes, memory)
+        yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
+        if study.load.calibrate and dataset is scene.datasets[0][0]:
+            tried = cost.calibrate(study, size, memory)
+            yield Step("calibrate", "calibrate", master, tried, dataset=name)
+        kept = cost.snapshot(size)
+        yield Step(step_id("snapshot", subject), "snapshot", master, kept, dataset=name)
 
 
 def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
@@ -60,7 +67,7 @@ def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 
 
 def _check_end(name: str, scene: DatabaseScene) -> Step:
-    cost_of_it = cost.check(scene.size, scene.held, scene.memory(name))
+    cost_of_it = cost.check(scene.largest, scene.held, scene.memory(name))
     return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
@@ -75,10 +82,10 @@ def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[W
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, the restore before it, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
-    name, size = window.candidate, scene.size
+    name, size = window.candidate, scene.size_at(window.point)
     optional = loop.may_be_spared(scene, window)
     held, memory = scene.held, scene.memory(name)
-    restored = cost.restore(size, scene.size.database_bytes, scene.pages(name))
+    restored = cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, held, memory)
     yield from loop.baseline_check(scene, window)
     restore_id = step_id("restore", window.id)

@@ -39,7 +39,8 @@ def _facts(context: Context) -> Iterator[str]:
         return
     if workload := manifest.given_workload:
         yield f"workload: {_one_line(workload.name)}"
-        yield f"warehouses: {workload.warehouses}"
+        if "warehouses" not in workload.varied:
+            yield f"warehouses: {workload.warehouses}"
     else:
         yield f"scenario: {_one_line(manifest.scenario)}"
     if database := manifest.given_database:

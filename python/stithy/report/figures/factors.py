@@ -37,8 +37,9 @@ def draw(context: Context) -> list[Drawn]:
 def _figure(context: Context, name: str) -> Drawn:
     lines, points = window_rows(context, "nopm")
     stem = f"by-{name.replace('.', '-')}"
-    if not points:
-        return Absent(stem, f"throughput against {name}", "no window has numbers")
+    if not lines:
+        because = "no valid window has numbers" if points else "no window has numbers"
+        return Absent(stem, f"throughput against {name}", because)
     drawing = Drawing()
     panels = {
         NOPM_AXIS: (lines, points),

@@ -17,7 +17,7 @@ from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads, servers
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, duration, listing, plural
-from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts
+from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts, WorkloadFacts
 from stithy.units import Money, format_rate, format_size
 
 GLANCE = ("facts-candidates", "facts-drives", "facts-load", "facts-database")
@@ -38,7 +38,7 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
         yield from _server(context, manifest)
     if manifest.given_load is not None:
         workload = manifest.workload
-        size = plural(workload.warehouses, "warehouse")
+        size = _size(context, workload)
         yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
         yield "load", loads.said(manifest.load)
     else:
@@ -70,8 +70,18 @@ def _own_settings(manifest: Manifest) -> str:
     return "; ".join(f"{name}: {text}" for name, text in given if text)
 
 
+def _size(context: Context, workload: WorkloadFacts) -> str:
+    """`6 warehouses`; where that varies each number of them."""
+    if "warehouses" not in workload.varied:
+        return plural(workload.warehouses, "warehouse")
+    known = {each.row["warehouses_total"] for each in context.evidence.windows} - {None}
+    return f"{listing([f'{each:,}' for each in sorted(known)])} warehouses"
+
+
 def _reach(manifest: Manifest) -> str:
     share = manifest.load.touch_percent
+    if "touch_percent" in manifest.load.varied:
+        return "; users touch several shares of them"
     return f"; users touch {share} % of them" if share < 100 else ""
 
 
@@ -290,10 +300,10 @@ def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> 
     """Facts as (name, value), nested ones with the names of what holds them.
 
     `verbatim` keeps the names as they are: those of settings are the server's, not ours. A remark
-    that nobody made is left out.
+    that nobody made is left out, and that nothing varied.
     """
     for name, value in facts.items():
-        if value is None and name.endswith(_REMARKS):
+        if value is None and name.endswith(_REMARKS) or (name, value) == ("varied", ()):
             continue
         shown_name = name if verbatim else _words(name)
         label = f"{prefix}: {shown_name}" if prefix else shown_name

@@ -172,10 +172,15 @@ def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]
 
 def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
     most = workload.nopm_per_warehouse_max
-    orders = [each["nopm"] for each in rows if each["nopm"] is not None]
-    if most is None or not orders or max(orders) <= FAR * most * manifest.workload.warehouses:
+    size = manifest.workload.warehouses
+    orders = [
+        each["nopm"] / (each["warehouses_total"] or size)
+        for each in rows
+        if each["nopm"] is not None
+    ]
+    if most is None or not orders or max(orders) <= FAR * most:
         return
-    found = f"The load had up to {count(max(orders) / manifest.workload.warehouses)} NOPM"
+    found = f"The load had up to {count(max(orders))} NOPM"
     found += " per warehouse. The specification has ten users per warehouse, with keying and think"
     found += f" times. They give at most {most}."
     if manifest.load.pace == "keyed":

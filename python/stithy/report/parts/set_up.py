@@ -12,6 +12,7 @@ from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
 from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
 from stithy.units import format_duration, format_rate, format_size
+from stithy.workload.words import PACE
 
 ROLES = ("data", "log", "temp", "backup")
 FEW_LEVELS = 6
@@ -101,6 +102,8 @@ def _levels(load: LoadFacts) -> tuple[str, ...]:
 
 
 def _loop(load: LoadFacts) -> str:
+    if PACE.intersection(load.varied):
+        return "several paces"
     if load.rate_per_s is not None:
         return f"open loop, {format_rate(load.rate_per_s)}"
     if load.pace == "think" and load.think_s is not None:

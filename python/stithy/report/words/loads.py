@@ -44,15 +44,20 @@ def said(load: LoadFacts | None) -> str:
         return "Load not recorded"
     is_open = load.rate_per_s is not None
     loop = words.loop(
-        load.pace, load.think_s, load.rate_per_s, load.arrivals, deferred=load.deferred_delivery
-    )
+        load.pace, load.think_s, load.rate_per_s, load.arrivals,
+        deferred=load.deferred_delivery, varied=load.varied,
+    )  # fmt: skip
+    pool = words.pool(load.connections, is_open=is_open)
+    isolation = load.isolation.replace("-", " ")
     parts = [
         loop[0].upper() + loop[1:],
-        words.pool(load.connections, is_open=is_open),
+        words.SEVERAL_POOLS if "connections" in load.varied else pool,
         words.profile(load.profile),
-        load.isolation.replace("-", " "),
+        "several isolation levels" if "isolation" in load.varied else isolation,
     ]
-    if load.touch_percent < 100:
+    if "touch_percent" in load.varied:
+        parts.insert(2, "several shares of the warehouses touched")
+    elif load.touch_percent < 100:
         parts.insert(2, f"{load.touch_percent} % of the warehouses touched")
     return ", ".join(parts)
 

@@ -4,15 +4,15 @@ import os
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.plan.steps import Step, derive_seed
+from stithy.plan.steps import Dataset, Step, derive_seed
 from stithy.results import tables
 from stithy.results.convert import condition_rows
-from stithy.run.context import Context
+from stithy.run.context import Context, choice_of
 from stithy.run.copies import drives
 from stithy.run.copies.restore import compare, restore
 from stithy.run.events import Progress
-from stithy.run.volumes import KEEPER
-from stithy.storage.consent import DATA, MASTER
+from stithy.run.volumes import KEEPER, master_name
+from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents, contents_of, copy_tree, sync_filesystem
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
@@ -27,24 +27,38 @@ MASTER_MADE = "master-copy"
 
 
 def prepare(context: Context, step: Step) -> str:
-    """Make the database on the master candidate's volume and load it."""
-    candidate = context.master_candidate
+    """Make the database of a dataset on the master candidate's volume and load it."""
+    candidate, dataset = context.master_candidate, dataset_of(context, step)
     data = context.volumes.make_tree(candidate, DATA)
+    context.volumes.held[candidate] = dataset.name
     context.servers.engine.initialise(data, context.servers.scratch)
-    log = context.session.directory.prepare_output.parent / "server.log"
+    choice = choice_of(context.study_of(dataset.name))
+    output = context.session.directory.prepare_output(_named(dataset))
+    log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
     with context.servers.running(candidate, log, loading=True) as instance:
         summary = context.hammer(instance.url).prepare(
-            context.choice,
+            choice,
             seed=derive_seed(context.plan.seed, "data"),
-            loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.choice.warehouses + 1),
-            data=context.data,
-            watch=_watch(context, context.session.directory.prepare_output),
+            loaders=min(os.cpu_count() or 1, LOADERS_MAX, choice.warehouses + 1),
+            data=context.data_of(dataset.name),
+            watch=_watch(context, output),
         )
-        instance.finish_loading(context.plan.log_bytes)
+        instance.finish_loading(dataset.log_bytes)
     rows = sum(table.rows for table in summary.tables)
     saved, repeated = text_percent(summary.sample)
     text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
     return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
+
+
+def dataset_of(context: Context, step: Step) -> Dataset:
+    """The dataset that a step loads, checks or keeps."""
+    assert step.dataset is not None  # the plan gives each of these its dataset
+    return context.plan.dataset(step.dataset)
+
+
+def _named(dataset: Dataset) -> str | None:
+    """Its name in names of files, where there are several."""
+    return dataset.name if dataset.factors.factors else None
 
 
 def snapshot(context: Context, step: Step) -> str:
@@ -54,24 +68,26 @@ def snapshot(context: Context, step: Step) -> str:
     emulated drives is kept with it, and put back with each restore. A session that goes on with the
     master copy of an earlier one keeps theirs alone.
     """
-    place = context.volumes.provision_keeper()
-    contents = context.volumes.master or _master_copy(context, place)
+    place, dataset = context.volumes.provision_keeper(), dataset_of(context, step)
+    known = context.volumes.masters.get(dataset.name)
+    contents = known or _master_copy(context, place, dataset)
     drives.keep_state(context.volumes)
     return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
 
-def _master_copy(context: Context, place: Path) -> Contents:
+def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
     """Copy what was loaded and remove it there; written down once the copy is whole."""
     volumes = context.volumes
     volume = volumes.of(context.master_candidate)
-    master = volumes.make_in(place, KEEPER, MASTER)
+    master = volumes.make_in(place, KEEPER, master_name(dataset))
     copy_tree(volume.path / DATA, master)
     sync_filesystem(master)
     contents = contents_of(master)
     compare(contents_of(volume.path / DATA), contents, str(master))
     volumes.remove(volume.path, DATA)
-    context.session.journal.write(MASTER_MADE, sha256=contents.sha256)
-    volumes.master = contents
+    made = {"dataset": dataset.name, "sha256": contents.sha256}
+    context.session.journal.write(MASTER_MADE, **made)
+    volumes.masters[dataset.name] = contents
     return contents
 
 
@@ -79,11 +95,13 @@ def check(context: Context, step: Step) -> str:
     """Verify all consistency conditions, after loading or at a candidate's end."""
     candidate = step.candidate or context.master_candidate
     moment = "end" if step.at_end else "load"
-    need_database(context, candidate, at_end=step.at_end)
-    output = context.session.directory.check_output(candidate, moment)
+    need_database(context, candidate, step)
+    when = step.id.removeprefix("check-") if moment == "load" else moment
+    output = context.session.directory.check_output(candidate, when)
+    choice = choice_of(context.study_of(context.volumes.held[candidate]))
     with context.servers.running(candidate, output.with_suffix(".server.log")) as instance:
         checked = context.hammer(instance.url).check(
-            context.choice,
+            choice,
             quick=step.quick,
             after_load=moment == "load",
             watch=_watch(context, output),
@@ -99,21 +117,22 @@ def check(context: Context, step: Step) -> str:
     return _in_words(len(checked.conditions), checked.broken)
 
 
-def need_database(context: Context, candidate: str, *, at_end: bool = False) -> None:
+def need_database(context: Context, candidate: str, step: Step) -> None:
     """Restore the candidate's database where there is none.
 
-    Raises InfrastructureError `at_end`: a fresh copy says nothing of what the last window left.
+    Raises InfrastructureError for a check at its end: a fresh copy says nothing of what the last
+    window left.
     """
     data = context.volumes.of(candidate).path / DATA
     if data.exists():
         return
-    if at_end:
+    if step.at_end:
         raise InfrastructureError(
             "the database that its last window left is gone",
             where=str(data),
             remedy="none; the quick checks after its windows are valid",
         )
-    restore(context, candidate, window_id=None)
+    restore(context, candidate, dataset_of(context, step), window_id=None)
 
 
 def _in_words(count: int, broken: tuple[int, ...]) -> str:

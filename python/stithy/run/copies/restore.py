@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import InfrastructureError
-from stithy.plan.steps import Step
+from stithy.plan.steps import Dataset, Step
 from stithy.results import tables
 from stithy.run.context import Context
 from stithy.run.copies import drives
-from stithy.run.volumes import LOG, TEMP, Parts, Volumes, parts_of
-from stithy.storage.consent import DATA, MASTER
+from stithy.run.volumes import LOG, TEMP, Parts, Volumes, master_name, parts_of
+from stithy.storage.consent import DATA
 from stithy.storage.copy import (
     Contents,
     contents_of,
@@ -31,25 +31,30 @@ STILL_THERE = "the kernel kept some pages, for example because another process h
 def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
     assert step.candidate is not None  # the plan gives every restore a candidate
-    row = restore(context, step.candidate, window_id=step.window.id if step.window else None)
+    assert step.window is not None  # and its window
+    dataset = context.plan.dataset_at(step.window.point)
+    row = restore(context, step.candidate, dataset, window_id=step.window.id)
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 
 
-def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[str, Any]:
-    """Replace the candidate's database by a copy of the master copy; returns the row of RESTORES.
+def restore(
+    context: Context, candidate: str, dataset: Dataset, *, window_id: str | None
+) -> dict[str, Any]:
+    """Replace the candidate's database by a copy of a master copy; returns the row of RESTORES.
 
     A restore that belongs to no window is not written to the table. Raises InfrastructureError
     where the copy differs.
     """
     clock, volumes = context.session.clock, context.volumes
-    source = volumes.keeper.place() / MASTER
+    source = volumes.keeper.place() / master_name(dataset)
     began_s = clock.monotonic_s()
     parts = _make_trees(volumes, candidate)
     copied_s = _copy(context, source, parts)
     found = _contents(context, parts)
-    assert volumes.master is not None  # the plan makes the master copy before any restore
-    compare(volumes.master, found, str(parts.data))
+    # The plan makes each master copy before any restore of it.
+    compare(volumes.masters[dataset.name], found, str(parts.data))
+    volumes.held[candidate] = dataset.name
     verified_s = clock.monotonic_s()
     for part in volumes.of(candidate).parts:
         sync_filesystem(part.path)

@@ -239,7 +239,7 @@ def _request(
     return Request(
         runner=runner,
         configuration=shared,
-        connections_max=study.load.connections_max,
+        connections_max=study.connections_max,
         user=user,
         password=password,
         cpus=cpus,

@@ -361,7 +361,7 @@ class _Share(NamedTuple):
 
 
 def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
-    needs = {**space_by_candidate(plan), KEEPER: plan.database_bytes}
+    needs = {**space_by_candidate(plan), KEEPER: plan.masters_bytes}
     for name, parts in rooms.items():
         for room in parts:
             taken = room.takes_bytes

@@ -65,8 +65,9 @@ class History:
 
     `null`: it measures one candidate against itself. `additional`: the windows that were decided
     while it went on.
-    `touched`: by candidate, what came last to its database. `master`: the hash of the contents of
-    the master copy as it was made, None where there was none, or loading began anew since.
+    `touched`: by candidate, what came last to its database; `restored`: the window for which it was
+    put back last. `masters`: by dataset the hash of the contents of its master copy as it was made,
+    without those that were loaded anew since.
     `resources` are all that were created and not removed within their own step: most of them were
     removed later, which the register knows.
     """
@@ -81,7 +82,8 @@ class History:
     skipped: Mapping[str, str]
     additional: tuple[Additional, ...]
     touched: Mapping[str, Touched]
-    master: str | None
+    restored: Mapping[str, str]
+    masters: Mapping[str, str]
     resources: tuple[Resource, ...]
 
 
@@ -148,7 +150,8 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
         skipped={facts["id"]: facts["because"] for facts in skipped},
         additional=tuple(additional_from(each.facts) for each in entries if each.event == ADDED),
         touched=_touched(entries),
-        master=_master(entries),
+        restored=_restored(entries),
+        masters=_masters(entries),
         resources=_resources(entries),
     )
 
@@ -163,13 +166,22 @@ def _touched(entries: Sequence[Entry]) -> dict[str, Touched]:
     }
 
 
-def _master(entries: Sequence[Entry]) -> str | None:
-    found = None
+def _restored(entries: Sequence[Entry]) -> dict[str, str]:
+    started = (entry.facts for entry in entries if entry.event == "step-started")
+    return {
+        facts["candidate"]: str(facts["id"]).removeprefix("restore-")
+        for facts in started
+        if facts["kind"] == "restore"
+    }
+
+
+def _masters(entries: Sequence[Entry]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for entry in entries:
         if entry.event == "step-started" and entry.facts.get("kind") == "prepare":
-            found = None
+            found.pop(entry.facts["dataset"], None)
         elif entry.event == MASTER_MADE:
-            found = str(entry.facts["sha256"])
+            found[entry.facts["dataset"]] = str(entry.facts["sha256"])
     return found
 
 

@@ -4,7 +4,7 @@ A window counts as measured when its step was finished and its row can be read; 
 window writes last. A final check looks at what a candidate's last window left, so it can only be
 done where that is still there, or a window of that candidate is still to come.
 
-Two things on storage are worth using again: the master copy, which spares loading, and the database
+Two things on storage are worth using again: master copies, which spare loading, and the database
 that a candidate's last window left. Both are used only where nothing is to be guessed: the journal
 says in which state they were left, the place still carries the run's mark, and the master copy is
 byte for byte what it was when it was made. No server ever runs on a master copy, and one that had
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from stithy.database.engine import ServerFacts
 from stithy.errors import StithyError
-from stithy.plan.steps import Plan, Step
+from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
@@ -27,8 +27,8 @@ from stithy.results.tables import Row
 from stithy.run.cleanup.register import Resource
 from stithy.run.context import Discovered, State
 from stithy.run.resuming.history import History
-from stithy.run.volumes import KEEPER
-from stithy.storage.consent import DATA, MASTER
+from stithy.run.volumes import KEEPER, master_name
+from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents, contents_of
 from stithy.storage.provider import Provider
 
@@ -56,13 +56,13 @@ def remaining_of(
     history: History,
     manifest: Manifest | None,
     *,
-    has_master: bool = False,
+    masters: frozenset[str] = frozenset(),
     databases: frozenset[str] = frozenset(),
 ) -> Remaining:
     """The rest of a run with these steps, from its journal's past and its results.
 
-    `has_master`: the master copy is there, and need not be made again. `databases`: the candidates
-    of which what their last window left is there.
+    `masters`: the datasets whose master copy is there, and need not be made again. `databases`: the
+    candidates of which what their last window left is there.
     """
     windows = [step for step in steps if step.kind == "window"]
     measured = _measured(windows, directory, history)
@@ -72,9 +72,11 @@ def remaining_of(
     ends = [step for step in steps if step.at_end and step.id not in known]
     checks = [step for step in ends if step.candidate in databases]
     done = _done(steps, left, checks) | _settled(steps, calibrated=calibration is not None,
-                                                 has_master=has_master)  # fmt: skip
+                                                 masters=masters)  # fmt: skip
     impossible = {step.id: GONE for step in ends if step.id in done}
-    state = _state(directory, manifest, measured, reloaded=bool(left) and not has_master)
+    again = {step.id for step in steps if _loads(step)} - done
+    reloaded = bool(left) and bool(again & history.finished)
+    state = _state(directory, manifest, measured, reloaded=reloaded)
     state.known.calibration = calibration
     state.progress.skipped = {
         s.id: history.skipped[s.id] for s in windows if s.id in history.skipped
@@ -121,11 +123,16 @@ def _phase(step: Step) -> str:
     return str(plugins("step")[step.kind].PHASE)
 
 
-def _settled(steps: Sequence[Step], *, calibrated: bool, has_master: bool) -> frozenset[str]:
+def _loads(step: Step) -> bool:
+    """Whether it is done before there is a master copy."""
+    return _phase(step) == "loading" and not step.at_end
+
+
+def _settled(steps: Sequence[Step], *, calibrated: bool, masters: frozenset[str]) -> frozenset[str]:
     """The steps whose outcome is known or there, whatever is left to do."""
-    loading = {step.id for step in steps if _phase(step) == "loading" and not step.at_end}
+    loading = {step.id for step in steps if _loads(step) and step.dataset in masters}
     calibration = {step.id for step in steps if _phase(step) == "calibration"}
-    return frozenset((loading if has_master else set()) | (calibration if calibrated else set()))
+    return frozenset(loading | (calibration if calibrated else set()))
 
 
 def _calibration(history: History, manifest: Manifest | None) -> CalibrationFacts | None:
@@ -185,15 +192,15 @@ STAYING = frozenset({"directory", "mark"})
 
 @dataclass(frozen=True)
 class Reusable:
-    """The directories that are left alone, by candidate; `lost` is why there is no master copy.
+    """The directories that are left alone, by candidate.
 
-    `master` is where it lies, None where `lost` says why not; `databases` are the candidates whose
-    last window's database is there.
+    `masters`: by dataset where its master copy lies; `lost`: by dataset why there is none.
+    `databases` are the candidates whose last window's database is there.
     """
 
     trees: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    master: Path | None = None
-    lost: str | None = None
+    masters: Mapping[str, Path] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def databases(self) -> frozenset[str]:
@@ -207,11 +214,15 @@ class Reusable:
             return resource.facts["name"] in trees
         return bool(trees) and resource.kind in STAYING
 
-    def without_master(self) -> "Reusable":
-        """The same where the master copy is of no use."""
-        trees = {name: each - {MASTER} for name, each in self.trees.items()}
+    def without_master(self, dataset: str, because: str) -> "Reusable":
+        """The same where the master copy of a dataset is of no use."""
+        gone = {self.masters[dataset].name} if dataset in self.masters else set()
+        trees = {name: each - gone for name, each in self.trees.items()}
         return replace(
-            self, trees={name: each for name, each in trees.items() if each}, master=None
+            self,
+            trees={name: each for name, each in trees.items() if each},
+            masters={name: each for name, each in self.masters.items() if name != dataset},
+            lost={**self.lost, dataset: because},
         )
 
     @property
@@ -228,22 +239,25 @@ def reusable_of(
     *,
     unusable: str | None,
 ) -> Reusable:
-    """What is there; the contents of a master copy are yet to be proven, with `proven`.
+    """What is there; the contents of master copies are yet to be proven, with `proven`.
 
     `unusable` is why nothing at all may be used, None where it may. Changes nothing.
     """
     if unusable is not None:
-        return Reusable(lost=unusable)
+        return Reusable(lost={each.name: unusable for each in plan.datasets})
     places = {name: each.survives(history.run_id) for name, each in providers.items()}
-    master, lost = _master(history, keeper.survives(history.run_id))
+    kept = keeper.survives(history.run_id)
+    found = {each.name: _master(each, history, kept) for each in plan.datasets}
+    masters = {name: each for name, each in found.items() if isinstance(each, Path)}
+    lost = {name: each for name, each in found.items() if isinstance(each, str)}
     trees = {
         name: frozenset({DATA})
         for name, place in places.items()
         if place is not None and _has_database(name, place, history, plan)
     }
-    if master is not None:
-        trees[KEEPER] = frozenset({MASTER})
-    return Reusable(trees, master, lost)
+    if masters:
+        trees[KEEPER] = frozenset(each.name for each in masters.values())
+    return Reusable(trees, masters, lost)
 
 
 def _has_database(name: str, place: Path, history: History, plan: Plan) -> bool:
@@ -257,15 +271,16 @@ def _has_database(name: str, place: Path, history: History, plan: Plan) -> bool:
     return touched.id in ends or (touched.kind == "window" and touched.id in history.finished)
 
 
-def _master(history: History, place: Path | None) -> tuple[Path | None, str | None]:
-    """Where the master copy lies, or why there is none; `place` is what its keeper has."""
-    if history.master is None:
-        return None, "its master copy had not been finished"
+def _master(dataset: Dataset, history: History, place: Path | None) -> Path | str:
+    """Where a master copy lies, or why there is none; `place` is what its keeper has."""
+    if dataset.name not in history.masters:
+        return "its master copy had not been finished"
     if place is None:
-        return None, "its master copy is gone: the directory that it lay in was removed"
-    if (place / MASTER).is_symlink() or not (place / MASTER).is_dir():
-        return None, f"its master copy {place / MASTER} is gone"
-    return place / MASTER, None
+        return "its master copy is gone: the directory that it lay in was removed"
+    master = place / master_name(dataset)
+    if master.is_symlink() or not master.is_dir():
+        return f"its master copy {master} is gone"
+    return master
 
 
 def proven(master: Path, sha256: str) -> tuple[Contents | None, str | None]:

@@ -8,7 +8,7 @@ measured as planned. It stays the same run, with the same id; this is its next s
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -248,14 +248,12 @@ def _context(
     """The context of the session: what is left to do, and what is known from before."""
     equipped, history = found.equipped, found.history
     so_far = _so_far(found, books.journal, deciders or Deciders())
-    master, reusable = _master(found, books, so_far, tell)
+    masters, reusable = _masters(found, books, so_far, tell)
     remaining = remaining_of(so_far.steps, equipped.directory, history, found.manifest,
-                   has_master=master is not None, databases=reusable.databases)  # fmt: skip
+                   masters=frozenset(masters), databases=reusable.databases)  # fmt: skip
     remaining.state.progress.additional = so_far.additional
     sessions = tuple(session.facts() for session in history.sessions)
-    remaining.state.progress.before = Before(
-        sessions, found.manifest, found.changed, master is not None
-    )
+    remaining.state.progress.before = Before(sessions, found.manifest, found.changed, bool(masters))
     if remaining.windows:
         clean_leftovers(equipped.providers)
         file = equipped.file
@@ -269,31 +267,63 @@ def _context(
         )
     _set_aside(equipped.directory, remaining.cut_off, len(sessions))
     context = equipped.context(books, stop, tell, remaining.state)
-    context.volumes.master = master
+    context.volumes.masters.update(masters)
+    context.volumes.held.update(_held(found, so_far, reusable))
     context.volumes.recorded.update(reusable.recorded)
     _tell(context, remaining)
     return context
 
 
-def _master(
+def _masters(
     found: ResumableRun, books: Books, so_far: SoFar, tell: Observer
-) -> tuple[Contents | None, Reusable]:
-    """The contents of the master copy that is used on, None where none is; and what stays then."""
+) -> tuple[dict[str, Contents], Reusable]:
+    """The contents of the master copies that are used on, by dataset; and what stays then."""
     reusable, history = found.reusable, found.history
+    kept: dict[str, Contents] = {}
     if not so_far.has_windows_left:
-        return None, reusable
-    contents, lost = None, reusable.lost
-    if reusable.master is not None and history.master is not None:
-        contents, lost = proven(reusable.master, history.master)
-    if contents is not None:
-        books.journal.write(MASTER_KEPT, path=str(reusable.master), sha256=contents.sha256)
-        tell(Note("the master copy is unchanged: the database is not loaded again"))
-        return contents, reusable
-    reusable = reusable.without_master()
-    _clean(found, books.register, reusable)
-    books.journal.write("master-lost", because=lost)
-    tell(Note(f"the database is loaded again: {lost}"))
-    return None, reusable
+        return kept, reusable
+    for dataset, master in reusable.masters.items():
+        contents, lost = proven(master, history.masters[dataset])
+        if contents is None:
+            assert lost is not None  # one of the two is there
+            reusable = reusable.without_master(dataset, lost)
+        else:
+            facts = {"path": str(master), "sha256": contents.sha256}
+            books.journal.write(MASTER_KEPT, dataset=dataset, **facts)
+            kept[dataset] = contents
+    _tell_of_masters(found, kept, reusable, books, tell)
+    return kept, reusable
+
+
+def _tell_of_masters(
+    found: ResumableRun,
+    kept: Mapping[str, Contents],
+    reusable: Reusable,
+    books: Books,
+    tell: Observer,
+) -> None:
+    """Say which are used on and which are not; what is of no use is removed."""
+    several = len(found.equipped.plan.datasets) > 1
+    if kept:
+        of = f" of {' and '.join(kept)}" if several else ""
+        tell(Note(f"the master copy{of} is unchanged: the database is not loaded again"))
+    if reusable.lost:
+        _clean(found, books.register, reusable)
+    for dataset, lost in reusable.lost.items():
+        books.journal.write("master-lost", dataset=dataset, because=lost)
+        of = f" with {dataset}" if several else ""
+        tell(Note(f"the database{of} is loaded again: {lost}"))
+
+
+def _held(found: ResumableRun, so_far: SoFar, reusable: Reusable) -> dict[str, str]:
+    """Which dataset the databases were made of that are still there, by candidate."""
+    restored, plan = found.history.restored, found.equipped.plan
+    points = {step.window.id: step.window.point for step in so_far.steps if step.window}
+    return {
+        name: plan.dataset_at(points[restored[name]]).name
+        for name in reusable.databases
+        if restored.get(name) in points
+    }
 
 
 def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:

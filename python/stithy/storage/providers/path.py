@@ -126,7 +126,8 @@ class DirectoryProvider:
         made = use is consent.Use.MISSING
         if use is consent.Use.OURS and (old := read_mark(path)):
             made = old.made_directory
-            remove_own(path, sorted(consent.OWN - {MARK}), old.run_id)
+            names = [name for name in consent.own_entries(path) if name != MARK]
+            remove_own(path, names, old.run_id)
             if made:
                 record("directory", {"path": str(path), "run_id": run_id})
         record("mark", {"path": str(path), "run_id": run_id})

@@ -31,6 +31,7 @@ from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import parts_of
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
+from stithy.workload.workloads.order_entry import Choice
 
 NAME = "hammer"
 
@@ -94,7 +95,7 @@ class HammerActivity:
         # An interrupted window is verified too: what it did must be right all the same.
         directory = self.context.session.directory.window(self.window.id)
         self.checked = hammer.check(
-            self.context.choice,
+            self._choice,
             quick=True,
             after_load=False,
             watch=Watch(raw_output=directory.check_output),
@@ -129,7 +130,7 @@ class HammerActivity:
                 context.session.tell(self._second(message))
 
         watch = Watch(directory.hammer_output, on_message, context.session.stop.asked)
-        self.driven = context.hammer(self._server.url).run(context.choice, request, watch=watch)
+        self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
 
     def end(self) -> None:
         """Read the counters again."""
@@ -138,6 +139,10 @@ class HammerActivity:
     def aftermath(self) -> None:
         """Where the server ended under the users: compare the ledger all the same."""
         ledger.verify_after_end(self)
+
+    @property
+    def _choice(self) -> Choice:
+        return self.context.choice_at(self.window.point)
 
     @property
     def _server(self) -> Instance:
@@ -172,9 +177,9 @@ class HammerActivity:
     def _warm_up(self, hammer: Program) -> None:
         """The same fixed pass for every candidate, so that all start with the same caches."""
         context = self.context
-        reach = context.choice.warehouses_touched or context.choice.warehouses
+        reach = self._choice.warehouses_touched or self._choice.warehouses
         summary = hammer.warm_up(
-            context.choice,
+            self._choice,
             seed=derive_seed(context.plan.seed, "warm-up"),
             transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * reach),
             watch=Watch(

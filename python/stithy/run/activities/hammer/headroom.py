@@ -15,6 +15,7 @@ from stithy.run.context import Context
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress
 from stithy.study.load_keys import Load
+from stithy.study.model import Study
 from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
@@ -66,17 +67,23 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLo
     """What was found, and what others used meanwhile."""
     output = context.session.directory.calibrate_output
     candidate = step.candidate or context.master_candidate
-    need_database(context, candidate)
+    need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid(), instance.pid}
         before = read_others(context.session.clock, own)
         summary = context.hammer(instance.url).calibrate(
-            connections=context.file.study.load.connections_max,
+            connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
-            think_s=pause_s(context.file.study.load),
+            think_s=_shortest_pause_s(context.file.study),
             watch=_watch(context),
         )
         return summary, others_between(before, read_others(context.session.clock, own))
+
+
+def _shortest_pause_s(study: Study) -> float | None:
+    """That of the point whose users act most often: who keeps up with them keeps up with all."""
+    known = [pause for each in study.variants if (pause := pause_s(each.load)) is not None]
+    return min(known, default=None)
 
 
 def pause_s(load: Load) -> float | None:

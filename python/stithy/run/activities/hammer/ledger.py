@@ -77,7 +77,9 @@ def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
     context = measured.context
     directory = context.session.directory.window(measured.window.id)
     watch = Watch(raw_output=directory.ledger_output)
-    return hammer.verify_ledger(context.choice, directory.ledger, watch=watch)
+    return hammer.verify_ledger(
+        context.choice_at(measured.window.point), directory.ledger, watch=watch
+    )
 
 
 def shared(context: Context, candidate: str) -> str | None:

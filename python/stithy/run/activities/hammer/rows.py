@@ -70,7 +70,8 @@ def in_words(of: "HammerActivity") -> str:
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     """The row of LOAD; null for whatever the window did not come to."""
-    context, window, load = of.context, of.window, of.context.file.study.load
+    context, window = of.context, of.window
+    load = context.file.study.at(window.point).load
     known = context.state.known.calibration
     row: Row = {column.name: None for column in tables.LOAD.columns}
     row |= {

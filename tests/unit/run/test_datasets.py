@@ -1,0 +1,89 @@
+"""Several datasets in a run: each loaded once, kept, put back where its points need it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stithy.cli.app import run
+from stithy.report.context import context_of
+from stithy.results.read import read_run
+from stithy.run.events import StepStarted
+from support.faked_run import FakedRun
+from support.running import PYTHON, entries, left_by, manifest
+
+pytestmark = pytest.mark.usefixtures("own_state")
+VARY = "{workload.warehouses: [1, 3], load.pace.think: [10 ms, 2 s]}"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from stithy.run.events import StepStarted
+from support.faked_run import FakedRun
+def die(event):
+    if isinstance(event, StepStarted) and event.step.id == sys.argv[3]:
+        os._exit(9)
+FakedRun(Path(sys.argv[1]), users=(2,), vary=sys.argv[2], on_event=die).run()
+"""
+
+
+def _loaded(out: Path) -> list[str]:
+    return [each.facts["dataset"] for each in entries(out, "step-started", kind="prepare")]
+
+
+def _killed(root: Path, step_id: str) -> FakedRun:
+    """A run that was killed when this step began."""
+    paths = [str(PYTHON), str(PYTHON.parent / "tests")]
+    command = [sys.executable, "-c", KILLED, str(root), VARY, step_id]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    assert subprocess.run(command, env=environment, check=False).returncode == 9
+    return FakedRun(root, users=(2,), vary=VARY)
+
+
+def test_each_dataset_is_loaded_once_and_each_window_has_that_of_its_point(tmp_path: Path) -> None:
+    """And its users act as its point says."""
+    faked = FakedRun(tmp_path, users=(2,), vary=VARY)
+    assert faked.run().end == "finished"
+    assert _loaded(faked.out) == ["warehouses1", "warehouses3"]
+    windows = [step for step in faked.events if isinstance(step, StepStarted)]
+    points = [each.step.window.point.values for each in windows
+              if each.step.kind == "window" and each.step.window]  # fmt: skip
+    asked = [dict(choice)["warehouses"] for job, choice in faked.hammer.choices if job == "run"]
+    assert asked == [point["workload.warehouses"] for point in points]
+    think_s = {"10 ms": 0.01, "2 s": 2.0}
+    paces = [getattr(each.pace, "mean_s", None) for each in faked.hammer.runs]
+    assert paces == [think_s[str(point["load.pace.think"])] for point in points]
+    assert left_by(faked.out) == []
+
+
+@pytest.mark.parametrize(("cut", "again"), [
+    ("prepare-warehouses3", ["warehouses3"]),
+    ("w-a-u2-warehouses3-think2s-b0", []),
+])  # fmt: skip
+def test_a_resumed_run_loads_what_has_no_whole_master_copy(
+    tmp_path: Path, cut: str, again: list[str]
+) -> None:
+    """And no other; its records of loading stay, and its report says which sizes there were."""
+    faked = _killed(tmp_path, cut)
+    first = _loaded(faked.out)
+    assert faked.resume().end == "finished"
+    assert _loaded(faked.out)[len(first) :] == again
+    conditions = read_run(faked.out).conditions
+    assert (conditions["moment"] == "load").sum() == 2 * 12
+    assert manifest(faked.out)["workload"]["varied"] == ["warehouses"]
+    context = context_of(read_run(faked.out))
+    assert "several paces" in context.done
+    assert run(["report", str(faked.out), "--format", "md"]) == 0
+
+
+def test_a_damaged_master_copy_is_loaded_again_and_the_other_is_used(tmp_path: Path) -> None:
+    """Each is proven by itself."""
+    faked = _killed(tmp_path, "w-b-u2-warehouses1-think2s-b0")
+    [copy] = faked.out.rglob("master-warehouses3")
+    next(each for each in copy.rglob("*") if each.is_file()).write_text("other")
+    first = _loaded(faked.out)
+    assert faked.resume().end == "finished"
+    assert _loaded(faked.out)[len(first) :] == ["warehouses3"]
