@@ -24,6 +24,8 @@ def block(
     /,
     *others: str,
     profile: Annotated[tuple[str, ...], Parameter(negative=())] = (PROFILE,),
+    rate: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    stop_at: str | None = None,
     size: str | None = None,
     duration: str | None = None,
     ramp_up: str | None = None,
@@ -54,7 +56,8 @@ def block(
         stithy block gp3 io2 --profile sql-80-20 --size "512 MiB"
         stithy block /dev/disk/by-id/nvme-Example_S1234 --wipe --profile sql --profile oracle
         stithy block ours.yaml:san --profile ./mine.toml --duration 60s
-        stithy block gp3 --profile oltp-8k --print > gp3.yaml
+        stithy block gp3 --profile oltp-8k --rate 10-120% --stop-at "20 ms"
+        stithy block gp3 --profile sql --print > gp3.yaml
 
     Parameters
     ----------
@@ -63,8 +66,14 @@ def block(
     others
         Other targets, with which it is compared.
     profile
-        An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own.
-        Repeatable; docs/reference/io-profiles.md lists what is shipped.
+        An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own: a
+        profile (./mine.toml), a job file of fio (./mine.fio) or a parameter file of Vdbench
+        (./mine.vdb). Repeatable; docs/reference/io-profiles.md lists what is shipped.
+    rate
+        Rates at which requests arrive: shares of the maximum, which is measured first (10-120%), or
+        requests a second. Repeatable; default: as fast as it goes.
+    stop_at
+        Mean latency beyond which higher rates are left out.
     size
         How much of each target is used.
     duration
@@ -89,6 +98,8 @@ def block(
     candidates = candidates_of((target, *others), wipe=wipe)
     keys = {
         "profiles": profile,
+        "rate": tuple(map(_rate, rate)) or None,
+        "stop_at": stop_at,
         "size": size,
         "ramp_up": ramp_up,
         "duration": duration,
@@ -122,6 +133,14 @@ def block(
             return conclude(outcome, None, json=json, first=measured)
 
 
+def _rate(text: str) -> float | str:
+    """Requests a second are numbers in a study."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
 def measured(context: "Context") -> str:
     """What each candidate did at each profile, by its valid windows."""
     from stithy.metrics import Quantity
@@ -134,7 +153,7 @@ def measured(context: "Context") -> str:
                 evidence.level_of(name, point, Quantity(each)) for each in FIGURES
             )
             rows.append((
-                str(point.values["profile"]), name, rate_text(iops),
+                " at ".join(map(str, point.values.values())), name, rate_text(iops),
                 rate_text(None if moved is None else moved / BYTES_PER_MB),
                 time_text(mean_s), time_text(p99_s),
             ))  # fmt: skip

@@ -13,11 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from stithy.errors import Refused, UserError
+from stithy.fio import foreign
 from stithy.fio.profile import Profile
 from stithy.fio.provenance import problems
 from stithy.suggest import instead
 
 SUFFIX = ".toml"
+SUFFIXES = (SUFFIX, *foreign.SUFFIXES)
+"""Files of a user's: a profile, or what is translated to one."""
 FOLDER = files("stithy.fio") / "profiles"
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
@@ -33,14 +36,15 @@ def names() -> tuple[str, ...]:
 def find(asked: str) -> Profile:
     """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
 
-    `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`.
-    Raises UserError, with the nearest name where there is none.
+    `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`. A job file
+    of fio (`./mine.fio`) or a parameter file of Vdbench (`./mine.vdb`) is translated. Raises
+    UserError, with the nearest name where there is none.
     """
-    file, of_a_file, pattern = asked.rpartition(f"{SUFFIX}/")
-    if of_a_file:
-        return only(read(Path(file + SUFFIX)), pattern)
-    if asked.endswith(SUFFIX):
+    if asked.endswith(SUFFIXES):
         return read(Path(asked))
+    file, _, pattern = asked.rpartition("/")
+    if file.endswith(SUFFIXES):
+        return only(read(Path(file)), pattern)
     name, _, pattern = asked.partition("/")
     if name not in names():
         raise _unknown("I/O profile", name, names())
@@ -70,7 +74,10 @@ def read(path: Path) -> Profile:
             content = file.read(PROFILE_BYTES_MAX + 1)
         if len(content) > PROFILE_BYTES_MAX:
             raise _wrong("it is larger than any profile", str(path), "name a file of TOML")
-        return parse(content.decode(), path.name.removesuffix(SUFFIX), str(path))
+        text = content.decode()
+        if path.suffix in foreign.SUFFIXES:
+            return foreign.parse(text, path.stem, str(path))
+        return parse(text, path.name.removesuffix(SUFFIX), str(path))
     except OSError as error:
         problem = f"the profile cannot be read: {(error.strerror or str(error)).lower()}"
         raise _wrong(problem, str(path), "name a file that exists and is readable") from error

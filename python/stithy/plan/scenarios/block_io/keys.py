@@ -34,9 +34,12 @@ def _profile(name: str) -> str:
     try:
         library.find(name)
     except UserError as error:
+        if error.where.startswith(name):
+            raise rule_error("an I/O profile with faults", str(error)) from error
         raise rule_error("not an I/O profile", error.remedy) from error
     except Refused as error:
-        raise rule_error("an I/O profile with faults", str(error)) from error
+        said = "; ".join(map(str, error.parts()))
+        raise rule_error("an I/O profile with faults", said) from error
     return name
 
 
@@ -64,8 +67,9 @@ class Spec(BaseModel):
     ] = Field(
         description=(
             "I/O profiles by name, such as `four-corners` or `sql-80-20`, one pattern of a profile "
-            "(`four-corners/random-read-4k`), or files of your own (`./mine.toml`). Each pattern "
-            "is measured by itself. docs/reference/io-profiles.md lists what is shipped."
+            "(`four-corners/random-read-4k`), or files of your own: a profile (`./mine.toml`), a "
+            "job file of fio (`./mine.fio`), or a parameter file of Vdbench (`./mine.vdb`). Each "
+            "pattern is measured by itself. docs/reference/io-profiles.md lists what is shipped."
         ),
         examples=[["four-corners", "sql"]],
     )

@@ -1,0 +1,208 @@
+"""A parameter file of Vdbench: a run definition is a pattern, its workload definitions streams.
+
+Source: Vdbench Users Guide, version 5.04.
+"""
+
+import fnmatch
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.fio.foreign.lines import Problem, Reader, Word, block_size, different, percent
+from stithy.fio.profile import Pattern, Profile, Stream
+from stithy.fio.shares import whole_percents
+
+DATA = ("compratio", "dedupratio")
+KINDS = {
+    "sd": ({"threads"}, {"lun", "size", "openflags", "host", "hd", "offset", "align"}),
+    "wd": ({"xfersize", "rdpct", "seekpct", "skew", "range"}, {"sd", "host", "hd"}),
+    "rd": ({"wd", "iorate", "threads", "forthreads"}, {"elapsed", "warmup", "interval", "pause"}),
+    "hd": (set(), {"system", "vdbench", "user", "shell", "jvms", "clients"}),
+}
+"""Of each definition: what is read, and what a study decides."""
+
+THREADS = 8
+"""What Vdbench gives a storage definition that does not say."""
+
+MANY = ("max", "curve")
+_PART = re.compile(r"(\w+)=(\([^)]*\)|[^,]*)")
+
+
+@dataclass(frozen=True)
+class _Definition:
+    kind: str
+    name: str
+    line: int
+    words: Mapping[str, Word]
+
+
+def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
+    """The profile; None where nothing is run."""
+    reader = Reader(found)
+    data: dict[str, Word] = {}
+    known = list(_definitions(text, data, reader))
+    patterns = [
+        (f"{run.name}-{threads}" if many else run.name, run, threads)
+        for run in known
+        if run.kind == "rd" and run.name != "default"
+        for many, threads in _threads(run, known, reader)
+    ]
+    if not patterns:
+        return None
+    shares = {
+        key: reader.value(data.get(word), _saved, 0.0)
+        for key, word in zip(("compressible_share", "duplicate_share"), DATA, strict=True)
+    }
+    names = different(each for each, _, _ in patterns)
+    made = [
+        _pattern(called, run, threads, known, shares, reader)
+        for called, (_, run, threads) in zip(names, patterns, strict=True)
+    ]
+    if found:
+        return None
+    title = f"Parameter file {name}.vdb"
+    return Profile(name=different([name])[0], title=title, patterns=tuple(filter(None, made)))
+
+
+def _saved(text: str) -> float:
+    """The share that a ratio saves. Raises ValueError."""
+    ratio = float(text.partition(":")[0])
+    if ratio < 1:
+        raise ValueError(f"{text!r} is not a ratio of data to what is stored")
+    return 1 - 1 / ratio
+
+
+def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_Definition]:
+    """Definitions with the words of the `default` of their kind; ratios of the data aside."""
+    defaults: dict[str, dict[str, Word]] = {kind: {} for kind in KINDS}
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line[0] in "*#/":
+            continue
+        parts = [(key.lower(), Word(value.strip(), number)) for key, value in _PART.findall(line)]
+        kind, first = parts[0] if parts else (line, Word("", number))
+        if kind in DATA:
+            data[kind] = first
+        elif kind in KINDS:
+            words = _known(kind, parts[1:], reader)
+            if first.text == "default":
+                defaults[kind] |= words
+            yield _Definition(kind, first.text, number, {**defaults[kind], **words})
+        else:
+            reader.refuse(number, f"a line that no profile has: {kind}", "leave it out")
+
+
+def _known(kind: str, parts: list[tuple[str, Word]], reader: Reader) -> dict[str, Word]:
+    read, of_the_study = KINDS[kind]
+    for key, word in parts:
+        if key not in read | of_the_study:
+            reader.refuse(word.line, f"a word that no profile has: {kind} {key}", "leave it out")
+    return {key: word for key, word in parts if key in read}
+
+
+def _threads(
+    run: _Definition, known: list[_Definition], reader: Reader
+) -> Iterator[tuple[bool, int]]:
+    """The number of threads, or each of several; and whether there are several."""
+    rate = run.words.get("iorate")
+    if rate is not None and rate.text not in MANY:
+        remedy = "write iorate=max, and give the rate in the study"
+        reader.refuse(rate.line, f"a rate is not a profile's: iorate={rate.text}", remedy)
+    word = run.words.get("forthreads") or run.words.get("threads")
+    if word is None:
+        storage = [each.words.get("threads") for each in known if each.kind == "sd"]
+        word = next(filter(None, reversed(storage)), None)
+    counts = reader.value(word, lambda text: [int(x) for x in _list(text)], [THREADS])
+    for each in counts:
+        yield len(counts) > 1, each
+
+
+def _list(text: str) -> list[str]:
+    return [each.strip() for each in text.strip("()").split(",")]
+
+
+def _pattern(
+    name: str, run: _Definition, threads: int, known: list[_Definition],
+    shares: dict[str, float], reader: Reader,
+) -> Pattern | None:  # fmt: skip
+    wanted = _list(run.words["wd"].text) if "wd" in run.words else ["*"]
+    works = [
+        each for each in known
+        if each.kind == "wd" and each.name != "default"
+        and any(fnmatch.fnmatchcase(each.name, one) for one in wanted)
+    ]  # fmt: skip
+    if not works:
+        reader.refuse(run.line, "no workload definition is run", "name one with wd=")
+        return None
+    if len(works) > threads:
+        reader.refuse(run.line, f"{len(works)} workloads and {threads} threads", "give each one")
+        return None
+    weights = _weights(works, reader)
+    depths = _divided(threads, weights or [1.0] * len(works))
+    names = different(each.name for each in works)
+    streams = [
+        _stream(called, each, depths[i], weights[i] if weights else None, reader)
+        for i, (called, each) in enumerate(zip(names, works, strict=True))
+    ]
+    found = [each.model_dump(exclude_unset=True) for each in streams if each is not None]
+    if len(found) < len(works):
+        return None
+    return reader.model(Pattern, run.line, {"name": name, "streams": found, **shares})
+
+
+def _weights(works: list[_Definition], reader: Reader) -> list[float]:
+    """Skews; those without one divide what remains. Empty for a single workload."""
+    if len(works) == 1:
+        return []
+    skews = [reader.value(each.words.get("skew"), float, 0.0) for each in works]
+    rest = max(0.0, 100 - sum(skews)) / max(1, skews.count(0.0))
+    return [each or rest for each in skews]
+
+
+def _divided(threads: int, weights: list[float]) -> list[int]:
+    """Threads by weight, at least one for each."""
+    free = threads - len(weights)
+    shares = whole_percents([each / sum(weights) for each in weights])
+    extra = [free * each // 100 for each in shares]
+    extra[extra.index(max(extra))] += free - sum(extra)
+    return [1 + each for each in extra]
+
+
+def _stream(
+    name: str, work: _Definition, depth: int, weight: float | None, reader: Reader
+) -> Stream | None:
+    words = work.words
+    reads = reader.value(words.get("rdpct"), percent, 1.0)
+    sizes = reader.value(words.get("xfersize"), _sizes, {"4K": 1.0})
+    values: dict[str, Any] = {
+        "name": name, "read_share": reads, "jobs": 1, "iodepth": depth,
+        "random_share": reader.value(words.get("seekpct"), _random, 1.0),
+        "region": reader.value(words.get("range"), _range, _range("(0,100)")),
+    }  # fmt: skip
+    if weight is not None:
+        values["weight"] = weight
+    for direction, share in (("read", reads), ("write", 1 - reads)):
+        if share > 0:
+            values[f"{direction}_sizes"] = sizes
+    return reader.model(Stream, work.line, values)
+
+
+def _random(text: str) -> float:
+    words = {"rand": 1.0, "random": 1.0, "seq": 0.0, "sequential": 0.0, "eof": 0.0, "-1": 0.0}
+    return words[text] if text in words else percent(text)
+
+
+def _sizes(text: str) -> dict[str, float]:
+    """`8k`, or `(4k,60,8k,40)`. Raises ValueError."""
+    parts = _list(text)
+    if len(parts) == 1:
+        return {block_size(parts[0]): 1.0}
+    if len(parts) % 2:
+        raise ValueError(f"{text!r} is not a list of sizes with shares")
+    return {block_size(a): percent(b) for a, b in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _range(text: str) -> dict[str, float]:
+    first, last = map(percent, _list(text))
+    return {"offset_share": first, "size_share": round(last - first, 9)}

@@ -1,0 +1,104 @@
+"""Files of fio and of Vdbench as profiles: what they say is kept, or named with its line."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import StithyError
+from stithy.fio import library
+
+FIO = """\
+[global]
+ioengine=libaio
+direct=1
+; the load
+rw=randrw
+rwmixread=70
+bssplit=4k/60:8k,64k/10:8k
+[data]
+numjobs=4
+iodepth=8
+random_distribution=zoned:95/5:5/95
+[log]
+rw=write
+bssplit=8k
+fdatasync=1
+size=10%
+[scan]
+stonewall
+rw=read
+bssplit=1M
+iodepth=16
+"""
+VDBENCH = """\
+* the load
+compratio=2
+sd=sd1,lun=/dev/sdx,threads=24
+wd=default,xfersize=8192,seekpct=100
+wd=oracle-data,sd=sd1,rdpct=80,skew=99
+wd=oracle-log,sd=sd1,xfersize=64k,rdpct=0,seekpct=0
+wd=mix,sd=sd1,xfersize=(4k,60,8k,40),rdpct=70,seekpct=80,range=(50,100)
+rd=oracle,wd=oracle*,iorate=max,elapsed=60,interval=5
+rd=mixed,wd=mix,iorate=curve,forthreads=(8,16)
+"""
+
+
+def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) -> None:
+    """With sizes of each direction, hot spots, flushes and shares of the target."""
+    file = tmp_path / "mine.fio"
+    file.write_text(FIO)
+    first, second = library.find(str(file)).patterns
+    data, log = first.streams
+    assert (data.read_share, data.jobs, data.iodepth) == (0.7, 4, 8)
+    assert data.read_sizes == {4096: 0.6, 8192: 0.4}
+    assert data.write_sizes == {65536: 0.1, 8192: 0.9}
+    assert [(each.access_share, each.space_share) for each in data.hot_spots] == [
+        (0.95, 0.05), (0.05, 0.95),
+    ]  # fmt: skip
+    assert (log.sync, log.region.size_share, log.is_sequential) == ("fdatasync", 0.1, True)
+    assert (second.name, second.streams[0].iodepth) == ("scan", 16)
+    assert library.find(f"{file}/scan").patterns == (second,)
+
+
+def test_a_parameter_file_becomes_a_pattern_for_each_run_and_number_of_threads(
+    tmp_path: Path,
+) -> None:
+    """Threads are divided by skew, and a default holds for what follows it."""
+    file = tmp_path / "mine.vdb"
+    file.write_text(VDBENCH)
+    oracle, *mixed = library.find(str(file)).patterns
+    assert oracle.compressible_share == 0.5
+    assert [(each.iodepth, each.weight, each.read_share) for each in oracle.streams] == [
+        (23, 99, 0.8), (1, 1, 0.0),
+    ]  # fmt: skip
+    assert oracle.streams[1].write_sizes == {65536: 1.0}
+    assert [(each.name, each.streams[0].outstanding) for each in mixed] == [
+        ("mixed-8", 8), ("mixed-16", 16),
+    ]  # fmt: skip
+    (mix,) = mixed[0].streams
+    assert (mix.random_share, mix.region.offset_share, mix.region.size_share) == (0.8, 0.5, 0.5)
+    assert mix.write_sizes == {4096: 0.6, 8192: 0.4}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("a.fio", "[a]\nrw=randread\nrate_iops=9\nthinktime=5\nrandom_distribution=zipf:1.2\n[b]\n"
+                  "rw=trim\n[c]\ndirect=0\nbs=what\n", (3, 4, 5, 7, 9, 10)),
+        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=8\niodepth=1\n", (1, 4)),
+        ("a.vdb", "wd=w,rdpct=50,rhpct=20\nfsd=f\nrd=r,wd=w,iorate=500\nrd=s,wd=x*\n",
+                  (1, 2, 3, 4)),
+        ("c.fio", "; nothing\n", ()),
+    ],
+)  # fmt: skip
+def test_what_a_profile_cannot_say_is_named_with_its_line_all_at_once(
+    tmp_path: Path, name: str, text: str, lines: tuple[int, ...]
+) -> None:
+    """Nobody measures less than the file asks for."""
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(StithyError) as caught:
+        library.find(str(file))
+    parts = getattr(caught.value, "problems", (caught.value,))
+    places = [str(each.where).removeprefix(str(file)) for each in parts]
+    assert places == ([f":{line}" for line in lines] or [""])
