@@ -37,6 +37,41 @@ def disk() -> Iterator[Path]:
         yield place
 
 
+SWEEP = """study: What does each rate cost?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [four-corners/random-read-4k], rate: ["0.5%", "1%", "200%"], stop_at: 1 us,
+             size: 16 MiB, threads: 1, queue_depth: 1, workers: 2, ramp_up: 0 s, duration: 2 s,
+             repeat: 1}
+"""
+
+
+def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measured(
+    disk: Path,
+) -> None:
+    """Each candidate's rates are shares of its own; beyond stop_at higher ones are left out."""
+    faked = FakedRun(disk, text=SWEEP, clock=SystemClock())
+    started: list[str] = []
+
+    def stop_at_the_third(event: object) -> None:
+        if isinstance(event, StepStarted) and event.step.kind == "window":
+            started.append(event.step.id)
+            if len(started) == 3:
+                faked.stop.signal()
+
+    faked.on_event = stop_at_the_third
+    assert faked.run().end == "interrupted"
+    faked.on_event, faked.stop = lambda event: None, Stop()
+    assert faked.resume().end == "finished"
+    evidence = context_of(read_run(faked.out)).evidence
+    found = {(each.candidate, each.point.values["rate"]): each for each in evidence.windows}
+    assert set(found) == {(name, rate) for name in "ab" for rate in ("max", "0.5%")}
+    for name in "ab":
+        maximum = found[name, "max"].values["fio.iops", "all"]["value"]
+        asked = found[name, "0.5%"].values["fio.asked_iops", "all"]["value"]
+        assert asked == pytest.approx(0.005 * maximum)
+
+
 def _identities(evidence: Evidence, outstanding: int) -> None:
     """IOPS x block size = bandwidth, and IOPS x mean latency = requests outstanding."""
     for window in evidence.windows:

@@ -43,7 +43,8 @@ def _metrics(context: Context) -> list[Metric]:
 
 
 def _table(context: Context) -> PageTable:
-    metrics, evidence = _metrics(context), context.evidence
+    metrics = [each for each in _metrics(context) if each.compared]
+    evidence = context.evidence
     names = [each.name for each in metrics]
     kinds = list(dict.fromkeys(each.of for each in context.declared))
     rows = [

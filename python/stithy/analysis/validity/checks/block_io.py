@@ -3,7 +3,6 @@
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.fio.curve import LATE_MOST, Asked, judge
 from stithy.metrics import ALL
-from stithy.units import format_percent
 from stithy.validity import Check, Flag, Reason
 
 NAME = "block-io"
@@ -90,7 +89,7 @@ def late(of: WindowRecord) -> Reason | None:
     share = value(of, "late_share")
     if share is None or share <= LATE_MOST:
         return None
-    return Reason(LATE, {"share": format_percent(share)})
+    return Reason(LATE, {"share": f"{100 * share:.1f} %"})
 
 
 def little(of: WindowRecord) -> Reason | None:
@@ -112,7 +111,7 @@ def little(of: WindowRecord) -> Reason | None:
 def sizes(of: WindowRecord) -> Reason | None:
     """Bandwidth is not IOPS x the mean block size."""
     worst = max(value(of, "size_error_share", way) or 0.0 for way in ("read", "write"))
-    return Reason(SIZES, {"share": format_percent(worst)}) if worst > SIZE_ERROR_MOST else None
+    return Reason(SIZES, {"share": f"{100 * worst:.1f} %"}) if worst > SIZE_ERROR_MOST else None
 
 
 def idle(of: WindowRecord) -> Reason | None:
