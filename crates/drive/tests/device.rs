@@ -160,3 +160,29 @@ fn no_two_drives_are_over_files_of_one_name() {
     first.down().expect("nobody uses it");
     second.down().expect("nobody uses it");
 }
+
+/// A loop device keeps the read-ahead that its last user set; a drive is read like a new device all the same.
+#[test]
+fn a_drive_is_read_ahead_as_far_as_a_new_device() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    let up = || Device::up(&spec("ahead", 16 * MIB)).expect("root, FUSE and a loop device");
+    let settings = |device: &Device| {
+        let name = device.ready().device.replace("/dev/", "/sys/block/");
+        std::path::PathBuf::from(name).join("queue/read_ahead_kb")
+    };
+    let mut left_by = Vec::new();
+    for _ in 0..20 {
+        let device = up();
+        let place = settings(&device);
+        assert_eq!("128\n", std::fs::read_to_string(&place).unwrap());
+        std::fs::write(&place, "2560").unwrap();
+        device.down().expect("nobody uses it");
+        if left_by.contains(&place) {
+            return;
+        }
+        left_by.push(place);
+    }
+    panic!("no loop device was had twice: {left_by:?}");
+}
