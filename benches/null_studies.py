@@ -153,7 +153,7 @@ def judged(out: Path) -> Seen:
         "ratio": effect and effect.ratio,
         "low": effect and effect.low,
         "high": effect and effect.high,
-        "logs": list(effect.logs) if effect else [],
+        "logs": list(effect.apart) if effect else [],
         "windows": [window_seen(each) for each in evidence.windows],
     }
 

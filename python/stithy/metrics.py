@@ -55,7 +55,9 @@ class Metric:
     of a drive the operation; of a collector its metric. `percent`: which percentile it is.
     `noun` and `label`: in a sentence, and above a column. `combined`: how the windows of a level
     make one value. `subjects`: of what it has values beside `all`, for one that an activity
-    measures. The rest is as a collector declares it.
+    measures. `negligible`: of a metric whose best value is 0, such as a pause or a loss, so much in
+    its unit counts for nothing; it is compared as a difference. None: as a ratio. The rest is as a
+    collector declares it.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Metric:
     subjects: tuple[str, ...] = ()
     compared: bool = True
     combined: Combined = "mean"
+    negligible: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from dataclasses import replace
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from recompute.statistics import around
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.measures import Measure, Value
-from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict
+from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict, decide
+from stithy.analysis.verdict.effect import paired_difference
 from stithy.metrics import NOPM, Quantity, find, names
 from stithy.validity import Reason
 from support import flags
@@ -54,7 +56,7 @@ def test_pairs_are_never_formed_across_attempts(found: dict[tuple[str, int, int]
     turns = {(block, attempt) for _, block, attempt in found}
     whole = [turn for turn in turns if found.get(("a", *turn)) and found.get(("b", *turn))]
     assert effect.pairs == len(whole)
-    assert all(math.isclose(log, math.log(2), abs_tol=1e-9) for log in effect.logs)
+    assert all(math.isclose(log, math.log(2), abs_tol=1e-9) for log in effect.apart)
 
 
 def _verdict(quantity: Quantity, a: list[float], b: list[float], scale: float = 1.0) -> Verdict:
@@ -77,6 +79,35 @@ def _on_an_edge(quantity: Quantity, a: list[float], b: list[float]) -> bool:
     slightly = [each * (1 + 1e-9) for each in b], [each * (1 - 1e-9) for each in b]
     calls = {_verdict(quantity, a, each).call for each in (b, *slightly)}
     return len(calls) > 1 or len(set(b)) == 1
+
+
+COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=4, max_size=10)
+
+
+@given(COUNTS, st.integers(0, 50), st.sampled_from([2.0**-10, 2.0**20]))
+def test_a_difference_is_the_same_wherever_it_lies_in_any_unit_and_mirrored(
+    counts: list[tuple[int, int]], offset: int, scale: float
+) -> None:
+    """0 is a value as any other; what is the same in every block is never decided."""
+    a, b = ([float(each[side]) for each in counts] for side in (0, 1))
+    plain, effect = _less(a, b), paired_difference(a, b)
+    assert _less([x + offset for x in a], [x + offset for x in b]) == plain
+    assert _less([x * scale for x in a], [x * scale for x in b], scale) is plain
+    assert _less(b, a) is MIRRORED.get(plain, plain)
+    assert (effect.low is None) is (len({y - x for x, y in counts}) == 1)
+    if effect.low is None or effect.high is None:
+        assert plain is Call.UNDECIDED
+    else:
+        low, high = around([float(y - x) for x, y in counts]) or (0.0, 0.0)
+        assert math.isclose(effect.low, low, abs_tol=1e-9)
+        assert math.isclose(effect.high, high, abs_tol=1e-9)
+        assert (plain is Call.EQUIVALENT or plain is Call.NEGLIGIBLE) is (low > -0.5 and high < 0.5)
+
+
+def _less(a: list[float], b: list[float], unit: float = 1.0) -> Call:
+    """The call on B less A, of which half a unit counts for nothing."""
+    effect = paired_difference(a, b)
+    return decide(effect.apart, better="lower", negligible=unit / 2).call
 
 
 LOGS = st.lists(st.floats(-0.3, 0.3), min_size=4, max_size=10)

@@ -261,8 +261,8 @@ def _of_comparison(files: Files, first: bool, number: str) -> float | None:
     row = both_questions(files)[0 if first else 1]
     seen = compared(files, row)
     logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
-    if number.startswith("effect.logs."):
-        return logs[int(number.removeprefix("effect.logs."))]
+    if number.startswith("effect.apart."):
+        return logs[int(number.removeprefix("effect.apart."))]
     plan = files.manifest["plan"]["question"] or {}
     known = {
         "point.users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fakes.hammer import FakeHammer
+from recompute.statistics import around
 from stithy.cli.app import run
 from stithy.cli.running.conclude import conclude
 from stithy.database.engine import Configuration
@@ -228,6 +229,47 @@ def test_a_scenario_without_a_database_goes_from_study_to_report(
     for to in ("csv", "bencher", "go-bench", "openmetrics"):
         assert run(["export", str(faked.out), "--to", to]) == 0
         assert "lines" in capsys.readouterr().out, to
+
+
+LOST = """study: Does it lose lines?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario: {notes: {lines: [50], repeat: 4}}
+primary: {metric: note.lost}
+thresholds: [b.note.lost_at_lines50 <= 20]
+"""
+
+
+def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of lines lost, 0 on one candidate: verdict, interval and comparison are in lines."""
+    faked = FakedRun(tmp_path / "own", text=LOST)
+    faked.root.mkdir()
+    outcome = faked.run()
+    assert conclude(outcome, None, json=True) == 0
+    context = context_of(read_run(faked.out))
+    lost = context.run.values.filter(metric="note.lost").join(
+        context.run.window.select("window_id", "candidate", "block"), on="window_id"
+    )
+    of = {name: lost.filter(candidate=name).sort("block")["value"].to_list() for name in ("a", "b")}
+    assert of == {"a": [0.0] * 4, "b": [3.0, 4.0, 3.0, 4.0]}
+    low, high = around([b - a for a, b in zip(*of.values(), strict=True)]) or (0.0, 0.0)
+    [row] = Page(context).tables["verdicts"].frame.filter(metric="lost").to_dicts()
+    assert (row["value"], row["low"], row["difference"]) == (None, None, 3.5)
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx((low, high))
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    for kind in ("html", "md", "json"):
+        assert (
+            "b is worse than a: its lines lost came to 3.5 more"
+            in (faked.out / f"report.{kind}").read_text()
+        )
+    shutil.copytree(faked.out, tmp_path / "again")
+    assert run(["compare", str(faked.out), str(tmp_path / "again"), "--metric", "note.lost"]) == 0
+    shown = capsys.readouterr().out
+    assert "none: the windows do not vary" in shown
+    assert "−" in shown
+    assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
+    assert "note_lost{" in capsys.readouterr().out
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}

@@ -18,7 +18,7 @@ from stithy.analysis.validity.work import Identity
 from stithy.analysis.values.distribution import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
-from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
+from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.metrics import ALL, Quantity, enough, values_needed
 from stithy.point import USERS, Point, varied
 from stithy.search import Search
@@ -289,6 +289,7 @@ class Evidence:
         """Effect of candidate B against A at a point, over blocks in which both have a value.
 
         `against`: where A is measured, if not at the same point; windows of one round are paired.
+        A ratio, or a difference where the metric is declared as one.
         Only valid windows have a value. Edge cases: without such a block an effect with its reason;
         a block that was measured once more is two, and windows of one are never paired with those
         of the other.
@@ -307,7 +308,8 @@ class Evidence:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
             return no_effect(why or self._why_unpaired(*ends))
-        found = paired_ratio([x for x, _, _ in pairs], [y for _, y, _ in pairs])
+        paired = paired_ratio if quantity.known.negligible is None else paired_difference
+        found = paired([x for x, _, _ in pairs], [y for _, y, _ in pairs])
         # Two windows in one place of a block: nobody recorded their order. Nor do windows of two
         # blocks have one.
         known = against is None and all(places for _, _, places in pairs)

@@ -80,7 +80,7 @@ def compare(
         show_json({"schema_version": 1, "base": str(base), "comparisons": shown})
     else:
         show("\n\n".join([*map(_as_text, found), NOTE]))
-    known = any(row.change.ratio is not None for pair in found for row in pair.rows)
+    known = any(row.change.is_known for pair in found for row in pair.rows)
     return Exit.OK if known else Exit.INVALID
 
 

@@ -7,9 +7,9 @@ stands in every difference, and nothing here says otherwise.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from stithy.analysis.answers.between_runs import (
-    Change,
     Moved,
     Row,
     Taken,
@@ -23,7 +23,7 @@ from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
-from stithy.report.words.wording import DASH, count, listing, measured, percent, times
+from stithy.report.words.wording import DASH, count, listing, measured, percent, signed, times
 from stithy.results.comparability import (
     Difference,
     NotComparable,
@@ -234,7 +234,7 @@ def cells(row: Row) -> tuple[str, ...]:
     base, other = (shown(row.quantity, value) for value in (row.value_base, row.value_other))
     return (
         row.quantity.label, row.candidate, row.point.brief, base, other,
-        change(row.change), interval(row.change), f"{row.change.base}+{row.change.other}",
+        change(row), interval(row), f"{row.change.base}+{row.change.other}",
     )  # fmt: skip
 
 
@@ -245,22 +245,32 @@ def shown(quantity: Quantity, value: float | None) -> str:
     return count(value) if quantity.known.unit == "1/min" else measured(value, quantity.known.unit)
 
 
-def change(found: Change) -> str:
+def change(row: Row) -> str:
     """The change, or `~` where chance would do as much."""
-    if found.ratio is None:
+    if not row.change.is_known:
         return DASH
-    return as_change(found.ratio) if found.distinguishable else "~"
+    return changed(row) if row.change.distinguishable else "~"
 
 
-def interval(found: Change) -> str:
+def changed(row: Row) -> str:
+    """The change, however sure it is: a ratio as a percentage, a difference in its unit."""
+    found = row.change
+    if found.difference is not None:
+        return signed(row.quantity, found.difference)
+    return as_change(found.ratio or 1)
+
+
+def interval(row: Row) -> str:
     """From where to where the change lies, or why that is not known."""
+    found = row.change
     if found.missing_because is not None:
         return found.missing_because
     if min(found.base, found.other) < 2:
         return "none: 2 windows of each are needed"
     if found.low is None or found.high is None:
         return "none: the windows do not vary"
-    return f"{as_change(found.low)} to {as_change(found.high)}"
+    shown = partial(signed, row.quantity) if found.difference is not None else as_change
+    return f"{shown(found.low)} to {shown(found.high)}"
 
 
 def as_change(ratio: float) -> str:

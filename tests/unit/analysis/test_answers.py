@@ -173,7 +173,7 @@ def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
     assert [(each.metric, each.point.users, each.primary) for each in found] == [
         (NOPM, 8, True), (NOPM, 4, False), (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
-    assert found[0].verdict == decide(found[0].effect.logs)
+    assert found[0].verdict == decide(found[0].effect.apart)
     assert {each.verdict.call for each in found} == {Call.BETTER}
     [back] = descriptive(evidence, "b", "a", P95, without=(at(8),))
     assert back.verdict.call is Call.WORSE
@@ -192,7 +192,7 @@ def test_a_pair_chosen_among_many_must_differ_more_unless_it_was_named_before() 
     assert steps == [Next.DECIDED, Next.ANOTHER_BLOCK, Next.DECIDED]
     chosen, alone = primary(many, "a", "b", at(4)), primary(two, "a", "b", at(4))
     assert chosen.chance_share == pytest.approx(15 * (alone.chance_share or 0))
-    assert chosen.verdict == decide(chosen.effect.logs, among=15)
+    assert chosen.verdict == decide(chosen.effect.apart, among=15)
 
 
 CLEAR = (1.50, 1.51, 1.49, 1.50, 1.52, 1.50)

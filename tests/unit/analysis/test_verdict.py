@@ -22,9 +22,9 @@ from stithy.analysis.verdict.decide import (
     interim_history,
     next_step,
 )
-from stithy.analysis.verdict.effect import paired_ratio
+from stithy.analysis.verdict.effect import paired_difference, paired_ratio
 from stithy.analysis.verdict.prospects import margin_needed, prospects
-from stithy.analysis.verdict.statistics import critical, interval
+from stithy.analysis.verdict.statistics import INTERIM_BLOCKS, critical, interval
 
 
 def _around(mean: float, spread: float, count: int) -> list[float]:
@@ -192,6 +192,37 @@ def test_equals_are_told_apart_no_oftener_than_allowed(name: str, where: Where) 
     allowed_share = 0.07 if "AR" in name or "skew" in name else 0.055
     found = tally(NOISES[name], Truth(), where, studies=6000)
     assert found.different_share <= allowed_share + 0.005
+
+
+@pytest.mark.parametrize(("of_a", "of_b"), [(0.7, 0.7), (6.0, 6.0), (0.0, 0.4), (1.0, 4.0)])
+def test_intervals_of_counts_hold_the_truth_however_often_they_are_looked_at(
+    of_a: float, of_b: float
+) -> None:
+    """Of pauses or losses, most of them 0: no more than 5 of 100 studies claim what is not so."""
+    draw, studies, wrong, missed = random.Random(f"{of_a} {of_b}"), 1500, 0, 0
+    for _ in range(studies):
+        a, b = ([_poisson(draw, mean) for _ in range(20)] for mean in (of_a, of_b))
+        for blocks in INTERIM_BLOCKS:
+            effect = paired_difference(a[:blocks], b[:blocks])
+            progress = next_step(effect.apart, better="lower", negligible=0.5)
+            if progress.step is not Next.ANOTHER_BLOCK:
+                break
+        if effect.low is not None and effect.high is not None:
+            missed += not effect.low <= of_b - of_a <= effect.high
+        call = progress.verdict.call
+        truth = {Call.WORSE} if of_b > of_a else set()
+        alike = {Call.EQUIVALENT, Call.NEGLIGIBLE} if of_b - of_a < 0.5 else set()
+        wrong += call not in {Call.UNDECIDED, *truth, *alike}
+    assert wrong / studies <= 0.055
+    assert missed / studies <= 0.055
+
+
+def _poisson(draw: random.Random, mean: float) -> float:
+    """How many there are of what comes at random, so many in the mean (Knuth)."""
+    count, product, end = 0, draw.random(), math.exp(-mean)
+    while product > end:
+        count, product = count + 1, product * draw.random()
+    return float(count)
 
 
 def test_what_a_study_can_expect_is_what_simulated_studies_find() -> None:

@@ -104,6 +104,7 @@ ROUNDING = 1e-12
 class Change:
     """A ratio of means with its 95 % interval; `missing_because` is set where there is none.
 
+    `difference`: of a metric whose best value is 0, instead of a ratio; the bounds are its own.
     `base`, `other`: how many windows of each run. `low` and `high` are None with fewer than two of
     either, and where the windows do not scatter at all: so few are no measure of it.
     `chance_share`: how often chance alone gives as much, adjusted where there are several rows.
@@ -119,6 +120,12 @@ class Change:
     chance_share: float | None = None
     missing_because: str | None = None
     drift_share: float = 0.0
+    difference: float | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a ratio or a difference."""
+        return self.ratio is not None or self.difference is not None
 
     @property
     def distinguishable(self) -> bool:
@@ -216,6 +223,33 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: flo
     )  # fmt: skip
 
 
+def unpaired_difference(
+    base: Sequence[float], other: Sequence[float], drift_log: float = 0.0
+) -> Change:
+    """`other` less `base`, of metrics whose best value is 0: of their means, with Welch's interval.
+
+    Shapes and edge cases: as `unpaired_ratio`, but 0 is a value. The drift of the machine, a
+    factor, is that of the larger mean.
+    Source: Welch (1947), degrees of freedom by Satterthwaite, rounded down.
+    """
+    counts = (len(base), len(other))
+    if not base or not other:
+        return _none(*counts, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
+    drift_share, apart = math.expm1(drift_log), fmean(other) - fmean(base)
+    known = Change(None, None, None, *counts, drift_share=drift_share, difference=apart)
+    if min(counts) < 2:
+        return known
+    parts = [variance(each) / len(each) for each in (base, other)]
+    error, largest = math.sqrt(sum(parts)), max(map(abs, (*base, *other)))
+    if error <= ROUNDING * largest:
+        return known
+    degrees = _degrees(parts[0] / error**2, parts[1] / error**2, *counts)
+    drift = drift_share * max(abs(fmean(base)), abs(fmean(other)))
+    half = t_critical(degrees) * error + drift
+    chance = t_beyond(max(0.0, abs(apart) - drift) / error, degrees)
+    return replace(known, low=apart - half, high=apart + half, chance_share=chance)
+
+
 def _none(base: int, other: int, because: str) -> Change:
     return Change(None, None, None, base, other, missing_because=because)
 
@@ -236,7 +270,8 @@ def _row(
     candidate, point = of
     values = [_values(each, candidate, point, quantity) for each in (base, other)]
     others = taken(base.valid_at(*of), other.valid_at(*of))
-    change = unpaired_ratio(values[0], values[1], drift_log(machine, others))
+    unpaired = unpaired_ratio if quantity.known.negligible is None else unpaired_difference
+    change = unpaired(values[0], values[1], drift_log(machine, others))
     if others is not None and others.differs and quantity.known.percent is not None:
         change = _not_bounded(change, others)
     for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):

@@ -66,9 +66,10 @@ def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     metric, margin = asked.metric, asked.margin_share
     effect = evidence.effect(a, b, point, metric)
     verdict = decide(
-        effect.logs, margin, better=metric.known.better, among=pairs, b_later=effect.b_later
-    )
-    chance = repeated_chance(effect.logs)
+        effect.apart, margin, better=metric.known.better, among=pairs, b_later=effect.b_later,
+        negligible=metric.known.negligible,
+    )  # fmt: skip
+    chance = _chance(effect)
     chance = None if chance is None else min(1.0, chance * pairs)
     return Compared(metric, a, b, point, effect, verdict, chance, primary=True)
 
@@ -120,9 +121,17 @@ def _plain(
 ) -> Compared:
     effect = evidence.effect(a, b, point, metric, against)
     margin = evidence.primary.margin_share
-    verdict = decide(effect.logs, margin, better=metric.known.better, b_later=effect.b_later)
-    chance = repeated_chance(effect.logs)
+    verdict = decide(
+        effect.apart, margin, better=metric.known.better, b_later=effect.b_later,
+        negligible=metric.known.negligible,
+    )  # fmt: skip
+    chance = _chance(effect)
     return Compared(metric, a, b, point, effect, verdict, chance, against=against)
+
+
+def _chance(effect: Effect) -> float | None:
+    """How often chance alone gives as much; None where blocks do not tell what chance does."""
+    return None if effect.low is None else repeated_chance(effect.apart)
 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
@@ -150,8 +159,8 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
 
 
 def _is_told(evidence: Evidence, each: Compared) -> bool:
-    """Whether there is a ratio, or values of which it must be said why they have none."""
-    return each.effect.ratio is not None or all(
+    """Whether there is an effect, or values of which it must be said why they have none."""
+    return each.effect.value is not None or all(
         evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
     )
 
@@ -230,7 +239,7 @@ def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, floa
         if name == fast or effect.low is None or effect.low <= 1:
             continue
         verdict = decide(
-            effect.logs, asked.margin_share, better="higher", among=among, b_later=effect.b_later
+            effect.apart, asked.margin_share, better="higher", among=among, b_later=effect.b_later
         )
         if verdict.call in DIFFERENT:
             gains[name] = effect.low

@@ -233,7 +233,7 @@ def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
     if pair is not None and evidence.primary.pair is None:
         first, second = sorted(pair, key=evidence.candidates.index)
         pair = first, second
-    known = pair is not None and evidence.effect(*pair, point, metric).ratio is not None
+    known = pair is not None and evidence.effect(*pair, point, metric).value is not None
     return pair if known else None
 
 
@@ -257,7 +257,8 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     shown = next(_comparison(evidence, each) for each in levels if each.point == answer.point)
     known = shown.value_a is not None and shown.value_b is not None
     # Without a common block neither says more than the answer.
-    return shown if known and (answer.effect.ratio or shown.effect.ratio) else None
+    told = any(each.effect.value is not None for each in (answer, shown))
+    return shown if known and told else None
 
 
 def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
@@ -310,15 +311,17 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
     asked, compared = evidence.primary, question(evidence)
     if compared is not None and asked.point not in (None, compared.point):
         compared = None
-    logs = compared.effect.logs if compared else ()
+    apart, negligible = compared.effect.apart if compared else (), asked.metric.known.negligible
     progress = next_step(
-        logs,
+        apart,
         asked.margin_share,
         asked.blocks_most,
         better=asked.metric.known.better,
         among=pairs_of(evidence),
         b_later=compared.effect.b_later if compared else (),
+        negligible=negligible,
     )
     if progress.verdict.decided:
         return DecisionStatus(progress, compared, None)
-    return DecisionStatus(progress, compared, forecast(logs, asked.margin_share, asked.blocks_most))
+    needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible)
+    return DecisionStatus(progress, compared, needed)

@@ -55,13 +55,15 @@ DIFFERENT = frozenset({Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER, Call.NE
 class Verdict:
     """The call on B against A after `blocks` blocks; `because` is set where it is undecided.
 
-    `margin_share`: what counts as negligible, as a share of A.
+    `margin_share`: what counts as negligible, as a share of A. `negligible`: the same in the unit
+    of a metric that is compared as a difference, which then counts.
     """
 
     call: Call
     blocks: int
     margin_share: float
     because: str | None = None
+    negligible: float | None = None
 
     @property
     def decided(self) -> bool:
@@ -76,6 +78,7 @@ def decide(
     better: Better | None = "higher",
     among: int = 1,
     b_later: Sequence[bool] = (),
+    negligible: float | None = None,
 ) -> Verdict:
     """The verdict on B against A from the log ratios `ln(b/a)` of their blocks.
 
@@ -83,9 +86,11 @@ def decide(
     nor bad, and the verdict only tells which is higher. `among`: from how
     many comparisons this one was chosen after all were measured; a difference is then claimed
     only if it is so rare that one among them would be. `b_later`: for each block whether B came
-    after A; empty where that is not known.
+    after A; empty where that is not known. `negligible`: given, blocks are differences `b - a` and
+    not log ratios, and so much of their unit is the margin.
     Edge cases: fewer than four blocks are undecided, whatever they show; so are blocks of a single
     order, in which the effect of the order is part of each ratio and cannot be taken out.
+    Differences that are all the same, such as 0 lost in each window, do not tell what chance does.
     Source: docs/explanation/verdicts.md.
     """
     count = len(logs)
@@ -93,9 +98,12 @@ def decide(
     if known is None or not known.decides:
         blocks = "no block" if not count else "1 block" if count == 1 else f"{count} blocks"
         because = f"{blocks}, at least {BLOCKS_LEAST} are needed"
-        return Verdict(Call.UNDECIDED, count, margin_share, because)
-    call = _call(known, math.log1p(margin_share), better)
-    verdict = Verdict(call, count, margin_share, _NOT_TOLD if call is Call.UNDECIDED else None)
+        return Verdict(Call.UNDECIDED, count, margin_share, because, negligible)
+    if negligible is not None and not known.error:
+        return Verdict(Call.UNDECIDED, count, margin_share, NO_SCATTER, negligible)
+    call = _call(known, _margin(margin_share, negligible), better)
+    open_because = _not_told(negligible) if call is Call.UNDECIDED else None
+    verdict = Verdict(call, count, margin_share, open_because, negligible)
     if verdict.decided and is_one_order(b_later):
         return replace(verdict, call=Call.UNDECIDED, because=ONE_ORDER)
     if among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
@@ -130,7 +138,17 @@ def is_one_order(b_later: Sequence[bool]) -> bool:
     return len(set(b_later)) == 1
 
 
-_NOT_TOLD = "the interval contains both 1 and differences beyond the margin"
+NO_SCATTER = "the difference is the same in every block, which does not show what chance does"
+
+
+def _margin(margin_share: float, negligible: float | None) -> float:
+    """How far from 0 what separates two candidates counts for nothing."""
+    return math.log1p(margin_share) if negligible is None else negligible
+
+
+def _not_told(negligible: float | None) -> str:
+    none = 1 if negligible is None else 0
+    return f"the interval contains both {none} and differences beyond the margin"
 
 
 def _call(known: Interval, margin: float, better: Better | None) -> Call:
@@ -207,15 +225,19 @@ def next_step(
     better: Better | None = "higher",
     among: int = 1,
     b_later: Sequence[bool] = (),
+    negligible: float | None = None,
 ) -> Progress:
     """What to do after the blocks so far, given the log ratios `ln(b/a)` of the valid ones.
 
     The stopping rule is evaluated at the interim analyses and at the limit, and nowhere else: each
     further analysis is a further chance to be misled. `limit` counts valid blocks; how many invalid
-    ones may be measured again is for the caller to say. `among`, `b_later`: as `decide` has them.
+    ones may be measured again is for the caller to say. `among`, `b_later`, `negligible`:
+    as `decide` has them.
     Source: the rule of docs/explanation/verdicts.md, put as a step.
     """
-    verdict = decide(logs, margin_share, better=better, among=among, b_later=b_later)
+    verdict = decide(
+        logs, margin_share, better=better, among=among, b_later=b_later, negligible=negligible
+    )
     count = len(logs)
     if verdict.decided and (count in INTERIM_BLOCKS or count >= limit):
         return Progress(Next.DECIDED, verdict)
@@ -223,7 +245,10 @@ def next_step(
 
 
 def forecast(
-    logs: Sequence[float], margin_share: float = MARGIN_SHARE, limit: int = BLOCKS_MOST
+    logs: Sequence[float],
+    margin_share: float = MARGIN_SHARE,
+    limit: int = BLOCKS_MOST,
+    negligible: float | None = None,
 ) -> int | None:
     """About how many blocks decide if mean and spread stay as they are; None if none up to `limit`.
 
@@ -233,7 +258,8 @@ def forecast(
     known = interval(logs)
     if known is None:
         return None
-    margin, mean, wide = math.log1p(margin_share), abs(known.mean), widening(logs)
+    margin, mean = _margin(margin_share, negligible), abs(known.mean)
+    wide = widening(logs)
     spread = known.error * math.sqrt(len(logs))
     for count in sorted({*INTERIM_BLOCKS, limit}):
         if max(len(logs), INTERIM_BLOCKS[0] - 1) < count <= limit:
@@ -326,8 +352,8 @@ class Certainty:
 
     `lag_1`: correlation of neighbouring blocks. `widened`: by which factor the interval is wider
     than for independent normal blocks. `sign_flip_share`: how often random signs give as much.
-    `low`, `high`: the bootstrap's interval of the ratio. `blocks_needed`: about how many blocks
-    will decide, where it is undecided.
+    `low`, `high`: the bootstrap's interval of the ratio, or of the difference. `blocks_needed`:
+    about how many blocks will decide, where it is undecided.
     """
 
     lag_1: float | None
@@ -339,20 +365,26 @@ class Certainty:
 
 
 def certainty(
-    logs: Sequence[float], seed: int, margin_share: float = MARGIN_SHARE, *, decided: bool = False
+    logs: Sequence[float],
+    seed: int,
+    margin_share: float = MARGIN_SHARE,
+    *,
+    decided: bool = False,
+    negligible: float | None = None,
 ) -> Certainty:
     """The cross-checks on the log ratios of a comparison; `seed` is that of the study.
 
-    `decided`: there is nothing left to forecast.
+    `decided`: there is nothing left to forecast. `negligible`: as `decide` has it.
     Source: docs/explanation/verdicts.md, "How sure".
     """
     known = interval(logs)
     low, high = bootstrap_interval(logs, seed) or (None, None)
+    shown = math.exp if negligible is None else float
     return Certainty(
         lag_1(logs),
         known.widened if known and known.decides else None,
         sign_flip_chance(logs, seed) if len(logs) > 1 else None,
-        None if low is None else math.exp(low),
-        None if high is None else math.exp(high),
-        None if decided else forecast(logs, margin_share),
+        None if low is None else shown(low),
+        None if high is None else shown(high),
+        None if decided else forecast(logs, margin_share, negligible=negligible),
     )

@@ -1,7 +1,8 @@
 """How much more does one candidate do than another, between which bounds, and what does order do?
 
 A ratio of paired windows: the same level, the same block, the same seed. One pair gives a ratio and
-no interval; two or three a plain t interval; from four on the interval that decides.
+no interval; two or three a plain t interval; from four on the interval that decides. A metric whose
+best value is 0 has no ratio: its effect is the difference, in its unit.
 """
 
 import math
@@ -22,12 +23,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Effect:
-    """The ratio of B to A with its interval; `missing_because` is set where `ratio` is None.
+    """The ratio of B to A with its interval; `missing_because` is set where there is none.
 
     `low`, `high`: bounds of the 95 % interval, conservative from four pairs on, None with fewer
-    than two. `logs`: the log ratios of the blocks, in their order. `b_later`: for each of them
-    whether B came after A; empty where that is not known. `difference`: of the same pairs; it
-    decides nothing.
+    than two. `apart`: how far B is from A in each block, in their order: the logarithm of the
+    ratio. `b_later`: for each of them whether B came after A; empty where that is not known.
+    `difference`: of the same pairs; it decides nothing where there is a ratio. Without a ratio it
+    is the effect: `low`, `high` and `apart` are differences, too.
     """
 
     ratio: float | None
@@ -35,9 +37,21 @@ class Effect:
     high: float | None
     pairs: int
     missing_because: str | None = None
-    logs: tuple[float, ...] = ()
+    apart: tuple[float, ...] = ()
     b_later: tuple[bool, ...] = ()
     difference: Difference | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The ratio, or the difference where that is compared; None where there is neither."""
+        if self.ratio is not None or self.difference is None:
+            return self.ratio
+        return self.difference.mean
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is a difference, in the unit of the metric, and no ratio."""
+        return self.ratio is None and self.difference is not None
 
     @property
     def plain(self) -> bool:
@@ -51,20 +65,23 @@ class Effect:
     def plain_bounds(self) -> tuple[float, float] | None:
         """The bounds of the plain 95 % t interval, however many pairs there are; None without.
 
-        Own: `interval.plain_interval` as ratios.
+        Own: `interval.plain_interval`, as ratios where these are compared.
         """
-        known = plain_interval(self.logs)
-        return None if known is None else (_factor(known[0]), _factor(known[1]))
+        known = plain_interval(self.apart)
+        if known is None or self.is_difference:
+            return known
+        return _factor(known[0]), _factor(known[1])
 
     @property
     def distinguishable(self) -> bool | None:
         """Whether the interval excludes 1; None without one, or where a plain one does.
 
-        Own: a plain interval may take a claim away, and gives none.
+        Own: a plain interval may take a claim away, and gives none. A difference is none at 0.
         """
         if self.low is None or self.high is None:
             return None
-        apart = self.low > 1 or self.high < 1
+        none = 0 if self.is_difference else 1
+        apart = self.low > none or self.high < none
         return None if apart and self.plain else apart
 
 
@@ -89,9 +106,28 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
     known, less = interval(logs), difference(a, b)
     if known is None:
-        return Effect(math.exp(logs[0]), None, None, 1, logs=logs, difference=less)
+        return Effect(math.exp(logs[0]), None, None, 1, apart=logs, difference=less)
     bounds = _factor(known.low), _factor(known.high)
-    return Effect(math.exp(known.mean), *bounds, len(logs), logs=logs, difference=less)
+    return Effect(math.exp(known.mean), *bounds, len(logs), apart=logs, difference=less)
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float]) -> Effect:
+    """Effect of candidate B against A by a metric whose best value is 0: B less A.
+
+    Shapes: as `paired_ratio` has them, but 0 is a value.
+    Edge cases: no pair gives an effect with a reason. One pair gives no interval, nor do pairs that
+    do not scatter: counts are often the same by chance.
+    Source: docs/explanation/verdicts.md, "Metrics whose best value is 0".
+    """
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
+    if not a:
+        return no_effect("no block has a valid window of both candidates")
+    less = difference(a, b)
+    apart = tuple(y - x for x, y in zip(a, b, strict=True))
+    if len(set(apart)) == 1:
+        return Effect(None, None, None, len(apart), apart=apart, difference=Difference(less.mean))
+    return Effect(None, less.low, less.high, len(apart), apart=apart, difference=less)
 
 
 def difference(a: Sequence[float], b: Sequence[float]) -> Difference:
@@ -121,21 +157,24 @@ the interval of twice two blocks holds the truth in 95 of 100 cases, but is wide
 class Position:
     """What the later window of a block does, divided by the earlier one, over all blocks.
 
-    `low`, `high`: the plain 95 % t interval. All three are None with fewer than two blocks of
-    either order. `b_later`: for each block whether B came after A.
+    `is_difference`: less the earlier one, and not divided by it. `low`, `high`: the plain 95 % t
+    interval. All three are None with fewer than two blocks of either order. `b_later`: for each
+    block whether B came after A.
     """
 
-    ratio: float | None
+    value: float | None
     low: float | None
     high: float | None
     b_later: tuple[bool, ...]
+    is_difference: bool = False
 
     @property
     def visible(self) -> bool | None:
         """Whether the interval excludes 1; None without one."""
         if self.low is None or self.high is None:
             return None
-        return self.low > 1 or self.high < 1
+        none = 0 if self.is_difference else 1
+        return self.low > none or self.high < none
 
     @property
     def a_first(self) -> int:
@@ -148,19 +187,21 @@ class Position:
         return 2 * self.a_first == len(self.b_later)
 
 
-def position_effect(logs: Sequence[float], b_later: Sequence[bool]) -> Position:
+def position_effect(
+    apart: Sequence[float], b_later: Sequence[bool], *, is_difference: bool = False
+) -> Position:
     """The effect of the place in a block, from the log ratios `ln(b/a)` of blocks of both orders.
 
     Half the difference of the two orders' means, so that what B does more than A cancels; two
-    means of one variance have n - 2 degrees of freedom. `b_later` belongs to `logs`, or is empty
-    where the order is not known.
+    means of one variance have n - 2 degrees of freedom. `b_later` belongs to `apart`, or is empty
+    where the order is not known. `is_difference`: they are differences `b - a`.
     Source: Hills and Armitage (1979), The two-period cross-over clinical trial: the period effect.
     """
     orders = tuple(b_later)
-    later = [log for log, after in zip(logs, orders, strict=False) if after]
-    earlier = [log for log, after in zip(logs, orders, strict=False) if not after]
+    later = [log for log, after in zip(apart, orders, strict=False) if after]
+    earlier = [log for log, after in zip(apart, orders, strict=False) if not after]
     if min(len(later), len(earlier)) < EACH_ORDER_LEAST:
-        return Position(None, None, None, orders)
+        return Position(None, None, None, orders, is_difference)
     means = [math.fsum(part) / len(part) for part in (later, earlier)]
     squares = math.fsum(
         (log - mean) ** 2
@@ -170,5 +211,6 @@ def position_effect(logs: Sequence[float], b_later: Sequence[bool]) -> Position:
     degrees = len(later) + len(earlier) - 2
     error = math.sqrt(squares / degrees * (1 / len(later) + 1 / len(earlier))) / 2
     middle, half = (means[0] - means[1]) / 2, t_critical(degrees) * error
-    low, high = math.exp(middle - half), math.exp(middle + half)
-    return Position(math.exp(middle), low, high, orders)
+    shown = (lambda value: value) if is_difference else math.exp
+    low, high = shown(middle - half), shown(middle + half)
+    return Position(shown(middle), low, high, orders, is_difference)

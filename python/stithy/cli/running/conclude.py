@@ -83,11 +83,15 @@ def conclude(
 
 
 def remember_noise(context: Context) -> None:
-    """Remember how much the blocks of the question varied, for the plans of later studies."""
+    """Remember how much the blocks of the question varied, for the plans of later studies.
 
+    Plans are worked out for ratios: what is compared as a difference is not among them.
+    """
     answer = question(context.evidence)
-    if answer is not None and answer.effect.pairs >= BLOCKS_LEAST:
-        keep_noise(str(answer.metric), stdev(answer.effect.logs))
+    if answer is None or answer.effect.is_difference:
+        return
+    if answer.effect.pairs >= BLOCKS_LEAST:
+        keep_noise(str(answer.metric), stdev(answer.effect.apart))
 
 
 def remember_drives(context: Context) -> None:

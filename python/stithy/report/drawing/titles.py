@@ -12,7 +12,8 @@ from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.words.wording import exactly, factor, listing, rate
+from stithy.report.words.wording import factor, listing, rate
+from stithy.report.words.wording import margin as said_margin
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -88,6 +89,8 @@ def compare_title(
     ratio = effect.ratio
     told_apart = _told_apart(context, effect, pair, points, metric)
     is_withheld = told_apart and is_one_order(effect.b_later)
+    if effect.is_difference and told_apart is False:
+        return Title(f"{at}, {names} are not distinguishable in {noun}")
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
         reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
         return Title(f"{_capital(noun)} at {context.level(point)}: {listing(reported)}")
@@ -120,7 +123,7 @@ def _told_apart(
     The two are those farthest apart of all, and verdicts of levels without the question are
     adjusted for how many these are: a title claims no more than they do.
     """
-    apart, chance = effect.distinguishable, repeated_chance(effect.logs)
+    apart, chance = effect.distinguishable, repeated_chance(effect.apart)
     if not apart or chance is None:
         return apart
     low, high, point = pair
@@ -187,7 +190,7 @@ def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] 
 def claimed(compared: Compared) -> str:
     """The verdict in few words, never beyond it: `nvme is better than sata`."""
     a, b = compared.a, compared.b
-    margin = exactly(compared.verdict.margin_share)
+    margin = said_margin(compared.metric, compared.verdict)
     reported = {
         Call.BETTER: f"{b} is better than {a}",
         Call.WORSE: f"{a} is better than {b}",

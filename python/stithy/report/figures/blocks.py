@@ -47,6 +47,9 @@ def draw(context: Context) -> list[Drawn]:
         blocks = plural(answered.effect.pairs, "block")
         because = f"{blocks} cannot give a verdict: at least {BLOCKS_LEAST} are needed"
         return [Absent("verdict-by-block", shows, because)]
+    if answered.effect.is_difference:
+        because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
+        return [Absent("verdict-by-block", shows, because)]
     stages = _stages(context, answered)
     title, rows = _title(stages, answered), _rows(stages)
     scale, drawing = _scale(rows, answered.verdict.margin_share), Drawing()
@@ -69,7 +72,7 @@ def draw(context: Context) -> list[Drawn]:
 def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     evidence = context.evidence
     return interim_history(
-        answered.effect.logs,
+        answered.effect.apart,
         answered.verdict.margin_share,
         evidence.primary.blocks_most,
         better=answered.metric.known.better,

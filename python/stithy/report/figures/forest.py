@@ -61,6 +61,9 @@ def draw(context: Context) -> list[Drawn]:
         answered = question(context.evidence)
     if answered is None:
         return [Absent(NAME, "all comparisons with their intervals", why_none(context))]
+    if answered.effect.is_difference:
+        because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
+        return [Absent(NAME, "all comparisons with their intervals", because)]
     chosen = _chosen(context, answered)
     drawing, title = Drawing(), _title(context, answered)
     return [

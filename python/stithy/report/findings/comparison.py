@@ -15,7 +15,6 @@ from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
     decimals_beside_one,
-    exactly,
     factor,
     percent,
     plural,
@@ -42,7 +41,7 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     limits = clause(finding.limits, of_floor=finding.is_floor)
     yield f"{level}, {_found(finding)}{limits}"
     yield from _values(finding)
-    if finding.effect.ratio is None:
+    if finding.effect.value is None:
         return
     yield from _interval(finding)
     if finding.effect.plain:
@@ -53,12 +52,12 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
 
 def _found(finding: Comparison) -> str:
     """What can be claimed, as the verdict has it; without one, what was measured."""
-    a, b, ratio = finding.a, finding.b, finding.effect.ratio
-    if ratio is None:
+    a, b, apart = finding.a, finding.b, finding.effect.value
+    if apart is None:
         return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
     if finding.effect.plain:
-        return _untested(finding, ratio)
-    call, margin = finding.verdict.call, exactly(finding.verdict.margin_share)
+        return _untested(finding, apart)
+    call, margin = finding.verdict.call, wording.margin(finding.metric, finding.verdict)
     by = wording.brief(finding.metric)
     if call is Call.EQUIVALENT:
         return f"{a} and {b} are equivalent within {margin} in {by}"
@@ -71,26 +70,28 @@ def _found(finding: Comparison) -> str:
         Call.BETTER: "is better than", Call.WORSE: "is worse than",
         Call.HIGHER: "has more than", Call.LOWER: "has less than",
     }[call]  # fmt: skip
-    return f"{b} {how} {a}: {_against(finding, 'it', ratio)}"
+    return f"{b} {how} {a}: {_against(finding, 'it', apart)}"
 
 
-def _untested(finding: Comparison, ratio: float) -> str:
+def _untested(finding: Comparison, apart: float) -> str:
     """Fewer blocks than a test needs: what was measured, and that nothing was tested."""
     a, b, effect = finding.a, finding.b, finding.effect
     untested = f"not tested, {plural(effect.pairs, 'block')}"
     by = wording.brief(finding.metric)
     if effect.distinguishable is False:
         return f"{a} and {b} are not distinguishable in {by} ({untested})"
-    if max(ratio, 1 / ratio) < 1 + CLOSE_SHARE:
+    if not effect.is_difference and max(apart, 1 / apart) < 1 + CLOSE_SHARE:
         return f"{a} and {b} differ by less than {percent(CLOSE_SHARE)} in {by} ({untested})"
-    claim = _against(finding, b, ratio, of=a)
+    claim = _against(finding, b, apart, of=a)
     return f"{claim} ({untested})"
 
 
-def _against(finding: Comparison, who: str, ratio: float, of: str = "") -> str:
+def _against(finding: Comparison, who: str, apart: float, of: str = "") -> str:
     """`it completed 3.1 times as many new orders`; of a floor `at least 3.1 times`."""
-    bound = f"at {'least' if ratio >= 1 else 'most'} " if finding.is_floor else ""
-    return wording.against(finding.metric, who, ratio, of, bound=bound)
+    if finding.effect.is_difference:
+        return wording.beside(finding.metric, who, apart, of)
+    bound = f"at {'least' if apart >= 1 else 'most'} " if finding.is_floor else ""
+    return wording.against(finding.metric, who, apart, of, bound=bound)
 
 
 def _values(finding: Comparison) -> Iterator[str]:
@@ -101,7 +102,7 @@ def _values(finding: Comparison) -> Iterator[str]:
     values = wording.values(finding.metric, (finding.b, finding.a), (b, a))
     ratio = finding.effect.ratio
     if ratio is None:
-        yield values
+        yield values if less is None else f"{values}; {_difference(finding)}"
         return
     if less is not None:
         values += f"; {_difference(finding)}"
@@ -125,10 +126,14 @@ def _difference(finding: Comparison) -> str:
 
 def _interval(finding: Comparison) -> Iterator[str]:
     effect = finding.effect
-    if effect.ratio is None or effect.low is None or effect.high is None:
+    kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
+    if effect.low is None or effect.high is None:
+        return
+    if effect.ratio is None:
+        blocks = plural(effect.pairs, "block")
+        yield f"the difference is {finding.b} less {finding.a} ({kind} intervals, {blocks})"
         return
     low, high = _alike_written((effect.low, effect.high))
-    kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
     yield (
         f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
         f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"

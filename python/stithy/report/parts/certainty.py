@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -9,14 +10,25 @@ import polars as pl
 from stithy.analysis.answers.comparisons import Compared, comparisons
 from stithy.analysis.answers.findings import DecisionStatus, question
 from stithy.analysis.evidence import Window
-from stithy.analysis.verdict.decide import Call, Next, certainty
+from stithy.analysis.verdict.decide import Call, Certainty, Next, certainty
 from stithy.analysis.verdict.effect import EACH_ORDER_LEAST, Position, position_effect
 from stithy.analysis.verdict.statistics import CAUTION, INTERIM_BLOCKS
 from stithy.metrics import parse_quantity
 from stithy.report.context import Context
 from stithy.report.findings import sentences
+from stithy.report.parts import differences
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import CONSERVATIVE, T_INTERVAL, exactly, finely, listing, plural
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    MINUS,
+    T_INTERVAL,
+    exactly,
+    finely,
+    listing,
+    plural,
+    signed,
+    value,
+)
 from stithy.results.manifest import QuestionFacts
 
 ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
@@ -52,8 +64,7 @@ def _interim_blocks(context: Context) -> tuple[int, ...]:
 def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = [
         {
-            **_named(context, each), "value": each.effect.ratio, "low": each.effect.low,
-            "high": each.effect.high, **_plain(each), "blocks": each.effect.pairs,
+            **_named(context, each), **_effect(each), **_plain(each), "blocks": each.effect.pairs,
             "interval": _interval(each), "verdict": _call(each),
             "because": each.effect.missing_because or each.verdict.because,
         }
@@ -61,14 +72,15 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     ]  # fmt: skip
     shows = (
         *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
-        Show("high", "to", "fine ratio"), Show("blocks", "Blocks", "count"),
-        Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why open"),
+        Show("high", "to", "fine ratio"), *differences.shows(rows),
+        Show("blocks", "Blocks", "count"), Show("interval", "Interval"), Show("verdict", "Verdict"),
+        Show("because", "Why open"),
     )  # fmt: skip
     schema: dict[str, Any] = {
         **context.factor_types, **_NAMED, "value": pl.Float64, "low": pl.Float64,
         "high": pl.Float64,
         "plain_low": pl.Float64, "plain_high": pl.Float64, "blocks": pl.Int64,
-        "interval": pl.String, "verdict": pl.String, "because": pl.String,
+        "interval": pl.String, "verdict": pl.String, "because": pl.String, **differences.TYPES,
     }  # fmt: skip
     return PageTable("verdicts", "Verdicts", shows, pl.DataFrame(rows, schema=schema))
 
@@ -80,13 +92,14 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
     for each in found:
         if each.effect.pairs > 1:
             checks = certainty(
-                each.effect.logs, seed, each.verdict.margin_share, decided=each.verdict.decided
-            )
+                each.effect.apart, seed, each.verdict.margin_share, decided=each.verdict.decided,
+                negligible=each.verdict.negligible,
+            )  # fmt: skip
             rows.append({
                 **_named(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
-                "bootstrap_low": checks.low, "bootstrap_high": checks.high,
                 "blocks_needed": checks.blocks_needed,
+                **_bootstrap(each, checks),
             })  # fmt: skip
     shows = (
         *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
@@ -95,18 +108,26 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
         Show("sign_flip_share", "p-value, random signs", "chance"),
         Show("bootstrap_low", "Bootstrap from", "fine ratio"),
         Show("bootstrap_high", "to", "fine ratio"),
+        *differences.shows(rows, "Difference, bootstrap"),
         Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
-    schema: dict[str,
-    Any] = {
+    schema: dict[str, Any] = {
         **context.factor_types, **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64,
         "sign_flip_share": pl.Float64,
         "chance_share": pl.Float64, "bootstrap_low": pl.Float64, "bootstrap_high": pl.Float64,
-        "blocks_needed": pl.Int64,
+        "blocks_needed": pl.Int64, **differences.TYPES,
     }  # fmt: skip
     return PageTable(
         "certainty", "Cross-checks of the verdicts", shows, pl.DataFrame(rows, schema=schema)
     )
+
+
+def _bootstrap(each: Compared, checks: Certainty) -> dict[str, Any]:
+    effect = each.effect
+    numbers, is_difference = (effect.value, checks.low, checks.high), effect.is_difference
+    names = ("value", "bootstrap_low", "bootstrap_high")
+    found = differences.cells(each.metric, names, numbers, is_difference=is_difference)
+    return {name: number for name, number in found.items() if name != "value"}
 
 
 _NAMED: dict[str, Any] = {
@@ -117,9 +138,19 @@ _NAMED: dict[str, Any] = {
 def _named(context: Context, each: Compared) -> dict[str, Any]:
     return {
         **context.factor_values(each.point), "a": each.a, "b": each.b,
-        "pair": f"{each.b} ÷ {each.a}",
+        "pair": f"{each.b} {MINUS if each.effect.is_difference else '÷'} {each.a}",
         "metric": each.metric.label,
     }  # fmt: skip
+
+
+def _effect(each: Compared) -> dict[str, Any]:
+    """The effect with its interval: a ratio, or a difference."""
+    effect = each.effect
+    numbers, is_difference = (effect.value, effect.low, effect.high), effect.is_difference
+    return differences.cells(each.metric, BOUNDS, numbers, is_difference=is_difference)
+
+
+BOUNDS = ("value", "low", "high")
 
 
 def _shows(context: Context) -> tuple[Show, ...]:
@@ -154,20 +185,21 @@ def order_table(context: Context) -> PageTable:
     found: tuple[Compared, ...] = ()
     if not context.evidence.primary.by_search:
         found = comparisons(context.evidence, question(context.evidence))
+    rows = [_row(context, each) for each in found if each.effect.pairs > 1]
     shows = (
         Show("pair", "Compared"), Show("metric", "By"),
         *context.factor_shows,
         Show("first", "Blocks in which each came first"),
         Show("value", "Later ÷ earlier window", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        *differences.shows(rows, f"Later {MINUS} earlier window"),
         Show("visible", "Effect visible", "truth"),
     )  # fmt: skip
     schema: dict[str, Any] = {
         **context.factor_types, **_NAMED,
         "first": pl.String, "order": pl.String, "value": pl.Float64, "low": pl.Float64,
-        "high": pl.Float64, "visible": pl.Boolean,
+        "high": pl.Float64, "visible": pl.Boolean, **differences.TYPES,
     }  # fmt: skip
-    rows = [_row(context, each) for each in found if each.effect.pairs > 1]
     caption = "Order of the candidates, and effect of position within blocks"
     return PageTable("orders", caption, shows, pl.DataFrame(rows, schema=schema))
 
@@ -176,12 +208,17 @@ def _row(context: Context, each: Compared) -> dict[str, Any]:
     known = _position(each)
     return {
         **_named(context, each), "first": _counts(each, known), "order": _order(each),
-        "value": known.ratio, "low": known.low, "high": known.high, "visible": known.visible,
+        "visible": known.visible,
+        **differences.cells(
+            each.metric, BOUNDS, (known.value, known.low, known.high),
+            is_difference=known.is_difference,
+        ),
     }  # fmt: skip
 
 
 def _position(each: Compared) -> Position:
-    return position_effect(each.effect.logs, each.effect.b_later)
+    effect = each.effect
+    return position_effect(effect.apart, effect.b_later, is_difference=effect.is_difference)
 
 
 def _counts(each: Compared, known: Position) -> str:
@@ -209,14 +246,16 @@ def _came_first(answer: Compared, known: Position) -> str:
 
 
 def _told(answer: Compared, known: Position) -> str:
-    if known.ratio is None or known.low is None or known.high is None:
+    if known.value is None or known.low is None or known.high is None:
         return (
             "The effect of position in a block is not tested: the test needs "
             f"{EACH_ORDER_LEAST} blocks of each order."
         )
+    shown = partial(signed, answer.metric) if known.is_difference else finely
+    how = "different from" if known.is_difference else "times"
     measured = (
-        f"In {answer.metric.noun} the later window of a block was {finely(known.ratio)} times the "
-        f"earlier one (95 % interval {finely(known.low)} to {finely(known.high)})"
+        f"In {answer.metric.noun} the later window of a block was {shown(known.value)} {how} the "
+        f"earlier one (95 % interval {shown(known.low)} to {shown(known.high)})"
     )
     if not known.visible:
         return f"{measured}. No effect of position was found."
@@ -279,8 +318,15 @@ def question_sentence(context: Context) -> str | None:
     return (
         f"The primary question{derived} compares {_pair(facts)} by "
         f"{parse_quantity(facts.metric).noun} at {context.level(facts.point)}, with a margin of "
-        f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
+        f"{_margin(facts)}. {_blocks(context, facts)}"
     )
+
+
+def _margin(facts: QuestionFacts) -> str:
+    """A share, or for a metric that is compared as a difference what it declares."""
+    asked = parse_quantity(facts.metric)
+    least = asked.known.negligible
+    return exactly(facts.margin_share) if least is None else value(asked, least)
 
 
 def _pair(facts: QuestionFacts) -> str:

@@ -11,6 +11,7 @@ from stithy.metrics import NOPM
 from stithy.point import USERS, Point, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.report.parts import differences
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import exactly, factor, finely
 
@@ -60,13 +61,13 @@ def steps(context: Context) -> PageTable:
         Show("factor", "Factor"), Show("candidate", "Candidate"), Show("from", "From"),
         Show("to", "To"), Show("ratio", f"Ratio of {metric.label}", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
-        Show("blocks", "Rounds", "count"), Show("verdict", "Verdict"),
+        *differences.shows(rows), Show("blocks", "Rounds", "count"), Show("verdict", "Verdict"),
         Show("because", "Why open"),
     )  # fmt: skip
     types: dict[str, Any] = {
         **dict.fromkeys(("factor", "candidate", "from", "to"), pl.String), "ratio": pl.Float64,
         "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
-        "because": pl.String,
+        "because": pl.String, **differences.TYPES,
     }  # fmt: skip
     caption = "What each further value changed"
     return PageTable("factor-steps", caption, shows, pl.DataFrame(rows, schema=types))
@@ -111,6 +112,9 @@ def _said(name: str, each: Compared) -> str:
     ends = [said(point.values[name]) for point in (each.against, each.point)]
     where = f"from {ends[0]} to {ends[1]}"
     effect = each.effect
+    if effect.is_difference:
+        told = differences.said(each.metric, effect.value, effect.low, effect.high)
+        return f"{where} the difference is {told}"
     if effect.ratio is None:
         return f"{where} it cannot be compared, because {effect.missing_because}"
     if effect.low is None or effect.high is None:
@@ -133,7 +137,7 @@ def _against_storage(context: Context, name: str, found: tuple[Compared, ...]) -
     metric = evidence.primary.metric
     storage = evidence.effect(first, second, start, metric)
     most = evidence.effect(first, first, point, metric, start)
-    if not storage.low or not most.low:
+    if not storage.low or not most.low or storage.is_difference:
         return
     at, value = said(start.values[name]), said(point.values[name])
     yield (
@@ -210,8 +214,11 @@ def _step(name: str, each: Compared) -> dict[str, Any]:
     effect = each.effect
     return {
         "factor": name, "candidate": each.b, "from": said(each.against.values[name]),
-        "to": said(each.point.values[name]), "ratio": effect.ratio, "low": effect.low,
-        "high": effect.high, "blocks": effect.pairs,
+        "to": said(each.point.values[name]), "blocks": effect.pairs,
+        **differences.cells(
+            each.metric, ("ratio", "low", "high"), (effect.value, effect.low, effect.high),
+            is_difference=effect.is_difference,
+        ),
         "verdict": each.verdict.call.value if effect.low is not None else "not tested",
         "because": effect.missing_because or each.verdict.because,
     }  # fmt: skip

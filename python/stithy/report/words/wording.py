@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from stithy.analysis.answers.windows import Block
+from stithy.analysis.verdict.decide import Verdict
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.metrics import ALL, Metric, Quantity, Unit
 from stithy.thresholds import decimal
@@ -265,6 +266,25 @@ def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: 
     much = "" if is_turned else " as long" if is_time else " as much"
     of = f" {than} on {of}" if of else ""
     return f"{whose} {brief(quantity)}{on} {verb} {bound}{times}{much}{of}"
+
+
+def beside(quantity: Quantity, who: str, difference: float, of: str = "") -> str:
+    """That `who`, or `it`, has so much more or less than the other, whose name may be left out."""
+    unit = quantity.known.unit
+    more, less = ("longer", "shorter") if unit == "s" else ("more", "less" if unit else "fewer")
+    whose, on = ("its", "") if who == "it" else ("the", f" on {who}")
+    much = f"{value(quantity, abs(difference))} {more if difference > 0 else less}"
+    than = f" than on {of}" if of else ""
+    verb = "was" if unit in ("s", "share") else "came to"
+    if not difference:
+        return f"{whose} {brief(quantity)}{on} {verb} the same{f' as on {of}' if of else ''}"
+    return f"{whose} {brief(quantity)}{on} {verb} {much}{than}"
+
+
+def margin(quantity: Quantity, verdict: Verdict) -> str:
+    """What counts as negligible: `2 %`, or in the unit of a metric compared as a difference."""
+    least = verdict.negligible
+    return exactly(verdict.margin_share) if least is None else value(quantity, least)
 
 
 def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:

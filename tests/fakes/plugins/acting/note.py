@@ -42,8 +42,12 @@ class Note:
         clock = self._context.session.clock
         lines = int(float(self._window.point.values["lines"]) * self._window.duration_s)
         began_s = clock.now_s()
+        # The second candidate loses some, now more, now fewer.
+        self._lost = 3 + self._window.block % 2 if self._window.candidate == "b" else 0
         for number in range(lines):
             clock.sleep_s(self._window.duration_s / lines)
+            if number < self._lost:
+                continue
             with self._path.open("a") as file:
                 file.write(f"{number}".ljust(spec.length) + "\n")
         # Its clock may be one that stands while others do something.
@@ -66,7 +70,7 @@ class Note:
         """How many there were a second."""
         if self.times is not None:
             yield Measured("note.lines_per_s", self._there / self._window.duration_s)
-            yield Measured("note.lost", 0.0)
+            yield Measured("note.lost", float(self._lost))
 
     def spans(self) -> list[Span]:
         """All of it."""

@@ -6,5 +6,6 @@ NAME = "note"
 TABLES = ()
 METRICS = (
     Metric("note.lines_per_s", "1/s", "higher", "values", "", "lines per second", "lines/s"),
-    Metric("note.lost", "", "lower", "values", "", "lines lost", "lost", combined="sum"),
+    Metric("note.lost", "", "lower", "values", "", "lines lost", "lost", combined="sum",
+           negligible=0.5),
 )  # fmt: skip

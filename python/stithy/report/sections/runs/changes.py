@@ -13,11 +13,12 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.answers.between_runs import Row
-from stithy.report.between import Pair, as_change, flaws, interval, machine, shown
+from stithy.report.between import Pair, changed, flaws, interval, machine, shown
 from stithy.report.drawing.chart import WIDTH, candidate_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer, unit
 from stithy.report.drawing.palette import AXIS
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts import differences
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
 
@@ -65,7 +66,7 @@ RULE = (
 def _headline(pair: Pair, *, whole: bool = True) -> str:
     """How many of the changes are distinguished from chance, and the largest of them."""
     base, other = pair.names
-    known = [row for row in pair.rows if row.change.ratio is not None]
+    known = [row for row in pair.rows if row.change.is_known]
     if not known:
         return f"{base} and {other} have no value in common."
     both = f"that {base} and {other} both have"
@@ -105,12 +106,15 @@ def _apart(known: Sequence[Row]) -> str:
 
 def _told(row: Row) -> str:
     """A change with what it is of, and its interval."""
-    change = f"{as_change(row.change.ratio or 1)} (95 % interval {interval(row.change)})"
+    change = f"{changed(row)} (95 % interval {interval(row)})"
     return f"{row.quantity.noun} of {row.candidate} at level {row.point.brief}, {change}"
 
 
 def _size(row: Row) -> float:
-    """How far from 1 a ratio is, up or down."""
+    """How far from 1 a ratio is, up or down; a difference as far as its values differ."""
+    if row.change.difference is not None:
+        base, other = (abs(each or 0.0) for each in (row.value_base, row.value_other))
+        return abs(base - other) / max(base, other, 1e-300)
     return abs(math.log(row.change.ratio or 1))
 
 
@@ -126,6 +130,7 @@ def _table(name: str, pair: Pair) -> PageTable:
         Show("metric", "Metric"), Show("candidate", "Candidate"), Show("level", "Level"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        *differences.shows(rows),
         Show("windows_base", "Windows before", "count"),
         Show("windows_other", "Windows", "count"),
         Show("drift_share", "Drift of the machine, at least", "share"),
@@ -142,7 +147,7 @@ _SCHEMA: dict[str, Any] = {
     "other": pl.Float64, "told_base": pl.String, "told_other": pl.String, "ratio": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "windows_base": pl.Int64, "windows_other": pl.Int64,
     "drift_share": pl.Float64, "chance_share": pl.Float64, "distinguishable": pl.Boolean,
-    "because": pl.String,
+    "because": pl.String, **differences.TYPES,
 }  # fmt: skip
 
 
@@ -153,7 +158,12 @@ def _row(row: Row) -> dict[str, Any]:
         "base": row.value_base, "other": row.value_other,
         "told_base": shown(row.quantity, row.value_base),
         "told_other": shown(row.quantity, row.value_other),
-        "ratio": found.ratio, "low": found.low, "high": found.high, "windows_base": found.base,
+        **differences.cells(
+            row.quantity, ("ratio", "low", "high"),
+            (found.ratio if found.difference is None else found.difference, found.low, found.high),
+            is_difference=found.difference is not None,
+        ),
+        "windows_base": found.base,
         "windows_other": found.other, "drift_share": found.drift_share,
         "chance_share": found.chance_share,
         "distinguishable": None if found.chance_share is None else found.distinguishable,
