@@ -169,7 +169,7 @@ def named(points: Sequence[Point], word: str) -> Point | None:
 
     It is the point's own word, or the value of the only factor of which they have several.
     """
-    several = varied(points) or (USERS,)
+    several = telling(points)
     plain = _plain(word)
     for point in points:
         short = len(several) == 1 and _plain(str(point.values.get(several[0]))) == plain
@@ -185,6 +185,12 @@ def varied(points: Iterable[Point]) -> tuple[str, ...]:
         for name, value in point.factors:
             values.setdefault(name, set()).add(value)
     return tuple(name for name, known in values.items() if len(known) > 1)
+
+
+def telling(points: Sequence[Point]) -> tuple[str, ...]:
+    """What is said of each point: what varies; where nothing does, users or the first factor."""
+    names = [name for name, _ in points[0].factors] if points else []
+    return varied(points) or ((USERS,) if USERS in names or not names else (names[0],))
 
 
 def _point(value: Any) -> Point:

@@ -235,7 +235,7 @@ LOST = """study: Does it lose lines?
 candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
 scenario: {notes: {lines: [50], repeat: 4}}
 primary: {metric: note.lost}
-thresholds: [b.note.lost_at_lines50 <= 20]
+thresholds: [b.note.lost_at_50 <= 20]
 """
 
 
@@ -270,6 +270,28 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert "−" in shown
     assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
     assert "note_lost{" in capsys.readouterr().out
+
+
+def test_runs_of_other_lists_are_compared_where_they_share_points(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which points are measured and how often is not what was done; the rest of the keys is."""
+    texts = {
+        "one": LOST,
+        "two": LOST.replace("[50], repeat: 4", "[50, 80], repeat: 2"),
+        "longer": LOST.replace("repeat: 4", "repeat: 4, length: 16"),
+    }
+    outs = {}
+    for name, text in texts.items():
+        faked = FakedRun(tmp_path / name, text=text)
+        faked.root.mkdir()
+        faked.run()
+        outs[name] = str(faked.out)
+    assert run(["compare", outs["one"], outs["two"]]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " 4+2" in line]
+    assert {(row[1], row[2]) for row in rows} == {("a", "50"), ("b", "50")}
+    assert run(["compare", outs["one"], outs["longer"]]) == 2
+    assert "scenario: notes {length: 8} and notes {length: 16}" in capsys.readouterr().err
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}

@@ -11,7 +11,7 @@ TABLES = ("histograms", "io_seconds")
 
 def _metrics() -> Iterator[Metric]:
     yield _rate("fio.iops", "1/s", "requests per second", "IOPS")
-    yield _rate("fio.bytes_per_s", "B/s", "bandwidth", "Bandwidth per second")
+    yield _rate("fio.bytes_per_s", "B/s", "bandwidth", "Bandwidth")
     yield Metric("fio.mean_s", "s", "lower", "values", "", "mean latency", "mean",
                  subjects=OPERATIONS)  # fmt: skip
     for name, (percent, text) in PERCENTILES.items():

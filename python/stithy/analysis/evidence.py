@@ -20,7 +20,7 @@ from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.metrics import ALL, Quantity, enough, values_needed
-from stithy.point import USERS, Point, varied
+from stithy.point import USERS, Point, telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason
 
@@ -158,10 +158,10 @@ class Evidence:
     @cached_property
     def axis(self) -> str:
         """The factor along which levels lie: the users, unless they alone do not vary."""
-        several = varied(self.points)
+        several = telling(self.points)
         if self.factor is not None:
             return self.factor
-        return USERS if USERS in several or not several else several[0]
+        return USERS if USERS in several else several[0]
 
     @cached_property
     def levels(self) -> tuple[Point, ...]:

@@ -18,7 +18,7 @@ from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
 from stithy.metrics import Quantity, parse_quantity, weights
-from stithy.point import USERS, Point, magnitude, said, varied
+from stithy.point import USERS, Point, magnitude, said, telling
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
@@ -212,7 +212,7 @@ class Context:
     @property
     def factors(self) -> tuple[str, ...]:
         """What tells points apart: each factor of which there are several values, or the users."""
-        return varied(self.evidence.points) or (USERS,)
+        return telling(self.evidence.points)
 
     @property
     def factor_shows(self) -> tuple[Show, ...]:

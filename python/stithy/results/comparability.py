@@ -61,7 +61,7 @@ def _compared(facts: type[BaseModel]) -> Iterator[tuple[str, Compared]]:
 
 
 MEANINGS: Mapping[str, Meaning] = {
-    "scenario": Meaning("workload", "what the study did"),
+    "scenario": Meaning("workload", "what the study did; which points, and how often, may differ"),
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
     **_of_fields("load", LoadFacts),

@@ -66,10 +66,10 @@ class ManifestFile:
         database, memory = self._database(shared), self._memory()
         sessions = self._sessions(end, because, ended_at_s)
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
-        scenario = str(study.scenario)
         parts = comparability(
-            scenario, workload, load, database, memory, stithy.__version__, candidates
-        )
+            study.scenario.comparable, workload, load, database, memory, stithy.__version__,
+            candidates,
+        )  # fmt: skip
         return Manifest(
             stithy_version=stithy.__version__,
             hammer_version=context.state.known.hammer_version,
@@ -79,7 +79,7 @@ class ManifestFile:
             seed=context.plan.seed,
             comparability_key=comparability_key(parts),
             comparability=parts,
-            scenario=scenario,
+            scenario=str(study.scenario),
             workload=workload,
             load=load,
             plan=self._plan(),

@@ -246,8 +246,20 @@ class Scenario:
 
     def __str__(self) -> str:
         """The name, and its keys if it has any: `sleep {seconds: 2}`."""
+        return self._written(frozenset())
+
+    @property
+    def comparable(self) -> str:
+        """The same without what it says of which points are measured, and how often.
+
+        Two runs may differ in that: what they share can be compared.
+        """
+        return self._written(getattr(self.spec, "FIXED", frozenset()))
+
+    def _written(self, without: frozenset[str]) -> str:
         spec = self.spec
-        keys = spec.model_dump(mode="json", by_alias=True, exclude_none=True) if spec else {}
+        every = spec.model_dump(mode="json", by_alias=True, exclude_none=True) if spec else {}
+        keys = {key: value for key, value in every.items() if key not in without}
         listed = ", ".join(f"{key}: {_written(value)}" for key, value in keys.items())
         return f"{self.name} {{{listed}}}" if keys else self.name
 

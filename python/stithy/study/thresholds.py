@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 from pydantic import ValidationInfo
 
 from stithy.metrics import ALL, OWN, Quantity, check, find, find_uncollected
-from stithy.point import USERS, Point, named, varied
+from stithy.point import Point, named, telling
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
 from stithy.study.vary import points
@@ -310,7 +310,7 @@ def _first(names: Names) -> str:
 
 def _word(point: Point, names: Names) -> str:
     """The shortest word for a point: the value of the only factor with several, as written."""
-    several = varied(names.points) or (USERS,)
+    several = telling(names.points)
     value = point.values.get(several[0]) if len(several) == 1 else None
     return point.slug if value is None else "".join(str(value).split())
 

@@ -48,8 +48,13 @@ def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
 
 def verdict_rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
+    asked = context.evidence.primary
+    least = asked.metric.known.negligible
     return {
-        "margin": exactly(context.evidence.primary.margin_share),
+        "effect": "ratio" if least is None else "difference",
+        "of": "log ratio" if least is None else "difference",
+        "none": "1" if least is None else "0",
+        "margin": exactly(asked.margin_share) if least is None else value(asked.metric, least),
         "interim_blocks": listing([str(blocks) for blocks in _interim_blocks(context)]),
         "caution": f"{CAUTION:g}",
     }

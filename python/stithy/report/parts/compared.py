@@ -247,9 +247,9 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     own |= _pairs("effective settings", effective, verbatim=True)
     if candidate.cost is not None:
         own["cost"] = Money(candidate.cost.amount, candidate.cost.currency).shown
-    own |= {f"array of the {array.role}": str(array) for array in candidate.arrays}
+    own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
-        own[f"emulated drive of the {drive.role}"] = f"{named(drive)}: {drive.title}"
+        own[f"emulated drive for {drive.role}"] = f"{named(drive)}: {drive.title}"
     return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}
 
 

@@ -44,11 +44,12 @@ def _blocks(page: Page) -> Iterator[Block]:
 
 
 def _verdicts(page: Page) -> Iterator[Block]:
-    margin = certainty.verdict_rule(page.context)["margin"]
+    rule = certainty.verdict_rule(page.context)
     yield from paragraph(
         certainty.question_sentence(page.context),
-        "The verdict follows from the conservative 95 % interval of the ratio. It is better or "
-        f"worse if the interval excludes 1, and equivalent if the interval lies within {margin} of "
-        "1. Otherwise it is undecided. The appendix describes the method and its cross-checks.",
+        f"The verdict follows from the conservative 95 % interval of the {rule['effect']}. It is "
+        f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
+        f"lies within {rule['margin']} of {rule['none']}. Otherwise it is undecided. The appendix "
+        "describes the method and its cross-checks.",
     )
     yield from grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)

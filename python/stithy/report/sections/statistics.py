@@ -20,18 +20,18 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     rule = verdict_rule(page.context)
     yield from paragraph(
-        "The verdict follows from the interval of the mean log ratio over the blocks. It is "
-        "better or worse if the interval excludes 1, and equivalent if the interval lies within "
-        f"a margin of {rule['margin']} around 1. If both hold, the difference is negligible. If "
-        "neither holds, the verdict is undecided.",
+        f"The verdict follows from the interval of the mean {rule['of']} over the blocks. It is "
+        f"better or worse if the interval excludes {rule['none']}, and equivalent if the interval "
+        f"lies within a margin of {rule['margin']} around {rule['none']}. If both hold, the "
+        "difference is negligible. If neither holds, the verdict is undecided.",
         f"Interim analyses take place at {rule['interim_blocks']} blocks. Their conservative 95 % "
         "intervals are wide enough for all analyses together. In simulations of equal candidates, "
         "at most 5 of 100 studies claim a difference, and 7 if neighbouring blocks are slightly "
         "correlated. With a candidate that has rare long stalls, wrong claims are more frequent.",
-        "A single interval contains the true ratio in 99.4 of 100 studies with normal noise, and "
-        "in more from six blocks on. The narrower plain interval is in the data. Before the "
-        "first interim analysis there is no verdict, only a plain t interval, which is valid for a "
-        "single analysis.",
+        f"A single interval contains the true {rule['effect']} in 99.4 of 100 studies with normal "
+        "noise, and in more from six blocks on. The narrower plain interval is in the data. Before "
+        "the first interim analysis there is no verdict, only a plain t interval, which is valid "
+        "for a single analysis.",
     )
     yield from paragraph(
         f"One comparison answers the question{_chosen(pairs_of(page.context.evidence))}.",

@@ -87,7 +87,7 @@ def counters(volumes: Volumes, candidate: str) -> Counters:
         counted = _control(drive).stats(drive.name)
         if not counted.paced:
             raise InfrastructureError(
-                f"the drive of the {drive.role} is unpaced: it does not take its profile's time",
+                f"the drive for {drive.role} is unpaced: it does not take its profile's time",
                 where=f"candidate {candidate}",
                 remedy="do not change a run's drives by hand; repeat the run",
             )

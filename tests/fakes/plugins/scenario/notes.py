@@ -1,7 +1,7 @@
 """A scenario without a database: every so often a line is noted on the candidate's volume."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,8 @@ class Spec(BaseModel):
     """How often, and how long the lines are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    FIXED: ClassVar = frozenset({"lines", "repeat"})
 
     lines: tuple[int, ...] = Field(description="Lines per second.", examples=[[10, 20]])
     length: int = Field(default=8, ge=1, description="Length of a line.", examples=[8])

@@ -12,7 +12,7 @@ ORDER = 20
 
 DRIVE_LATE = Flag(
     "emulated drive late",
-    "The instrument failed: the emulated drive of the {role} was late with {share} of its "
+    "The instrument failed: the emulated drive for {role} was late with {share} of its "
     "answers. The mean lateness of all answers was {mean}.",
     "Let nothing else run on this machine, use fewer users, or emulate slower drives.",
     invalidates=True,
@@ -20,7 +20,7 @@ DRIVE_LATE = Flag(
 
 DRIVE_AT_TIMES_LATE = Flag(
     "emulated drive late at times",
-    "The emulated drive of the {role} was late with {share} of its answers. The mean lateness "
+    "The emulated drive for {role} was late with {share} of its answers. The mean lateness "
     "of all answers was {mean}.",
     "The slowest answers show a lack of CPU on this machine, not the drive. The median is the "
     "drive's.",
@@ -28,7 +28,7 @@ DRIVE_AT_TIMES_LATE = Flag(
 
 DRIVE_SLOWED = Flag(
     "emulated drive too slow",
-    "The instrument failed: the emulated drive of the {role} took {times} on average.",
+    "The instrument failed: the emulated drive for {role} took {times} on average.",
     "It is not the drive that the profile describes. Leave a CPU free for it: let nothing else "
     "run on this machine, use fewer users, or emulate a slower drive.",
     invalidates=True,
@@ -36,7 +36,7 @@ DRIVE_SLOWED = Flag(
 
 DRIVE_OFF = Flag(
     "emulated drive not as described",
-    "The emulated drive of the {role} took {times} on average.",
+    "The emulated drive for {role} took {times} on average.",
     "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
     "closer to its profile.",
 )
