@@ -288,7 +288,7 @@ def test_runs_of_other_lists_are_compared_where_they_share_points(
         faked.run()
         outs[name] = str(faked.out)
     assert run(["compare", outs["one"], outs["two"]]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " 4+2" in line]
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "4+2" in line]
     assert {(row[1], row[2]) for row in rows} == {("a", "50"), ("b", "50")}
     assert run(["compare", outs["one"], outs["longer"]]) == 2
     assert "scenario: notes {length: 8} and notes {length: 16}" in capsys.readouterr().err

@@ -140,7 +140,8 @@ class Change:
 class Row:
     """A candidate at a level by a metric, in the base run and in the other one.
 
-    `value_base`, `value_other`: as the report has them, in the metric's unit.
+    `value_base`, `value_other`: as the report has them, in the metric's unit; of sums those of one
+    window.
     """
 
     candidate: str
@@ -278,10 +279,19 @@ def _row(
         if not known and evidence.valid_at(candidate, point):
             change = replace(change, missing_because=f"no valid window of {whose} has it")
             break
-    return Row(
-        candidate, point, quantity, base.level_of(candidate, point, quantity),
-        other.level_of(candidate, point, quantity), change,
-    )  # fmt: skip
+    shown = [
+        _level(each, of, quantity, known) for each, known in zip((base, other), values, strict=True)
+    ]
+    return Row(candidate, point, quantity, shown[0], shown[1], change)
+
+
+def _level(
+    evidence: Evidence, of: tuple[str, Point], quantity: Quantity, values: Sequence[float]
+) -> float | None:
+    """As the report has it; of sums the mean, because runs differ in their number of windows."""
+    if quantity.known.combined == "sum":
+        return fmean(values) if values else None
+    return evidence.level_of(*of, quantity)
 
 
 def _not_bounded(change: Change, others: Taken) -> Change:

@@ -37,7 +37,7 @@ class Note:
         """Nothing is counted before."""
 
     def act(self) -> None:
-        """Note one line after the other, by the run's clock."""
+        """Note one line after the other; on the clock that takes as long as the window is."""
         spec: Any = self._context.file.study.at(self._window.point).scenario.spec
         clock = self._context.session.clock
         lines = int(float(self._window.point.values["lines"]) * self._window.duration_s)
@@ -45,12 +45,11 @@ class Note:
         # The second candidate loses some, now more, now fewer.
         self._lost = 3 + self._window.block % 2 if self._window.candidate == "b" else 0
         for number in range(lines):
-            clock.sleep_s(self._window.duration_s / lines)
             if number < self._lost:
                 continue
             with self._path.open("a") as file:
                 file.write(f"{number}".ljust(spec.length) + "\n")
-        # Its clock may be one that stands while others do something.
+        # The samplers of the window have that clock, too: it is not moved on under them.
         ended_s = max(clock.now_s(), began_s + self._window.duration_s)
         self._spans = [Span("noting", began_s, ended_s, "done")]
         self.times = Times(began_s, began_s, ended_s, complete=True)
