@@ -179,6 +179,16 @@ class Evidence:
         return tuple(each for each in self.points if _beside(each, axis) == at)
 
     @cached_property
+    def settings(self) -> tuple[Point, ...]:
+        """The settings of all factors but the users, in their order."""
+        return tuple(dict.fromkeys(Point(point.others) for point in self.points))
+
+    def at_setting(self, setting: Point) -> "Evidence":
+        """The same, asked about at a setting of all factors but the users."""
+        least = Point(((USERS, 1), *setting.factors))
+        return replace(self, primary=replace(self.primary, point=least))
+
+    @cached_property
     def _cells(self) -> dict[tuple[str, Point], tuple[Window, ...]]:
         cells: dict[tuple[str, Point], list[Window]] = {}
         for window in self.windows:

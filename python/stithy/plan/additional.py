@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stithy.plan.expand import around
 from stithy.plan.order import block
 from stithy.plan.steps import Plan, Step, WindowPlan, window_id
-from stithy.point import Point
+from stithy.point import USERS, Point
 from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.model import Study
@@ -89,19 +89,23 @@ def repeated(block: Block) -> Block:
     )
 
 
+def level_at(setting: Point, users: int) -> Point:
+    """So many users at a setting of the other factors."""
+    return Point(((USERS, users), *setting.others))
+
+
 ENDS = 2
 """The ends of a bracket, each of which is measured a second time."""
 
 
 def tried(
-    study: Study, plan: Plan, steps: Sequence[Step], users: int, candidates: Sequence[str]
+    study: Study, steps: Sequence[Step], point: Point, candidates: Sequence[str]
 ) -> tuple[WindowPlan, ...]:
-    """The windows of these candidates at a level, in an order drawn from the seed.
+    """The windows of these candidates at a point, in an order drawn from the seed.
 
     `steps` are all that the run has so far: windows of a level that was measured before are its
     next block. All draws are those of any other block of that level and number.
     """
-    point = Point.of(users=users)
     known = [step.window.block for step in steps if step.window and step.window.point == point]
     drawn = block(list(study.candidates), point, max(known, default=-1) + 1, study.seed)
     windows = plugins("scenario")[study.scenario.name].windows_of(study, drawn, tried=True)
@@ -110,16 +114,18 @@ def tried(
 
 
 def trial(study: Study, plan: Plan) -> tuple[Step, ...]:
-    """The steps of one level that every candidate is tried at; none where nothing is searched for.
+    """The steps of one level that every candidate is tried at, at every setting of what varies.
 
-    All levels cost the same.
+    None where nothing is searched for. All levels cost the same.
     """
     if plan.search is None:
         return ()
-    names = list(study.candidates)
-    return around(study, tried(study, plan, plan.steps, plan.search.users_most, names))
+    names, most = list(study.candidates), plan.search.users_most
+    levels = [level_at(setting, most) for setting, _ in study.settings]
+    windows = [window for each in levels for window in tried(study, plan.steps, each, names)]
+    return around(study, windows)
 
 
 def windows_most(search: Search) -> int:
-    """The most windows of each candidate, where those of a level agree and all are valid."""
+    """The most windows of each candidate at a setting, where levels agree and all are valid."""
     return search.levels_most + ENDS

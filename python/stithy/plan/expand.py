@@ -10,6 +10,7 @@ from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
@@ -32,10 +33,19 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         image_bytes=images,
         question=scene.question,
         null=null,
-        search=study.load.search(study.workload.warehouses) if study.given_load else None,
+        search=_search(study),
         limit=study.load.response_limit if study.given_load else None,
         costs={name: each.cost for name, each in study.candidates.items() if each.cost},
     )
+
+
+def _search(study: Study) -> Search | None:
+    """The search, made at each setting of what varies between bounds that all of them have."""
+    if study.given_load is None:
+        return None
+    every = [each.load.search(each.workload.warehouses) for each in study.variants]
+    known = [each for each in every if each is not None]
+    return min(known, key=lambda search: search.users_most, default=None)
 
 
 def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -> tuple[Step, ...]:

@@ -412,7 +412,9 @@ def context_of(run: Run) -> Context:
     if plan and plan.question is None and (first := _first(own)) is not None:
         asked = replace(asked, metric=first)
     if plan and plan.search and plan.search.alone:
-        asked = replace(asked, by_search=True)
+        first_most = max((p for p in evidence.points if p.others == evidence.points[0].others),
+                         default=None)  # fmt: skip
+        asked = replace(asked, by_search=True, point=first_most)
     wanted = {
         asked.metric,
         *_demanded(run.manifest),

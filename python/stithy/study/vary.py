@@ -211,9 +211,6 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             guess = closest(key, known)
             right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
-    if study.vary and study.given_load and study.load.find is not None:
-        right = "list the levels in `load.users`, or leave out `vary`"
-        yield Violation("a search at several points", right, None, ())
 
 
 def _refused(study: "Study", key: str) -> str | None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.analysis.search.capacity import capacity_finding
+from stithy.analysis.search.capacity import capacity_finding, capacity_findings
+from stithy.cli.app import run
 from stithy.cli.running import deciding
 from stithy.cli.running.sensitivity import ended_before_its_corners, with_corners
 from stithy.errors import InfrastructureError
@@ -142,6 +143,51 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
     added = [each.facts["because"] for each in entries(faked.out, "windows-added")]
     assert added[0] == "the search tries 1 user on a and b"
     assert added[-1] == "the search measures 6 users again on b"
+
+
+@pytest.mark.parametrize("users", [None, (2,)])
+def test_there_is_one_search_at_each_point_of_what_else_varies(
+    tmp_path: Path, users: tuple[int, ...] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those behind go first, each from its own windows; the report names each point."""
+
+    def response_s(request: RunRequest) -> float:
+        # Twice the data serves a user fewer.
+        assert request.hlog_stem is not None
+        name = request.hlog_stem.parent.name
+        fewer = 1 if "warehouses2" in name else 0
+        return 0.010 * request.users / (SERVES[name.split("-")[1]] - fewer)
+
+    hammer = FakeHammer(sound=True, response_s=response_s)
+    faked = searching(tmp_path, users, vary="{workload.warehouses: [1, 2]}", hammer=hammer)
+    assert faked.run().end == "finished"
+    context = _context(faked)
+    found = capacity_findings(context.evidence)
+    ends = {
+        str(each.setting): [(of.low and of.low.users, of.high and of.high.users) for of in each.of]
+        for each in found
+    }
+    assert ends == {
+        "workload.warehouses=1": [(3, 4), (5, 6)],
+        "workload.warehouses=2": [(2, 3), (4, 5)],
+    }
+    assert deciding.answered(context)
+    asked = [str(each.facts["because"]) for each in entries(faked.out, "windows-added")]
+    if users is None:
+        assert asked[:2] == [
+            f"the search tries 1 user with workload.warehouses {size} on a and b" for size in (1, 2)
+        ]
+    loaded = [each.facts["dataset"] for each in entries(faked.out, "step-started", kind="prepare")]
+    assert loaded == ["warehouses1", "warehouses2"]
+    page = Page(context)
+    shown = page.tables["search"].frame
+    assert set(shown["setting"]) == {"workload.warehouses 1", "workload.warehouses 2"}
+    assert run(["report", str(faked.out), "--format", "md"]) == 0
+    text = RunDirectory(faked.out).report_as("md").read_text()
+    assert "with workload.warehouses 2, a serves 2 users within 10 ms".lower() in text.lower()
+    capsys.readouterr()
+    run(["plan", str(tmp_path / "study.yaml")])
+    assert "windows per candidate and point" in capsys.readouterr().out
 
 
 def test_a_search_begins_with_what_the_listed_levels_told_and_repeats(tmp_path: Path) -> None:

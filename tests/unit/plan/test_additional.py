@@ -8,6 +8,7 @@ from stithy.plan import additional
 from stithy.plan.additional import Additional, blocks_over, repeated, steps_of, tried
 from stithy.plan.expand import around, expand
 from stithy.plan.steps import Plan, Step, WindowPlan
+from stithy.point import Point
 from support.studies import study
 
 USERS = "  users: [1, 4]\n"
@@ -95,19 +96,19 @@ def test_a_plan_without_levels_has_no_window_and_what_its_search_may_cost_is_kno
 def test_the_windows_of_a_tried_level_are_a_block_of_those_that_want_it() -> None:
     """With the same draws; a level that was measured before gets its next block."""
     plan = expand(ALONE)
-    both = tried(ALONE, plan, plan.steps, 8, ("memory", "disk"))
+    both = tried(ALONE, plan.steps, Point.of(users=8), ("memory", "disk"))
     assert sorted(window.candidate for window in both) == ["disk", "memory"]
     assert [window.position for window in both] == [0, 1]
     assert len({window.seed for window in both}) == 1
     assert all(window.tried and (window.point.users, window.block) == (8, 0) for window in both)
     for name in ("disk", "memory"):
-        [one] = tried(ALONE, plan, plan.steps, 8, (name,))
+        [one] = tried(ALONE, plan.steps, Point.of(users=8), (name,))
         assert (one.id, one.position, one.seed) == (f"w-{name}-u8-b0", 0, both[0].seed)
     beside = study((USERS, USERS + FIND))
     plan = expand(beside)
-    [window] = tried(beside, plan, plan.steps, 4, ("disk",))
+    [window] = tried(beside, plan.steps, Point.of(users=4), ("disk",))
     assert window.block == len({each.block for each in _windows(plan.steps)})
-    assert tried(beside, plan, plan.steps, 1, ("disk",))[0].block == 1
-    steps = around(beside, tried(beside, plan, plan.steps, 4, ("disk", "memory")))
+    assert tried(beside, plan.steps, Point.of(users=1), ("disk",))[0].block == 1
+    steps = around(beside, tried(beside, plan.steps, Point.of(users=4), ("disk", "memory")))
     assert not any(step.if_undecided for step in steps), "no verdict decides what a search needs"
     assert list(blocks_over(steps, {step.id for step in steps})) == []

@@ -12,7 +12,7 @@ from typing import ClassVar
 from stithy.analysis.answers.comparisons import Compared, causes, descriptive, pairs_of, primary
 from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.search.capacity import CapacityFinding, capacity_finding
+from stithy.analysis.search.capacity import CapacityFinding, capacity_findings
 from stithy.analysis.verdict.decide import (
     Next,
     Progress,
@@ -121,12 +121,11 @@ def findings(evidence: Evidence, limited: Mapping[str, Limited] | None) -> tuple
     Own: the primary question, how many users are served where that was searched for, the same pair
     by the other metric, what limited.
     """
-    answer, found = _answer(evidence), capacity_finding(evidence)
+    answer, found = _answer(evidence), capacity_findings(evidence)
     limits = None if limited is None else limits_of(evidence, limited)
     answer = answer if limited is None else _with_limits(answer, limits)
-    rest = [_other_metric(evidence, answer), limits]
-    if found is not None and found != answer:
-        rest.insert(0, found)
+    rest: list[Finding | None] = [_other_metric(evidence, answer), limits]
+    rest = [*(each for each in found if each != answer), *rest]
     return (answer, *(finding for finding in rest if finding is not None))
 
 
@@ -198,8 +197,8 @@ def _answer(evidence: Evidence) -> Finding:
     if not evidence.windows:
         return Nothing("the run has no window yet")
     is_compared = len(evidence.candidates) > 1 and not evidence.primary.by_search
-    if not is_compared and (found := capacity_finding(evidence)) is not None:
-        return found
+    if not is_compared and (found := capacity_findings(evidence)):
+        return found[0]
     if len(evidence.candidates) == 1:
         return _alone(evidence)
     if (answered := question(evidence)) is not None:

@@ -7,7 +7,7 @@ never a level in between.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence, Window
@@ -69,17 +69,34 @@ class CapacityFinding:
     """How many users each candidate serves within the limit of `search`.
 
     `most`: the candidate whose bracket lies clearly above all others; None where none does, or
-    there is but one candidate.
+    there is but one candidate. `setting`: of what varied beside the users; None where nothing did.
     """
 
     kind: ClassVar[str] = "served"
     search: Search
     of: tuple[Capacity, ...]
     most: str | None
+    setting: Point | None = None
+
+
+def capacity_findings(evidence: Evidence) -> tuple[CapacityFinding, ...]:
+    """What the searches have found so far, one at each setting of what varied beside the users.
+
+    Edge cases: empty where nothing was searched for.
+    Own: brackets as docs/how-to/choose-the-users.md tells.
+    """
+    if evidence.search is None:
+        return ()
+    if len(evidence.settings) < 2:
+        found = capacity_finding(evidence)
+        return (found,) if found is not None else ()
+    each = ((setting, capacity_finding(evidence.at_setting(setting)))
+            for setting in evidence.settings)  # fmt: skip
+    return tuple(replace(found, setting=setting) for setting, found in each if found is not None)
 
 
 def capacity_finding(evidence: Evidence) -> CapacityFinding | None:
-    """What a search has found so far; None where nothing was searched for.
+    """What a search has found so far where the question is asked; None without a search.
 
     Own: brackets as docs/how-to/choose-the-users.md tells.
     """

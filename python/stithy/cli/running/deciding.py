@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.search.bracket import Wanted, next_wanted
-from stithy.analysis.search.capacity import capacity_finding, trials
+from stithy.analysis.search.capacity import capacity_findings, trials
 from stithy.analysis.verdict.decide import DIFFERENT, Next
-from stithy.plan.additional import Additional, tried
+from stithy.plan.additional import Additional, level_at, tried
 from stithy.plan.steps import Step
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context, context_of, evidence_of
 from stithy.report.parts.certainty import state_sentence
@@ -20,6 +21,8 @@ from stithy.report.words.wording import listing, plural
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.deciding import Deciders, Repeats, SoFar, Status
+from stithy.search import Search
+from stithy.study.model import Study
 
 
 def deciders() -> Deciders:
@@ -62,13 +65,24 @@ def searched(so_far: SoFar) -> Additional | None:
     evidence = evidence_of(read_run(so_far.directory.root))
     if _is_any_lost(windows, evidence):
         return None
-    known = {name: trials(evidence, name, search) for name in study.candidates}
-    if (wanted := next_wanted(known, search)) is None:
+    every = {setting: _wanted(evidence, setting, search, study) for setting, _ in study.settings}
+    known = {setting: wanted for setting, wanted in every.items() if wanted is not None}
+    if not known:
         return None
-    found = tried(study, so_far.plan, so_far.steps, wanted.users, wanted.candidates)
+    # Of several searches the one that is behind: so they meet the same drift.
+    setting = min(known, key=lambda each: known[each].users)
+    wanted = known[setting]
+    point = level_at(setting, wanted.users)
+    found = tried(study, so_far.steps, point, wanted.candidates)
     after = windows[-1].id if windows else _before_windows(so_far)
-    measured = wanted.users in {step.window.point.users for step in windows if step.window}
-    return Additional(after, found, _because(wanted, again=measured))
+    measured = point in {step.window.point for step in windows if step.window}
+    return Additional(after, found, _because(wanted, setting, again=measured))
+
+
+def _wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
+    """What the search at a setting of what varies wants next; None where it has ended."""
+    here = evidence.at_setting(setting)
+    return next_wanted({name: trials(here, name, search) for name in study.candidates}, search)
 
 
 def answered(context: Context) -> bool:
@@ -78,9 +92,9 @@ def answered(context: Context) -> bool:
     candidate a valid window; a search alone a level of each candidate that says something; and a
     null study must not find a difference.
     """
-    found = capacity_finding(context.evidence) if context.evidence.primary.by_search else None
-    if found is not None:
-        return all(each.low or each.high for each in found.of)
+    found = capacity_findings(context.evidence) if context.evidence.primary.by_search else ()
+    if found:
+        return all(of.low or of.high for each in found for of in each.of)
     if len(context.evidence.candidates) < 2:
         return any(window.valid for window in context.evidence.windows)
     stands = decision_status(context.evidence)
@@ -98,10 +112,13 @@ def _is_any_lost(windows: Sequence[Step], evidence: Evidence) -> bool:
 
 def _before_windows(so_far: SoFar) -> str:
     """The step after which windows may begin, where the plan has none."""
-    return next(step.id for step in so_far.steps if plugins("step")[step.kind].PHASE == "copying")
+    copying = [step for step in so_far.steps if plugins("step")[step.kind].PHASE == "copying"]
+    return copying[-1].id
 
 
-def _because(wanted: Wanted, *, again: bool) -> str:
+def _because(wanted: Wanted, setting: Point, *, again: bool) -> str:
     """What the search asks for, in words."""
     level, names = plural(wanted.users, "user"), listing(wanted.candidates)
-    return f"the search {'measures' if again else 'tries'} {level} {'again ' * again}on {names}"
+    where = f" with {setting.in_words()}" if setting.factors else ""
+    does = "measures" if again else "tries"
+    return f"the search {does} {level}{where} {'again ' * again}on {names}"

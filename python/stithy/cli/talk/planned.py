@@ -353,10 +353,12 @@ def _search(search: Search, tried: Sequence[Step]) -> str:
     windows = windows_most(search)
     time_s, time_s_max = total_s(tried)
     begun = "; it begins with the results of the levels above" if search.listed else ""
+    several = len({step.window.point for step in tried if step.window}) > 1
+    point = " and point" if several else ""
     return (
         f"Search: {search.limit}, from {search.users_least:,} to {search.users_most:,} users"
         f"{begun}.\nIt adds at most {search.levels_most} levels and {windows} windows per "
-        "candidate, with two windows at each end of the bracket:\nabout "
+        f"candidate{point}, with two windows at each end of the bracket:\nabout "
         f"{format_duration(round(windows * time_s))}, at most "
         f"{format_duration(round(windows * time_s_max))}. Windows that disagree or are invalid add "
         "more."

@@ -16,7 +16,8 @@ NAME = "served"
 def say(finding: CapacityFinding, unit: str) -> str:
     """The bracket of every candidate, and who serves most where the brackets tell."""
     parts = [_capacity(finding, each, unit) for each in finding.of]
-    return f"{'; '.join(parts)}; {_closing(finding)}."
+    where = f"With {finding.setting.in_words()}, " if finding.setting else ""
+    return f"{where}{'; '.join(parts)}; {_closing(finding)}."
 
 
 def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:

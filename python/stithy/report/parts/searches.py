@@ -5,19 +5,20 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.evidence import Window
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Said
-from stithy.analysis.search.capacity import Capacity, capacity_finding, level_of, trials, value_of
+from stithy.analysis.search.capacity import Capacity, capacity_findings, level_of, trials, value_of
 from stithy.metrics import ALL, values_needed
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, listing, plural
 from stithy.search import Search
 
 _SCHEMA: dict[str, Any] = {
-    "candidate": pl.String, "users": pl.Int64, "value": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "valid": pl.Int64, "windows": pl.Int64, "answers_least": pl.Int64,
-    "said": pl.String, "end": pl.String,
+    "setting": pl.String, "candidate": pl.String, "users": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "valid": pl.Int64, "windows": pl.Int64,
+    "answers_least": pl.Int64, "said": pl.String, "end": pl.String,
 }  # fmt: skip
 
 
@@ -26,7 +27,8 @@ def table(context: Context) -> PageTable:
     search = context.evidence.search
     rows = [] if search is None else list(_rows(context, search))
     name = search.limit.name if search else "value"
-    shows = (
+    where = (Show("setting", "With"),) if _several(context) else ()
+    shows = (*where,
         Show("candidate", "Candidate"), Show("users", context.level_name, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
         Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
@@ -38,32 +40,44 @@ def table(context: Context) -> PageTable:
 
 
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
-    found = capacity_finding(context.evidence)
-    for capacity in found.of if found else ():
-        for trial in trials(context.evidence, capacity.candidate, search):
-            windows = context.evidence.at(
-                capacity.candidate, level_of(context.evidence, trial.users)
-            )
+    for here, capacity in _each(context):
+        for trial in trials(here, capacity.candidate, search):
+            windows = here.at(capacity.candidate, level_of(here, trial.users))
             yield {
+                "setting": _setting(here),
                 "candidate": capacity.candidate, "users": trial.users,
-                **_values(context, capacity.candidate, trial.users, search),
+                **_values(here, capacity.candidate, trial.users, search),
                 "valid": sum(window.valid for window in windows), "windows": len(windows),
                 "answers_least": _answers(windows, search), "said": trial.said.value,
                 "end": _end(capacity, trial.users),
             }  # fmt: skip
 
 
-def _values(context: Context, name: str, users: int, search: Search) -> dict[str, float | None]:
+def _each(context: Context) -> Iterator[tuple[Evidence, Capacity]]:
+    """Each candidate at each setting of what varied, with the evidence as it is asked there."""
+    for found in capacity_findings(context.evidence):
+        here = context.evidence
+        here = here if found.setting is None else here.at_setting(found.setting)
+        yield from ((here, capacity) for capacity in found.of)
+
+
+def _setting(here: Evidence) -> str | None:
+    """What else varied, at the setting that is asked about; None where nothing did."""
+    point = here.primary.point
+    return Point(point.others).in_words() if point and len(here.settings) > 1 else None
+
+
+def _values(here: Evidence, name: str, users: int, search: Search) -> dict[str, float | None]:
     """The value over all windows of a level, and the least and the most of them.
 
     No percentile of too few values is among them, though the limit judges these, too.
     """
     of = (search.limit.column, search.limit.transaction)
-    point = level_of(context.evidence, users)
-    valid = context.evidence.valid_at(name, point)
+    point = level_of(here, users)
+    valid = here.valid_at(name, point)
     known = [value for window in valid if (value := window.printable(*of)) is not None]
     return {
-        "value": context.evidence.printable_level(name, point, *of),
+        "value": here.printable_level(name, point, *of),
         "low": min(known, default=None),
         "high": max(known, default=None),
     }
@@ -88,7 +102,12 @@ def asked(context: Context) -> str | None:
         return None
     ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
     begun = f" It began with the measurements at {_levels(search)}." if search.listed else ""
-    return f"The search looks for {search.limit}, from {ends}.{begun}"
+    each = " There is one search at each point of what else varied." if _several(context) else ""
+    return f"The search looks for {search.limit}, from {ends}.{begun}{each}"
+
+
+def _several(context: Context) -> bool:
+    return len(context.evidence.settings) > 1
 
 
 def _levels(search: Search) -> str:
@@ -97,26 +116,27 @@ def _levels(search: Search) -> str:
 
 def flaws(context: Context) -> Iterator[str]:
     """What makes the brackets doubtful, a sentence each."""
-    found = capacity_finding(context.evidence)
-    for capacity in found.of if found else ():
-        yield from _doubts(context, capacity)
-    if found is not None:
-        yield from _few_answers(context, found.search)
+    for here, capacity in _each(context):
+        yield from _doubts(here, capacity)
+    if context.evidence.search is not None:
+        yield from _few_answers(context, context.evidence.search)
 
 
-def _doubts(context: Context, of: Capacity) -> Iterator[str]:
+def _doubts(here: Evidence, of: Capacity) -> Iterator[str]:
+    where = f" with {setting}" if (setting := _setting(here)) else ""
     if of.again:
         levels = listing([f"{users:,}" for users in of.again])
-        lowest = _lowest_missed(context, of)
+        lowest = _lowest_missed(here, of)
         yield (
-            f"The response time of {of.candidate} does not grow with the users everywhere: it "
-            f"meets the target at {levels}, and not always at {lowest:,}. The lower result counts."
+            f"The response time of {of.candidate}{where} does not grow with the users everywhere: "
+            f"it meets the target at {levels}, and not always at {lowest:,}. The lower result "
+            "counts."
         )
     if of.split:
         levels = listing([f"{users:,}" for users in of.split])
         yield (
-            f"Windows of {of.candidate} at {levels} disagree on whether the target is met. Its "
-            "bracket is therefore wider than the search aimed at."
+            f"Windows of {of.candidate}{where} at {levels} disagree on whether the target is met. "
+            "Its bracket is therefore wider than the search aimed at."
         )
 
 
@@ -125,10 +145,10 @@ def _of_type(search: Search) -> str:
     return "transactions" if name == ALL else f"transactions {name}"
 
 
-def _lowest_missed(context: Context, of: Capacity) -> int:
-    search = context.evidence.search
+def _lowest_missed(here: Evidence, of: Capacity) -> int:
+    search = here.search
     assert search is not None  # a capacity is what a search found
-    known = trials(context.evidence, of.candidate, search)
+    known = trials(here, of.candidate, search)
     doubtful = (each.users for each in known if each.said in (Said.MISSED, Said.SPLIT))
     return min(doubtful)
 
