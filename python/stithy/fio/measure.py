@@ -12,7 +12,15 @@ from pathlib import Path
 
 from stithy.errors import REMEDIES, InfrastructureError, PreconditionError
 from stithy.fio import eachlog, logs
-from stithy.fio.jobfile import JobFile, fill_file, job_file, purge_file, read_back_file, trial_file
+from stithy.fio.jobfile import (
+    FILL_BYTES,
+    JobFile,
+    fill_file,
+    job_file,
+    purge_file,
+    read_back_file,
+    trial_file,
+)
 from stithy.fio.load import Load, Target
 from stithy.fio.logs import Second
 from stithy.fio.output import (
@@ -160,6 +168,7 @@ def lay_out(
     compressible_share: float = 0.0,
     duplicate_share: float = 0.0,
     verify: bool = False,
+    block_bytes: int | None = None,
     stop: threading.Event | None = None,
 ) -> None:
     """Make a file where there is none, and write all of a target once.
@@ -174,6 +183,7 @@ def lay_out(
         compressible_share=compressible_share,
         duplicate_share=duplicate_share,
         verify=verify,
+        block_bytes=block_bytes or FILL_BYTES,
     )
     _once(machine, text, target, folder, stop)
 

@@ -32,6 +32,7 @@ from stithy.results.tables import (
     LEDGER,
     LEDGER_FINDINGS,
     LOAD,
+    PRECONDITIONING,
     RESTORES,
     SECONDS,
     SERIES,
@@ -41,6 +42,7 @@ from stithy.results.tables import (
     VALUES,
     WINDOW,
     Table,
+    empty_frame,
 )
 
 if TYPE_CHECKING:
@@ -98,6 +100,13 @@ class Run:
         """All of the table `seconds`, read anew: most of its rows are of single types."""
         windows = map(self.directory.window, self.window["window_id"])
         return read_tables(SECONDS, [each.table(SECONDS.name) for each in windows], [])
+
+    @property
+    def preconditioning(self) -> "pl.DataFrame":
+        """The rounds before block I/O; nearly all runs have none."""
+        path = self.directory.table(PRECONDITIONING.name)
+        found = read_table(PRECONDITIONING, path, []) if path.exists() else None
+        return empty_frame(PRECONDITIONING) if found is None else found
 
     @property
     def problems(self) -> tuple[Problem, ...]:

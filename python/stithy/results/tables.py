@@ -165,6 +165,23 @@ IO_SECONDS = Table(
     ),
 )  # fmt: skip
 
+PRECONDITIONING = Table(
+    "preconditioning",
+    "One row per test of a round of preconditioning, of block I/O alone. A resumed run does all rounds again, and has those.",
+    (
+        _t("candidate", "name of the candidate"),
+        _i("round", "", "round, from 1"),
+        _t("test", "test of the round: shares of reads and writes, and block size, such as `70-30-8k`"),
+        _r("ended_at_s", "s", "Unix time at which it ended"),
+        _b("tracked", "it must be steady"),
+        _r("iops", "1/s", "requests per second"),
+        _r("latency_mean_s", "s", "mean latency", null=True),
+        _r("range_share", "", "range of the last five rounds as a share of their mean; null before the fifth and if not tracked", null=True),
+        _r("excursion_share", "", "rise of their best straight line as a share of their mean", null=True),
+        _b("steady", "the rule holds for this test over the last five rounds"),
+    ),
+)  # fmt: skip
+
 SPANS = Table(
     "spans",
     "One row per named time within a window. Empty if its activity names none.",
@@ -399,7 +416,7 @@ BASELINE = Table(
 
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS,
+    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, PRECONDITIONING,
 )  # fmt: skip
 
 

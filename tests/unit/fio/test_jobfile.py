@@ -14,6 +14,7 @@ from stithy.fio.jobfile import data_words, fill_file, job_file, purge_file, read
 from stithy.fio.load import Load, Target, for_worker
 from stithy.fio.profile import Burst, Pattern, Region, Stream
 from stithy.fio.rates import even, poisson
+from stithy.fio.shaped import Shape, shaped
 from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
 from stithy.fio.streamjob import late_share
 
@@ -240,3 +241,16 @@ def test_late_requests_are_as_many_as_submitters_are_busy() -> None:
     """1000/s of 1 ms keep one of 128 busy; never more than all."""
     assert late_share(1000, 1e-3, 128) == pytest.approx(1 / 128)
     assert late_share(1000, 1.0, 128) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "depth", "used"),
+    [("io_uring", 26, "libaio"), ("io_uring", 32, "io_uring"), ("psync", 26, "psync")],
+)
+def test_a_depth_that_is_no_whole_ring_is_not_left_to_io_uring(
+    asked: str, depth: int, used: str
+) -> None:
+    """fio would fill the ring: more would be outstanding than asked."""
+    pattern = shaped(library.find("sql").patterns[0], Shape(queue_depth=depth))
+    text = job_file(pattern, Target("/nowhere", 2**30), Load(10, 1, 1, engine=asked)).text
+    assert f"ioengine={used}\n" in text

@@ -8,6 +8,8 @@ patterns and candidates are measured in rounds, in each of them the maxima first
 from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.fio import FIO, library
+from stithy.fio.precondition import ROUNDS_MOST, plan
+from stithy.fio.steady import ROUNDS
 from stithy.needs import OwnProgram
 from stithy.plan import loop
 from stithy.plan.order import Block
@@ -65,11 +67,18 @@ def needed_bytes(study: Study) -> dict[Role, int]:
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """Volumes, targets, windows in rounds, and nothing is left."""
     yield from loop.provisions(study, scene)
-    size = target_bytes(study)
+    spec = spec_of(study)
+    # Of a file and of a device the same is written.
+    before = plan(spec.precondition, spec.precondition_matrix, is_device=False, discards=True)
+    size = before.written_bytes(target_bytes(study))
     for name in study.candidates:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
         cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
         yield Step(step_id("lay-out", name), "lay-out", name, cost)
+        if before.patterns:
+            round_s = (spec.precondition_test_s + 2) * len(before.patterns)
+            cost = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, scene.held, scene.pages(name))
+            yield Step(step_id("precondition", name), "precondition", name, cost)
     first = _rising if spec_of(study).stop_at_s else _maximum_first
     yield from loop.windows(study, scene, windows_of, around, in_rounds=True, first=first)
     yield from loop.tear_downs(study, scene)

@@ -17,6 +17,7 @@ from pydantic import (
 from stithy.errors import Refused, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import why_no_rate
+from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
 from stithy.plan.scenarios.block_io.rates import read_rates
@@ -57,7 +58,17 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    FIXED: ClassVar = frozenset({"profiles", "rate", "repeat", "stop_at"})
+    FIXED: ClassVar = frozenset(
+        {
+            "precondition",
+            "precondition_test",
+            "precondition_matrix",
+            "profiles",
+            "rate",
+            "repeat",
+            "stop_at",
+        }
+    )
     """Keys whose values `vary` cannot list."""
 
     profiles: Annotated[
@@ -158,6 +169,31 @@ class Spec(BaseModel):
             "device. All of it is written once before the first window."
         ),
         examples=["8 GiB"],
+    )
+    precondition: How = Field(
+        default="fill",
+        description=(
+            "What is done to the target before the first window. `fill` writes all of it once. "
+            "`snia` purges it (a block device by discarding), writes twice its size in sequence, "
+            "and repeats rounds of tests until SNIA's steady-state rule holds, at most 25. `none` "
+            "leaves a block device as it is."
+        ),
+        examples=["snia"],
+    )
+    precondition_test_s: Annotated[Seconds, within(1, 3600, format_duration), _SHOWN] = Field(
+        alias="precondition_test",
+        default=60.0,
+        json_schema_extra={"default": "1 min"},
+        description="Length of each test of a round of `precondition: snia`.",
+        examples=["1 min"],
+    )
+    precondition_matrix: Matrix = Field(
+        default="database",
+        description=(
+            "Tests of a round: `full` has 7 shares of reads x 8 block sizes (56 tests), `database` "
+            "4 tests (70% and 0% reads of 16K and 8K), of which all must be steady."
+        ),
+        examples=["full"],
     )
     ramp_up_s: Annotated[Seconds, within(0, 3600, format_duration), _SHOWN] = Field(
         alias="ramp_up",
