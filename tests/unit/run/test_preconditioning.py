@@ -40,6 +40,7 @@ def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRu
     assert [row["round"] for row in rows] == [n for n in range(1, 11) for _ in PLAN.patterns]
     assert {row["steady"] for row in rows if row["round"] == 10} == {True}
     assert not any(row["steady"] for row in rows if row["round"] < 10)
+    context.session.directory.windows.mkdir()
     assert read_run(faked.out).preconditioning.height == len(rows)
     assert [each.done for each in faked.events if isinstance(each, Progress)] == list(range(10))
     notes = [each.text for each in faked.events if isinstance(each, Note)]
