@@ -18,7 +18,14 @@ from stithy.report.context import Context
 from stithy.report.parts import answer, certainty, machine, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
-from stithy.results.manifest import CalibrationFacts, Fact, QuestionFacts, SessionFacts
+from stithy.report.sections.environment import unequal_settings
+from stithy.results.manifest import (
+    CalibrationFacts,
+    CandidateFacts,
+    Fact,
+    QuestionFacts,
+    SessionFacts,
+)
 from stithy.search import ResponseTarget, Search
 from stithy.workload.workloads.order_entry import WORKLOAD
 from support.drawn import context_built
@@ -278,3 +285,26 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
         (("data", "temp", "backup"), "EMULATED sample-ssd at scale 1/8", True),
         (("log",), "EMULATED sample-ssd", True),
     ]  # fmt: skip
+
+
+def _on(name: str, read_ahead: int | None) -> CandidateFacts:
+    facts = {
+        "device.loop1.read_ahead_bytes": Fact(value=read_ahead, missing_because=None),
+        "device.loop1.scheduler": Fact(value="none", missing_because=None),
+    }
+    return CandidateFacts(
+        name=name, provider="directory", path="/", devices=("loop1",), environment=facts
+    )
+
+
+@pytest.mark.parametrize(("second", "said"), [
+    (128 * 2**10, None),
+    (None, None),
+    (2560 * 2**10, "The kernel treats the candidates' block devices differently: "
+                   "read-ahead 128 KiB on a and 2.5 MiB on b."),
+])  # fmt: skip
+def test_settings_of_the_kernel_by_which_candidates_differ_are_said(
+    second: int | None, said: str | None
+) -> None:
+    """The report says so: storage that is read ahead differently is not compared by itself."""
+    assert unequal_settings([_on("a", 128 * 2**10), _on("b", second)]) == said
