@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.hammer import FakeHammer
 from stithy.cli.app import run
 from stithy.report.context import context_of
 from stithy.results.read import read_run
@@ -45,8 +46,12 @@ def _killed(root: Path, step_id: str) -> FakedRun:
 
 def test_each_dataset_is_loaded_once_and_each_window_has_that_of_its_point(tmp_path: Path) -> None:
     """And its users act as its point says."""
-    faked = FakedRun(tmp_path, users=(2,), vary=VARY)
+    calibrated, hammer = {"calibrate": "true"}, FakeHammer(users_max=9)
+    faked = FakedRun(tmp_path, users=(2,), vary=VARY, load=calibrated, hammer=hammer)
     assert faked.run().end == "finished"
+    table = read_run(faked.out).window
+    rows = table.select("think_mean_s", "driver_users_max").unique().rows()
+    assert {*rows} == {(0.01, 9), (2.0, None)}, "users were tried with the shortest pause alone"
     assert _loaded(faked.out) == ["warehouses1", "warehouses3"]
     windows = [step for step in faked.events if isinstance(step, StepStarted)]
     points = [each.step.window.point.values for each in windows

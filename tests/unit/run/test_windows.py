@@ -57,7 +57,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
-        assert headroom.pause_s(made.load) == pause_s
+        assert request.pause_s(made.load) == pause_s
 
 
 def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:

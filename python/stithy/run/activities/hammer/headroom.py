@@ -10,13 +10,11 @@ from stithy.hosts.activity import OtherLoad, others_between, read_others
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
-from stithy.run.activities.hammer.request import pace_of
+from stithy.run.activities.hammer.request import pause_s
 from stithy.run.context import Context
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress
-from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
 from stithy.workload import words
@@ -27,9 +25,6 @@ TRIAL_S = 0.75
 
 OTHERS_CPU_SHARE = 0.05
 """Own: as of windows, see `analysis.validity.surroundings`."""
-
-THINK_S = 20.7
-"""The mean pause of keyed users. Source: docs/explanation/method.md."""
 
 
 def calibrate(context: Context, step: Step) -> str:
@@ -84,16 +79,6 @@ def _shortest_pause_s(study: Study) -> float | None:
     """That of the point whose users act most often: who keeps up with them keeps up with all."""
     known = [pause for each in study.variants if (pause := pause_s(each.load)) is not None]
     return min(known, default=None)
-
-
-def pause_s(load: Load) -> float | None:
-    """The mean time between two transactions of a user; None for users who do not pause."""
-    match pace_of(load):
-        case Think(mean_s=mean_s):
-            return mean_s
-        case Keyed():
-            return THINK_S
-    return None
 
 
 def _watch(context: Context) -> Watch:

@@ -15,6 +15,9 @@ from stithy.wire.jobs import (
     Think,
 )
 
+THINK_S = 20.7
+"""The mean pause of keyed users. Source: docs/explanation/method.md."""
+
 
 def pace_of(load: Load) -> Pace:
     """When users act; a rate takes the place of a pace."""
@@ -25,6 +28,16 @@ def pace_of(load: Load) -> Pace:
     if load.pace.think_s is not None:
         return Think(mean_s=load.pace.think_s)
     return BackToBack()
+
+
+def pause_s(load: Load) -> float | None:
+    """The mean time between two transactions of a user; None for users who do not pause."""
+    match pace_of(load):
+        case Think(mean_s=mean_s):
+            return mean_s
+        case Keyed():
+            return THINK_S
+    return None
 
 
 def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> RunRequest:
