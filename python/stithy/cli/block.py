@@ -1,5 +1,6 @@
 """`stithy block`: what storage can do before a database uses it."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
+    from stithy.fio.learned import Learned
     from stithy.report.context import Context
 
 PROFILE = "four-corners"
@@ -20,9 +22,8 @@ BYTES_PER_MB = 1e6
 
 
 def block(
-    target: str,
-    /,
-    *others: str,
+    *targets: str,
+    learn: Path | None = None,
     profile: Annotated[tuple[str, ...], Parameter(negative=())] = (PROFILE,),
     rate: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     stop_at: str | None = None,
@@ -50,6 +51,11 @@ def block(
     the first measurement, whatever the profile. A device therefore needs `--wipe`, unless it is
     empty, and its name in /dev/disk/by-id. A device that is mounted or in use is always refused.
 
+    With `--learn` the profile is learned from the trace of an emulated drive (`stithy drive
+    trace`), a log of fio (`write_iolog`, version 3) or what blkparse prints: sizes, read share,
+    places, flushes and concurrency. It is written to the file that `--profile` names. Targets are
+    measured with it at the rate of the trace, and both are shown.
+
     Examples:
 
         stithy block /data/stithy
@@ -58,13 +64,14 @@ def block(
         stithy block ours.yaml:san --profile ./mine.toml --duration 60s
         stithy block gp3 --profile oltp-8k --rate 10-120% --stop-at "20 ms"
         stithy block gp3 --profile sql --print > gp3.yaml
+        stithy block --learn data.trace --profile ./mine.toml
 
     Parameters
     ----------
-    target
-        What is measured.
-    others
-        Other targets, with which it is compared.
+    targets
+        What is measured; the others are compared with the first.
+    learn
+        Learn the profile from this trace.
     profile
         An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own: a
         profile (./mine.toml), a job file of fio (./mine.fio) or a parameter file of Vdbench
@@ -95,10 +102,13 @@ def block(
     """
     from stithy.cli.running.shortcut import candidates_of, shortcut
 
-    candidates = candidates_of((target, *others), wipe=wipe)
+    learned = None if learn is None else _learned(learn, profile)
+    if learned is not None and not targets:
+        return Exit.OK
+    candidates = candidates_of(targets, wipe=wipe)
     keys = {
         "profiles": profile,
-        "rate": tuple(map(_rate, rate)) or None,
+        "rate": tuple(map(_rate, rate)) or (learned and (round(learned.rate_per_s) or 1,)),
         "stop_at": stop_at,
         "size": size,
         "ramp_up": ramp_up,
@@ -121,6 +131,7 @@ def block(
     from stithy.cli.running.conclude import conclude
     from stithy.cli.running.deciding import deciders
     from stithy.cli.running.display import display
+    from stithy.cli.running.learning import side_by_side
     from stithy.run.executor import execute
     from stithy.run.start import start
     from stithy.run.stop import Stop
@@ -130,7 +141,23 @@ def block(
         with display() as shown:
             outcome = execute(start(file, out, stop, shown.show), deciders())
         with stop.shield():
-            return conclude(outcome, None, json=json, first=measured)
+            first = partial(side_by_side, learned) if learned else measured
+            return conclude(outcome, None, json=json, first=first)
+
+
+def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
+    """Learn the profile, and write it. Raises UserError."""
+    from stithy.cli.running.learning import keep, learned_from
+    from stithy.units import format_size
+
+    if len(profile) != 1 or not profile[0].endswith(".toml"):
+        remedy = "name one new file: --profile ./mine.toml"
+        raise UserError("what is learned has no file", where="--learn", remedy=remedy)
+    learned = learned_from(trace)
+    keep(learned, Path(profile[0]))
+    span = format_size(learned.span_bytes)
+    say(f"{profile[0]}: {learned.rate_per_s:,.0f} reads and writes per second over {span}")
+    return learned
 
 
 def _rate(text: str) -> float | str:

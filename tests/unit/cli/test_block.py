@@ -78,3 +78,23 @@ def test_what_cannot_be_measured_is_refused_by_its_option_before_anything_is_mad
     out, err = capsys.readouterr()
     assert (out, said in err) == ("", True), err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_profile_is_learned_into_a_new_file_that_can_be_measured(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """Its rate is that of the trace; a file that is there is not overwritten."""
+    trace, file = tmp_path / "io.log", tmp_path / "mine.toml"
+    lines = [f"{i * 10_000} /x write {i * 8192} 8192" for i in range(201)]
+    trace.write_text("\n".join(["fio version 3 iolog", *lines]))
+    words = ("gp3", "--learn", str(trace), "--profile", str(file))
+    text = printed(capsys, *words)
+    assert text.splitlines()[-2:] == [f"    profiles: [{file}]", "    rate: [100]"]
+    for changed, said in (
+        (words, "exists already"),
+        ((*words[:4], str(tmp_path / "x.fio")), "name one new file"),
+        (("--learn", str(tmp_path / "none"), "--profile", "./y.toml"), "cannot be read"),
+        (("--size", "1GiB"), "nothing is named"),
+    ):
+        assert app.run(["block", *changed]) == 2
+        assert said in capsys.readouterr().err

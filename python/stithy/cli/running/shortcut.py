@@ -89,6 +89,9 @@ def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
 
     `wipe`: consent for the devices among them.
     """
+    if not targets:
+        remedy = "name a directory, a device, a drive profile, or a study's candidate"
+        raise UserError("nothing is named to be measured", where="TARGETS", remedy=remedy)
     found: dict[str, Keys] = {}
     for target in targets:
         for name, keys in _meant(target, wipe=wipe):

@@ -1,0 +1,235 @@
+"""An I/O profile learned from requests that storage really served.
+
+Reads, writes, and writes that a flush follows are a stream each: with its sizes, places, share of
+random ones, and requests under way while it is busy. Rates are told beside the profile: a database
+pauses, which a closed loop does not.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from stithy.errors import UserError
+from stithy.fio.profile import size_text
+from stithy.fio.shares import whole_percents
+
+Operation = Literal["read", "write", "flush"]
+OPERATIONS: tuple[Operation, ...] = ("read", "write", "flush")
+REQUESTS_LEAST = 100
+"""Own: shares of fewer are chance."""
+
+RARE_SHARE = 0.005
+"""Own: what is rarer counts as its nearest neighbour; fio knows whole percents."""
+
+RECENT = 64
+"""Own: a request that begins where one of so many before it ended is sequential."""
+
+ZONES = 20
+EVEN_POINTS = 2
+"""Own: accesses are even where no zone differs from the mean by more percentage points."""
+
+REGION_SHARE_LEAST = 0.01
+
+
+class Request(NamedTuple):
+    """A request; `latency_s` is None where the trace does not say."""
+
+    arrived_s: float
+    operation: Operation
+    offset_bytes: int
+    length_bytes: int
+    latency_s: float | None
+
+
+@dataclass(frozen=True)
+class Served:
+    """What storage did of one operation."""
+
+    count: int
+    per_s: float
+    mean_s: float | None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A profile as a file's text, and what was seen.
+
+    `rate_per_s`: reads and writes a second. `span_bytes`: what they touched, first to last.
+    """
+
+    text: str
+    rate_per_s: float
+    span_bytes: int
+    served: Mapping[Operation, Served]
+
+
+def learn(requests: Iterable[Request], source: str) -> Learned:
+    """The profile of all of them. Raises UserError where there are too few."""
+    ordered = sorted(requests)
+    moved = [each for each in ordered if each.operation != "flush"]
+    if len(moved) < REQUESTS_LEAST:
+        raise UserError(
+            f"{len(moved)} reads and writes are too few to learn from",
+            where=source,
+            remedy=f"trace at least {REQUESTS_LEAST}, over the time that is typical",
+        )
+    duration_s = max(ordered[-1].arrived_s - ordered[0].arrived_s, 1e-9)
+    first = min(each.offset_bytes for each in moved)
+    span = max(each.offset_bytes + each.length_bytes for each in moved) - first
+    streams = {name: found for name, found in _divided(ordered).items() if found}
+    seen = (
+        f"{len(moved):,} requests and {len(ordered) - len(moved):,} flushes in {duration_s:.1f} s"
+    )
+    parts = [_head(source, seen, len(moved) / duration_s, span)]
+    parts += [
+        _stream(name, found, first, span, len(found) / len(moved))
+        for name, found in streams.items()
+    ]
+    parts += [f'[[source]]\nkeys = ["*"]\ntext = "{_quoted(source)}: {seen}."\n']
+    served = {each: _served(ordered, each, duration_s) for each in OPERATIONS}
+    return Learned("\n".join(parts), len(moved) / duration_s, span, served)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _head(source: str, seen: str, rate_per_s: float, span_bytes: int) -> str:
+    return (
+        f'title = "Learned from {_quoted(source)}"\n'
+        f'note = """\n{seen.capitalize()}: {rate_per_s:.0f} reads and writes a second, over '
+        f'{span_bytes:,} bytes of the drive.\n"""\n\n[[pattern]]\nname = "learned"\n'
+    )
+
+
+def _divided(ordered: Sequence[Request]) -> dict[str, list[Request]]:
+    """By kind; a flush makes the last write before it one that is waited for."""
+    committed: set[int] = set()
+    last: int | None = None
+    for place, each in enumerate(ordered):
+        if each.operation == "write":
+            last = place
+        elif each.operation == "flush" and last is not None:
+            committed.add(last)
+            last = None
+    found: dict[str, list[Request]] = {"reads": [], "writes": [], "commits": []}
+    for place, each in enumerate(ordered):
+        if each.operation == "read":
+            found["reads"].append(each)
+        elif each.operation == "write":
+            found["commits" if place in committed else "writes"].append(each)
+    return found
+
+
+def _stream(
+    name: str, found: Sequence[Request], first_bytes: int, span_bytes: int, weight: float
+) -> str:
+    """A stream as the lines of a profile."""
+    way = "read" if name == "reads" else "write"
+    at_random = _random_share(found)
+    begin, share = _region(found, first_bytes, span_bytes)
+    depth = _outstanding(found)
+    synced = name == "commits"
+    lines = [
+        "[[pattern.stream]]",
+        f'name = "{name}"',
+        f"read_share = {1.0 if way == 'read' else 0.0}",
+        f"{way}_sizes = {{ {_sizes(found)} }}",
+        f"random_share = {at_random}",
+        f"jobs = {depth if synced else 1}",
+        f"iodepth = {1 if synced else depth}",
+        *(['sync = "fdatasync"'] if synced else []),
+        f"weight = {weight:.6f}",
+        f"region = {{ offset_share = {begin}, size_share = {share} }}",
+    ]
+    zones = _hot_spots(found) if at_random else []
+    if zones:
+        lines += ["hot_spots = [", *(f"  {each}," for each in zones), "]"]
+    return "\n".join(lines) + "\n"
+
+
+def _sizes(found: Sequence[Request]) -> str:
+    """Sizes with whole percents, rare ones as their nearest."""
+    counts = Counter(each.length_bytes for each in found)
+    common = sorted(size for size, count in counts.items() if count / len(found) >= RARE_SHARE)
+    kept = common or [counts.most_common(1)[0][0]]
+    totals: Counter[int] = Counter()
+    for size, count in counts.items():
+        totals[min(kept, key=lambda each: abs(each - size))] += count
+    percents = whole_percents([totals[size] / len(found) for size in kept])
+    return ", ".join(
+        f"{size_text(size)} = {each / 100}"
+        for size, each in zip(kept, percents, strict=True)
+        if each
+    )
+
+
+def _random_share(found: Sequence[Request]) -> float:
+    """Of those that begin nowhere where a recent one ended."""
+    ends: deque[int] = deque(maxlen=RECENT)
+    at_random = 0
+    for each in found:
+        at_random += each.offset_bytes not in ends
+        ends.append(each.offset_bytes + each.length_bytes)
+    share = round(at_random / len(found), 2)
+    return 0.0 if share <= 0.02 else 1.0 if share >= 0.98 else share
+
+
+def _outstanding(found: Sequence[Request]) -> int:
+    """How many are under way while any is, by Little's law; 1 where latencies are not known."""
+    spans = sorted(
+        (r.arrived_s, r.arrived_s + r.latency_s) for r in found if r.latency_s is not None
+    )
+    busy_s, until_s = 0.0, float("-inf")
+    for begin_s, end_s in spans:
+        busy_s += max(0.0, end_s - max(begin_s, until_s))
+        until_s = max(until_s, end_s)
+    total_s = sum(end_s - begin_s for begin_s, end_s in spans)
+    return max(1, round(total_s / busy_s)) if busy_s > 0 else 1
+
+
+def _region(found: Sequence[Request], first_bytes: int, span_bytes: int) -> tuple[float, float]:
+    """Begin and size as shares of what all requests touch."""
+    begin = min(each.offset_bytes for each in found)
+    end = max(each.offset_bytes + each.length_bytes for each in found)
+    share = max(REGION_SHARE_LEAST, (end - begin) / span_bytes)
+    offset = min((begin - first_bytes) / span_bytes, 1 - share)
+    return round(offset, 6), min(round(share, 6), round(1 - round(offset, 6), 6))
+
+
+def _hot_spots(found: Sequence[Request]) -> list[str]:
+    """Zones of the stream's region; none where its accesses are even."""
+    begin = min(each.offset_bytes for each in found)
+    size = max(each.offset_bytes + each.length_bytes for each in found) - begin
+    counts = Counter((each.offset_bytes - begin) * ZONES // size for each in found)
+    percents = whole_percents([counts[zone] / len(found) for zone in range(ZONES)])
+    if all(abs(each - 100 / ZONES) <= EVEN_POINTS for each in percents):
+        return []
+    joined = list(_joined(percents))
+    if len(joined) == 1:
+        return []
+    return [
+        f"{{ access_share = {accesses / 100}, space_share = {zones * 100 // ZONES / 100} }}"
+        for accesses, zones in joined
+    ]
+
+
+def _joined(percents: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Zones with one percent at least: an empty one belongs to the next that is not."""
+    zones = 0
+    left = sum(each > 0 for each in percents)
+    for place, each in enumerate(percents):
+        zones += 1
+        if each > 0:
+            left -= 1
+            rest = len(percents) - place - 1
+            yield (each, zones + (rest if left == 0 else 0))
+            zones = 0
+
+
+def _served(ordered: Sequence[Request], operation: Operation, duration_s: float) -> Served:
+    mine = [each for each in ordered if each.operation == operation]
+    known = [each.latency_s for each in mine if each.latency_s is not None]
+    mean_s = sum(known) / len(known) if known else None
+    return Served(len(mine), len(mine) / duration_s, mean_s)
