@@ -31,6 +31,7 @@ def block(
     duration: str | None = None,
     ramp_up: str | None = None,
     compressible: str | None = None,
+    precondition: str | None = None,
     repeat: int | None = None,
     wipe: Annotated[bool, Parameter(negative=())] = False,
     print_study: Annotated[bool, Parameter(name="--print", negative=())] = False,
@@ -89,6 +90,9 @@ def block(
         I/O before each measurement.
     compressible
         Share of the written data that compression saves; default: that of the profile.
+    precondition
+        What happens to each target before it is measured, such as snia: rounds until the steady
+        state of SNIA's rule. docs/reference/study.md lists what there is.
     repeat
         A fixed number of blocks at every profile; default: until the question is decided.
     wipe
@@ -114,6 +118,7 @@ def block(
         "ramp_up": ramp_up,
         "duration": duration,
         "compressible": compressible,
+        "precondition": precondition,
         "repeat": repeat,
     }
     question = (
