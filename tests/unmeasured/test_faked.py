@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fakes.hammer import FakeHammer
+from recompute import points
 from recompute.statistics import around
 from stithy.cli.app import run
 from stithy.cli.running.conclude import conclude
@@ -270,6 +271,43 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert "−" in shown
     assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
     assert "note_lost{" in capsys.readouterr().out
+
+
+def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_from_its_windows(
+    tmp_path: Path, fakes: Path
+) -> None:
+    """Each value, and each step between two, in tables, words and a figure."""
+    faked = FakedRun(tmp_path / "own", text=NOTES.replace("repeat: 1", "repeat: 4"))
+    faked.root.mkdir()
+    faked.run()
+    page = Page(context_of(read_run(faked.out)))
+    assert all(each.valid for each in page.context.evidence.windows)
+    found = points.measured(faked.out, summed=("note.lost",))
+    rows = page.tables["measured"].frame.to_dicts()
+    assert len(rows) == len(found) == 8
+    for row in rows:
+        at = tuple((key, row[key]) for key in ("lines", LENGTH))
+        expected = found[row["candidate"], at]
+        assert {name: row[name] for name in expected} == pytest.approx(expected)
+    asked = LENGTH, "note.lines_per_s", {"lines": "100"}
+    for name, same in (("factors", points.factors), ("factor-steps", points.steps)):
+        rows = page.tables[name].frame.to_dicts()
+        expected_rows = list(same(faked.out, *asked))
+        assert len(rows) == len(expected_rows) > 0
+        for each in expected_rows:
+            [row] = [row for row in rows if row | _texts(each) == row]
+            numbers = {key: each[key] for key in each if key not in _texts(each)}
+            assert {key: row[key] for key in numbers} == pytest.approx(numbers)
+    shown = [each.column for each in page.tables["factors"].columns]
+    assert shown == ["factor", "value", "candidate", "asked", "windows"]
+    assert f"by-{LENGTH.replace('.', '-')}" in {each.name for each in page.figures}
+
+
+LENGTH = "scenario.notes.length"
+
+
+def _texts(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if isinstance(value, str)}
 
 
 def test_runs_of_other_lists_are_compared_where_they_share_points(

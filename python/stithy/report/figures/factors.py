@@ -1,9 +1,10 @@
-"""Throughput, hits and reads of the device against each factor that varied beside the users."""
+"""What is asked about, hits and reads of the device against each factor of `vary`."""
 
 from collections.abc import Mapping
 
 import polars as pl
 
+from stithy.point import USERS
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (
     PERCENT,
@@ -15,6 +16,7 @@ from stithy.report.drawing.chart import (
     window_rows,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
+from stithy.report.drawing.quantities import axis_of, quantity_rows
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
@@ -22,7 +24,6 @@ from stithy.report.tables import PageTable, Show
 NAME = "factors"
 ORDER = 5
 SECTION = "factors"
-NEEDS = ("load",)
 
 NOPM_AXIS = Axis("New orders per minute (NOPM)")
 HITS = Axis("Hits in the server's buffers", format=PERCENT)
@@ -30,8 +31,30 @@ READS = Axis("Device reads per second")
 
 
 def draw(context: Context) -> list[Drawn]:
-    """One figure for each factor; nothing where only users vary."""
-    return [_figure(context.along(name), name) for name in factors.factors(context)]
+    """One figure for each factor; nothing where only what the scenario lists varies."""
+    draw_one = _figure if "load" in context.tables else _asked_figure
+    return [draw_one(context.along(name), name) for name in factors.factors(context)]
+
+
+def _asked_figure(context: Context, name: str) -> Drawn:
+    """By the metric of the question, of a scenario without users."""
+    metric, stem = context.evidence.primary.metric, f"by-{name.replace('.', '-')}"
+    lines, points = quantity_rows(context, metric)
+    if not points:
+        return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
+    drawing, axis = Drawing(), axis_of(metric)
+    title = f"{metric.noun[0].upper()}{metric.noun[1:]} against {name}"
+    return Figure(
+        name=stem,
+        title=title,
+        caption=f"{axis.title} against {name}, at {_rest(context)}. Small marks are windows, large "
+        f"ones the values of all valid windows, joined by lines.{bars_told(points)}",
+        description=f"{title}. Line chart against {name}, one line for each candidate: "
+        f"{', '.join(context.evidence.candidates)}.",
+        footer=context.footer,
+        spec=drawing.spec(_chart(context, drawing, axis, lines, points, width=WIDTH)),
+        table=_table(context, {axis: (lines, points)}),
+    )
 
 
 def _figure(context: Context, name: str) -> Drawn:
@@ -68,7 +91,8 @@ def _rest(context: Context) -> str:
     """Where all other factors were."""
     point = context.evidence.levels[0]
     others = [f"{key} {value}" for key, value in point.others if key != context.axis]
-    return ", ".join([f"{point.users:,} {context.level_unit}s", *others])
+    users = [f"{point.users:,} {context.level_unit}s"] if USERS in point.values else []
+    return ", ".join([*users, *others])
 
 
 def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
@@ -80,7 +104,14 @@ def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
     ]
 
 
-def _chart(context: Context, drawing: Drawing, axis: Axis, lines: Rows, points: Rows) -> Spec:
+def _chart(
+    context: Context,
+    drawing: Drawing,
+    axis: Axis,
+    lines: Rows,
+    points: Rows,
+    width: int = (WIDTH + 20) // 3 - 30,
+) -> Spec:
     drawn = points or [
         {**row, "block": 0, "valid": True, "note": "all valid windows"} for row in lines
     ]
@@ -90,7 +121,7 @@ def _chart(context: Context, drawing: Drawing, axis: Axis, lines: Rows, points: 
         drawn,
         domain,
         title=axis.title,
-        width=(WIDTH + 20) // 3 - 30,
+        width=width,
         height=230,
         first=False,
     )

@@ -1,6 +1,6 @@
-"""What a study varied beside its users: what each value brought, and where more brings no more."""
+"""What a study varies by `vary`: what each value brought, and where more brings no more."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -8,27 +8,39 @@ import polars as pl
 from stithy.analysis.answers.comparisons import Compared, gains
 from stithy.analysis.verdict.decide import Call
 from stithy.metrics import NOPM
-from stithy.point import USERS, Point, said, varied
+from stithy.point import Point, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.parts import differences
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show
 from stithy.report.words.wording import exactly, factor, finely
 
 NOTE = (
     "Each ratio is that of two values on the same candidate, paired by round: every round has one "
-    "block at each value, in random order. The ratios are adjusted for their number. The share of "
-    "hits is that of the server's own buffers; the page cache of the operating system comes after "
-    "them. Reads are those of the busiest block device."
+    "block at each value, in random order. The ratios are adjusted for their number."
 )
+NOTES = {
+    "hit_share": "The share of hits is that of the server's own buffers; the page cache of the "
+    "operating system comes after them.",
+    "reads_per_s": "Reads are those of the busiest block device.",
+}
+"""What must be known of a column."""
+
+KEYS = frozenset({"factor", "value", "candidate", "windows"})
 
 PAYS = frozenset({Call.BETTER, Call.HIGHER})
 STOPS = frozenset({Call.EQUIVALENT, Call.NEGLIGIBLE})
 
 
 def factors(context: Context) -> tuple[str, ...]:
-    """What varied beside the users."""
-    return tuple(name for name in varied(context.evidence.points) if name != USERS)
+    """What `vary` lists: keys of the study, by their path; a scenario's own factors have names."""
+    return tuple(name for name in varied(context.evidence.points) if "." in name)
+
+
+def notes(table: PageTable) -> tuple[str]:
+    """How to read the tables of this section."""
+    shown = {each.column for each in table.columns}
+    return (" ".join([NOTE, *(text for name, text in NOTES.items() if name in shown)]),)
 
 
 def values(context: Context) -> PageTable:
@@ -48,7 +60,10 @@ def values(context: Context) -> PageTable:
         "nopm": pl.Float64, "p95_s": pl.Float64, "hit_share": pl.Float64,
         "reads_per_s": pl.Float64, "windows": pl.Int64,
     }  # fmt: skip
-    return PageTable("factors", "What each value gave", shows, pl.DataFrame(rows, schema=types))
+    frame = pl.DataFrame(rows, schema=types)
+    # Of a scenario without users and servers some say nothing.
+    told = tuple(each for each in shows if each.column in KEYS or frame[each.column].count())
+    return PageTable("factors", "What each value gave", told, frame)
 
 
 def steps(context: Context) -> PageTable:
@@ -158,8 +173,7 @@ def _cells(context: Context) -> Iterator[tuple[str, Point, str]]:
 
 
 def _kind(context: Context) -> str:
-    units: Mapping[str, str] = {"s": "duration", "share": "share", "1/min": "count"}
-    return units.get(context.evidence.primary.metric.known.unit, "rate")
+    return KINDS[context.evidence.primary.metric.known.unit]
 
 
 def _value(context: Context, name: str, point: Point, candidate: str) -> dict[str, Any]:

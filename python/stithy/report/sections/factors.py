@@ -1,4 +1,4 @@
-"""What a study varied beside its users, and where more of it brings no more."""
+"""What a study varies by `vary`, and where more of it brings no more."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,6 @@ from stithy.report.parts import factors
 from stithy.report.tables import PageTable
 
 NAME = "factors"
-NEEDS = ("load",)
 
 
 def tables(page: Page) -> Iterator[PageTable]:
@@ -18,7 +17,7 @@ def tables(page: Page) -> Iterator[PageTable]:
 
 
 def sections(page: Page) -> Iterator[Section]:
-    """Where something beside the users varied."""
+    """Where something varied that the scenario does not list itself."""
     names = factors.factors(page.context)
     if names:
         heading = f"What {' and '.join(names)} changed"
@@ -31,4 +30,4 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables["factors"])
     yield from grid(page.tables["factor-steps"])
-    yield from paragraph(factors.NOTE, style="note")
+    yield from paragraph(*factors.notes(page.tables["factors"]), style="note")

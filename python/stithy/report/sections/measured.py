@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from stithy.metrics import ALL, Metric, Quantity, Unit
+from stithy.metrics import ALL, Metric, Quantity
 from stithy.point import magnitude
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, note
+from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.quantities import axis_of, quantity_rows, scale_of
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
@@ -25,9 +26,6 @@ NOTE = (
 
 DRAWN_PERCENT = 99.0
 """Of percentiles this one is drawn; the table has all."""
-
-SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
-"""By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
 
 
 def tables(page: Page) -> Iterator[PageTable]:
@@ -52,9 +50,9 @@ def _table(context: Context) -> PageTable:
         for point in evidence.points
         for name in evidence.candidates
         for of in kinds
-        if any((cells := {
+        if set((cells := {
             each.name: evidence.level_of(name, point, Quantity(each.name, of)) for each in metrics
-        }).values())
+        }).values()) - {None}
     ]  # fmt: skip
     shows = [
         *context.factor_shows,
@@ -77,15 +75,16 @@ def draw(page: Page) -> Iterator[Drawn]:
 
 
 def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
-    quantity, (factor, unit) = Quantity(metric.name), SCALES.get(metric.unit, (1.0, ""))
-    lines, points = _drawn(context, quantity, factor)
+    quantity = Quantity(metric.name)
+    lines, points = quantity_rows(context, quantity)
     if not points:
         return
+    scale = scale_of(quantity)
     title = compare_title(
-        context, lines, points, metric.noun, lambda number: in_words(quantity, number / factor),
+        context, lines, points, metric.noun, lambda number: in_words(quantity, number / scale),
         metric=quantity,
     )  # fmt: skip
-    drawing, axis = Drawing(), Axis(f"{metric.noun[0].upper()}{metric.noun[1:]}{unit}")
+    drawing, axis = Drawing(), axis_of(quantity)
     words = any(magnitude(point.values[context.axis]) is None for point in context.positions)
     domain = domain_of(with_spans(points, log=False), log=False)
     panel = Panel(lines, points, domain, joined=not words)
@@ -103,26 +102,6 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
         spec=drawing.spec(by_users(context, drawing, axis, panel)),
         table=_points_table(context, stem, axis, points),
     )
-
-
-def _drawn(context: Context, quantity: Quantity, factor: float) -> tuple[Rows, Rows]:
-    """Lines and points, as a `Panel` wants them."""
-    evidence = context.evidence
-    lines = [
-        {**context.place(point), "candidate": name, "value": factor * value}
-        for name in evidence.candidates
-        for point in evidence.levels
-        if (value := evidence.level_of(name, point, quantity)) is not None
-    ]
-    points = [
-        {
-            **context.place(window.point), "candidate": window.candidate, "block": window.block,
-            "value": factor * value, "valid": window.valid, "note": note(window.reasons),
-        }
-        for window in context.drawn
-        if (value := evidence.value_of(window, quantity).number) is not None
-    ]  # fmt: skip
-    return lines, points
 
 
 def _points_table(context: Context, name: str, axis: Axis, points: Rows) -> PageTable:

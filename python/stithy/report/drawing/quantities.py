@@ -1,0 +1,40 @@
+"""Lines and points of any quantity, in the unit of its axis, as a `Panel` wants them."""
+
+from stithy.metrics import Quantity, Unit
+from stithy.report.context import Context
+from stithy.report.drawing.chart import Axis, note
+from stithy.report.drawing.compose import Rows
+
+SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
+"""By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
+
+
+def scale_of(quantity: Quantity) -> float:
+    """By what its values are multiplied on an axis."""
+    return SCALES.get(quantity.known.unit, (1.0, ""))[0]
+
+
+def axis_of(quantity: Quantity) -> Axis:
+    """Its axis: what it is called, and the unit where that is not in the name."""
+    noun, unit = quantity.noun, SCALES.get(quantity.known.unit, (1.0, ""))[1]
+    return Axis(f"{noun[0].upper()}{noun[1:]}{unit}")
+
+
+def quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:
+    """A line through what each candidate did at the levels, and its windows there."""
+    evidence, scale = context.evidence, scale_of(quantity)
+    lines = [
+        {**context.place(point), "candidate": name, "value": scale * value}
+        for name in evidence.candidates
+        for point in evidence.levels
+        if (value := evidence.level_of(name, point, quantity)) is not None
+    ]
+    points = [
+        {
+            **context.place(window.point), "candidate": window.candidate, "block": window.block,
+            "value": scale * value, "valid": window.valid, "note": note(window.reasons),
+        }
+        for window in context.drawn
+        if (value := evidence.value_of(window, quantity).number) is not None
+    ]  # fmt: skip
+    return lines, points
