@@ -2,13 +2,24 @@
 
 A declaration is one module in `activities/` with `NAME`, `TABLES` (names of the tables without
 which its windows cannot be judged) and `METRICS` (`stithy.metrics.Metric`, with the source
-`values`). What it does is a module of the same name in `stithy.run.activities`.
+`values`). `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the hammer reports them)
+that it causes on purpose: those of other activities in its windows are counted, but are no fault.
+What it does is a module of the same name in `stithy.run.activities`.
 """
+
+from collections.abc import Iterable
 
 from stithy.registry import plugins
 
 COMMON = frozenset({"window", "values", "series", "surroundings", "drives", "baseline"})
 """The tables of every window, and those that are there where their source is."""
+
+
+def expected_errors(activities: Iterable[str]) -> frozenset[str]:
+    """The classes of errors that an activity among these causes on purpose."""
+    known = plugins("activity")
+    found = (getattr(known[name], "EXPECTS", ()) for name in activities if name in known)
+    return frozenset().union(*found)
 
 
 def tables_of(activities: str) -> frozenset[str]:

@@ -87,7 +87,7 @@ def test_a_window_supports_no_claim_without_what_could_make_it_invalid(run: RunD
     for path in sorted(run.window(WINDOW).root.glob("*.parquet")):
         with damaged(path, DAMAGES["half"]):
             judged[path.stem] = WINDOW in _valid(context_built(run.root))
-    assert {name for name, is_valid in judged.items() if is_valid} == {"seconds", "spans"}
+    assert {name for name, is_valid in judged.items() if is_valid} == {"seconds"}
 
 
 def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:

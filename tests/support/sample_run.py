@@ -388,7 +388,7 @@ class _Load:
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
             "new_orders": counts["new-order"][0], "transactions": total,
             "nopm": counts["new-order"][0] / minutes, "tpm": total / minutes,
-            "errors": 0, "error_text": None, "retries": place.users // 4,
+            "errors": 0, "errors_expected": 0, "error_text": None, "retries": place.users // 4,
             "lateness_p99_s": 30e-6, "service_p50_s": self.response_s * 0.7,
             "driver_rate_per_s_max": shape.calibration.rate_per_s_max, "driver_users_max": None,
             "driver_others_share": shape.calibration.others_share,

@@ -264,6 +264,11 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
             "b is worse than a: its lines lost came to 3.5 more"
             in (faked.out / f"report.{kind}").read_text()
         )
+    # What does not count in a window is a span of it alone.
+    spans = Page(context).tables["spans"].frame
+    assert all(each.valid for each in context.evidence.windows)
+    assert spans.filter(valid=False)["because"].to_list() == ["more than 3 lines were lost"] * 2
+    assert len(spans) == 8
     shutil.copytree(faked.out, tmp_path / "again")
     assert run(["compare", str(faked.out), str(tmp_path / "again"), "--metric", "note.lost"]) == 0
     shown = capsys.readouterr().out

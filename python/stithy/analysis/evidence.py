@@ -33,7 +33,8 @@ class Window:
 
     `laws` are the identities that were tried on it; `steady` is None where it has no numbers.
     `taken_share`: what others took of CPUs or disks meanwhile; None where nobody counted. `values`:
-    its rows of the table of that name, by metric and of what.
+    its rows of the table of that name, by metric and of what. `spans`: its named times, of which
+    each may be invalid by itself.
     """
 
     row: Row
@@ -43,6 +44,7 @@ class Window:
     steady: Steadiness | None = None
     taken_share: float | None = None
     values: Mapping[tuple[str, str], Row] = field(default_factory=dict)
+    spans: tuple[Row, ...] = ()
 
     @property
     def id(self) -> str:
@@ -349,6 +351,9 @@ def _measured(window: Window, quantity: Quantity) -> Value:
     row = window.values.get((quantity.metric, quantity.of or ALL))
     if row is None or not window.measured:
         return Value(None, f"{quantity} was not measured in a window")
+    for span in window.spans:
+        if span["name"] == quantity.of and span["invalid_because"] is not None:
+            return Value(None, f"{span['name']} does not count: {span['invalid_because']}")
     needed, there = values_needed(quantity.known.percent or 0), row["count"]
     if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
         return Value(None, too_few(quantity, needed, there or 0))

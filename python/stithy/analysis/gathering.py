@@ -68,6 +68,7 @@ class _Tables:
         self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
         self.values = _by_window(frames, "values")
+        self.spans = _by_window(frames, "spans")
         self.conditions = _by_window(frames, "conditions")
         self.restores = _by_window(frames, "restores")
         self.ledgers = _by_window(frames, "ledger")
@@ -107,7 +108,8 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         tables=tables_of(row["activity"]),
     )
     taken = taken_share(around, watched)
-    return Window(row, by_type, judge(record), laws, steady, taken, values)
+    spans = tuple(tables.spans.get(name, ()))
+    return Window(row, by_type, judge(record), laws, steady, taken, values, spans)
 
 
 def _block_of(row: Row) -> tuple[str, int, int]:

@@ -496,6 +496,7 @@ def _tables(run: Run) -> Mapping[str, pl.DataFrame]:
     return {
         "window": run.window,
         "values": run.values,
+        "spans": run.spans,
         "transactions": run.transactions,
         "seconds": run.seconds,
         "conditions": run.conditions,

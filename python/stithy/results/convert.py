@@ -5,7 +5,7 @@ second and type in the latency logs, without which the seconds have none. The lo
 decode: a table beside them holds the merged ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
     ConnectionCounts,
+    ErrorCount,
     LedgerFinding,
     LedgerSummary,
     LedgerWritten,
@@ -143,12 +144,19 @@ def _of_second(times: Histogram | None) -> Row:
     return {f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")}
 
 
-def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float | None) -> Row:
+def window_numbers(
+    summary: RunSummary,
+    headline: str,
+    all_service_p50_s: float | None,
+    expected: Collection[str] = (),
+) -> Row:
     """The columns of LOAD that the hammer knows; the caller adds what it knows itself.
 
     `headline` is the transaction type whose commits are counted a minute. Rates divide by the
-    measurement's real length; they are None where nothing was measured.
+    measurement's real length; they are None where nothing was measured. `expected`: the classes of
+    errors that another activity of the window causes on purpose.
     """
+    unexpected = [each for each in summary.errors if each.kind not in expected]
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
     new_orders = sum(each.committed for each in summary.transactions if each.name == headline)
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
@@ -158,8 +166,9 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         "transactions": completed,
         "nopm": new_orders / minutes if minutes > 0 else None,
         "tpm": completed / minutes if minutes > 0 else None,
-        "errors": sum(error.count for error in summary.errors),
-        "error_text": _worst_error(summary),
+        "errors": sum(error.count for error in unexpected),
+        "errors_expected": sum(each.count for each in summary.errors if each.kind in expected),
+        "error_text": _worst_error(unexpected),
         "retries": sum(each.retries for each in summary.transactions),
         "lateness_p99_s": decode(summary.lateness).percentile_s(99),
         "service_p50_s": all_service_p50_s,
@@ -229,10 +238,10 @@ def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> li
     ]
 
 
-def _worst_error(summary: RunSummary) -> str | None:
-    if not summary.errors:
+def _worst_error(errors: Sequence[ErrorCount]) -> str | None:
+    if not errors:
         return None
-    worst = max(summary.errors, key=lambda error: error.count)
+    worst = max(errors, key=lambda error: error.count)
     return f"{worst.code}: {worst.text}" if worst.code else worst.text
 
 

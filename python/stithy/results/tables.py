@@ -88,6 +88,7 @@ LOAD = Table(
         _r("nopm", "1/min", "committed new orders per minute", null=True),
         _r("tpm", "1/min", "completed transactions (committed, and rolled back as specified) per minute", null=True),
         _i("errors", "", "unexpected errors in the whole job", null=True),
+        _i("errors_expected", "", "errors that another activity of the window causes on purpose, such as connections that a fault cuts; they are not among `errors`", null=True),
         _t("error_text", "the most frequent unexpected error", null=True),
         _i("retries", "", "repeats after serialization failures and deadlocks in the measurement", null=True),
         _r("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
@@ -192,6 +193,7 @@ SPANS = Table(
         _r("from_s", "s", "Unix time at which it began"),
         _r("to_s", "s", "Unix time at which it ended", null=True),
         _t("outcome", "how it ended", null=True),
+        _t("invalid_because", "why nothing that was measured of it alone counts; the rest of the window does", null=True),
     ),
 )  # fmt: skip
 

@@ -54,12 +54,16 @@ class Measured:
 
 @dataclass(frozen=True)
 class Span:
-    """A named time within the window, Unix time; `to_s` None where it did not end."""
+    """A named time within the window, Unix time; `to_s` None where it did not end.
+
+    `invalid_because`: why values `of` this span count for nothing; others of the window do.
+    """
 
     name: str
     from_s: float
     to_s: float | None = None
     outcome: str | None = None
+    invalid_because: str | None = None
 
 
 class Activity(Protocol):

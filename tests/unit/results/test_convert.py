@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stithy.activity import expected_errors
 from stithy.results import convert, tables
 from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
 from stithy.results.drives import drive_rows, read_log
@@ -77,6 +78,20 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
     found = window_numbers(cut, "new-order", None)
     assert (found["nopm"], found["warehouses_touched"]) == (None, None)
+
+
+def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselves(
+    fakes: Path,
+) -> None:
+    """By their classes, which the activity declares; the text is that of the others."""
+    kinds = {str(each.kind): each.count for each in _summary().errors}
+    assert len(kinds) > 1
+    expected = expected_errors(("hammer", "note"))
+    assert expected == {"lost"}
+    found = window_numbers(_summary(), "new-order", None, expected)
+    assert found["errors_expected"] == kinds["lost"]
+    assert found["errors"] == sum(kinds.values()) - kinds["lost"] > 0
+    assert found["error_text"] != window_numbers(_summary(), "new-order", None)["error_text"]
 
 
 def test_the_row_of_all_types_is_merged_from_the_histograms_of_the_types() -> None:

@@ -51,7 +51,8 @@ class Note:
                 file.write(f"{number}".ljust(spec.length) + "\n")
         # The samplers of the window have that clock, too: it is not moved on under them.
         ended_s = max(clock.now_s(), began_s + self._window.duration_s)
-        self._spans = [Span("noting", began_s, ended_s, "done")]
+        because = "more than 3 lines were lost" if self._lost > 3 else None
+        self._spans = [Span("noting", began_s, ended_s, "done", because)]
         self.times = Times(began_s, began_s, ended_s, complete=True)
 
     def end(self) -> None:

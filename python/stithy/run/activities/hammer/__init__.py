@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from stithy.activity import expected_errors
 from stithy.collect.collector import TimedSample
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.engines import declaration
@@ -213,7 +214,10 @@ class HammerActivity:
         assert self.driven is not None  # asked by the callers
         merged = next((row for row in self.transactions if row["transaction"] == ALL), {})
         headline = self.context.workload.headline
-        row = window_numbers(self.driven.summary, headline, merged.get("service_p50_s"))
+        row = window_numbers(
+            self.driven.summary, headline, merged.get("service_p50_s"),
+            expected_errors(self.window.activities),
+        )  # fmt: skip
         return row | {"longest_response_s": longest_response_s(self.latencies)}
 
     @property
