@@ -80,3 +80,30 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert not (disk_place / "a").exists()
     again = stithy.run("resume", out)
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
+
+
+@pytest.mark.needs_postgresql
+def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_kept(
+    stithy: Stithy, place: Path, disk_place: Path
+) -> None:
+    """Each window then has the rows of its own point, by all conditions and by their number."""
+    candidates, out = {"a": disk_place / "a"}, place / "out"
+    vary = "{workload.warehouses: [1, 2]}"
+    study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", vary=vary)
+    process = stithy.start("run", study, "--out", out)
+    second = {"kind": "prepare", "dataset": "warehouses2"}
+    wait_for(lambda: entries(out, "step-started", **second), process)
+    process.kill()
+    process.communicate()
+    ended = stithy.run("resume", out)
+    assert ended.returncode == 0, ended.stderr
+    loaded = [each.facts["dataset"] for each in entries(out, "step-started", kind="prepare")]
+    assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
+    for size in (1, 2):
+        load = pl.read_parquet(out / f"windows/w-a-u2-warehouses{size}-b0/load.parquet")
+        assert load["warehouses_total"].to_list() == [size]
+    conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
+    assert conditions["holds"].all()
+    assert (conditions["moment"] == "load").sum() == 2 * 12
+    assert [*left_by(out), *stithy.registered()] == []
+    assert not (disk_place / "a").exists()
