@@ -10,6 +10,7 @@ import pytest
 from stithy.analysis.evidence import Evidence
 from stithy.cli.app import run
 from stithy.clock import SystemClock
+from stithy.errors import InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import context_of
 from stithy.results.read import read_run
@@ -70,6 +71,38 @@ def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measur
         maximum = found[name, "max"].values["fio.iops", "all"]["value"]
         asked = found[name, "0.5%"].values["fio.asked_iops", "all"]["value"]
         assert asked == pytest.approx(0.005 * maximum)
+
+
+VERIFIED = """study: Is everything there that was written?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true, ramp_up: 0 s, duration: 1 s,
+             repeat: 1}
+"""
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_what_was_written_is_read_back_and_a_damaged_block_fails_the_study(
+    disk: Path, *, is_damaged: bool
+) -> None:
+    """By checksums, after the last window; with the exit code of invalid measurements."""
+    faked = FakedRun(disk, text=VERIFIED, clock=SystemClock())
+
+    def damage(event: object) -> None:
+        if is_damaged and isinstance(event, StepStarted) and event.step.id == "read-back-b":
+            (target,) = (disk / "b").rglob("target")
+            with target.open("r+b") as file:
+                file.seek(5 * 4096)
+                file.write(b"x" * 512)
+
+    faked.on_event = damage
+    outcome = faked.run()
+    if is_damaged:
+        assert isinstance(outcome.error, InvalidMeasurement)
+        assert "a block is not what was written there" in str(outcome.error)
+    else:
+        assert outcome.end == "finished"
+    assert not any((disk / name).exists() for name in "ab")
 
 
 def _identities(evidence: Evidence, outstanding: int) -> None:

@@ -191,7 +191,7 @@ def lay_out(
 def read_back(
     machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
 ) -> None:
-    """Compare all blocks with their checksums; InfrastructureError for one that is damaged."""
+    """Compare all blocks with their checksums; InvalidMeasurement for one that is damaged."""
     _once(machine, read_back_file(target, engine=machine.engine), target, folder, stop)
 
 

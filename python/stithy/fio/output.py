@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.errors import REMEDIES, InfrastructureError
+from stithy.errors import REMEDIES, InfrastructureError, InvalidMeasurement, StithyError
 from stithy.fio.histogram import NS_PER_S, Histogram, Kept, merged
 from stithy.fio.profile import DIRECTIONS, Direction
 
@@ -134,7 +134,10 @@ def _lines(text: str) -> str:
 
 
 def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence[Mapping[str, Any]]:
-    """The jobs of a document. Raises InfrastructureError where any of them failed."""
+    """The jobs of a document.
+
+    Raises InfrastructureError where any of them failed, InvalidMeasurement for a damaged block.
+    """
     jobs: Sequence[Mapping[str, Any]] = document["jobs"]
     if NOT_MADE in around:
         raise of_number(errno.ENOENT, around, where)
@@ -144,10 +147,10 @@ def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence
     return jobs
 
 
-def of_number(number: int, around: str, where: str) -> InfrastructureError:
+def of_number(number: int, around: str, where: str) -> StithyError:
     """The error for what the kernel answered to fio."""
     if number == errno.EILSEQ:  # a checksum of fio's own
-        return InfrastructureError(
+        return InvalidMeasurement(
             f"a block is not what was written there: {around}",
             where=where,
             remedy="trust this storage with nothing, until you know why",

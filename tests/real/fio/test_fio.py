@@ -11,7 +11,7 @@ import pytest
 
 from stithy.drives.measure.compare import raised
 from stithy.drives.spec import DriveSpec
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
 from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
 from stithy.fio.load import Load, Target, for_worker
@@ -198,7 +198,7 @@ def test_damage_is_found_when_all_is_read_back(
     with Path(target.path).open("r+b") as file:
         file.seek(SIZE_BYTES // 3)
         file.write(b"damaged")
-    with pytest.raises(InfrastructureError, match="not what was written"):
+    with pytest.raises(InvalidMeasurement, match="not what was written"):
         read_back(machine, target, disk / "damaged")
 
 

@@ -81,7 +81,17 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
             yield Step(step_id("precondition", name), "precondition", name, cost)
     first = _rising if spec_of(study).stop_at_s else _maximum_first
     yield from loop.windows(study, scene, windows_of, around, in_rounds=True, first=first)
+    yield from _read_back(study, scene) if spec.verify else ()
     yield from loop.tear_downs(study, scene)
+
+
+def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
+    """All that was written is compared, after all windows."""
+    size = target_bytes(study)
+    for name in study.candidates:
+        likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
+        cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
+        yield Step(step_id("read-back", name), "read-back", name, cost, at_end=True)
 
 
 def _maximum_first(point: Point) -> float:

@@ -20,6 +20,7 @@ from stithy.fio.jobfile import why_no_rate
 from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
+from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.scenarios.block_io.rates import read_rates
 from stithy.point import Value
 from stithy.study.problems import Violation, refuse, rule_error, within
@@ -67,6 +68,7 @@ class Spec(BaseModel):
             "rate",
             "repeat",
             "stop_at",
+            "verify",
         }
     )
     """Keys whose values `vary` cannot list."""
@@ -195,6 +197,15 @@ class Spec(BaseModel):
         ),
         examples=["full"],
     )
+    verify: bool = Field(
+        default=False,
+        description=(
+            "Whether every block is written with a checksum and all of the target is read back "
+            "and compared after the last window. A block that is damaged or in another place "
+            "fails the study. It costs fio CPU, and does not find a write that was lost."
+        ),
+        examples=[True],
+    )
     ramp_up_s: Annotated[Seconds, within(0, 3600, format_duration), _SHOWN] = Field(
         alias="ramp_up",
         default=5.0,
@@ -249,6 +260,15 @@ class Spec(BaseModel):
         except UserError as error:
             yield Violation(error.problem, error.remedy, name, ("profiles", place))
             return
+        whole = all(
+            size % CHECK_BYTES == 0
+            for pattern in patterns
+            for stream in pattern.streams
+            for size in (*stream.read_sizes, *stream.write_sizes)
+        )
+        if self.verify and not whole:
+            yield Violation(f"{name}: blocks of less than {CHECK_BYTES} bytes have no checksum",
+                            "leave out `verify`", name, ("profiles", place))  # fmt: skip
         for why in (self._no_rate(each) for each in patterns if self.rate is not None):
             if why is not None:
                 right = "leave out `rate`, or name patterns that can keep one"

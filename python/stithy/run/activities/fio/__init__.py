@@ -72,6 +72,7 @@ class FioActivity:
             duration_s=window.duration_s,
             ramp_s=window.ramp_up_s,
             rate_per_s=self._rate.asked_per_s if self._rate else None,
+            verify=self._spec.verify,
             seed=window.seed % 2**31,
             engine=self._machine.engine,
             compressible_share=None if share is None else share / 100,

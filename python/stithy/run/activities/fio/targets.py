@@ -7,6 +7,7 @@ from stithy.errors import InfrastructureError, PreconditionError
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine, discard, ready
 from stithy.fio.measure import lay_out as write_target
+from stithy.fio.measure import read_back as compare
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
 from stithy.plan.scenarios.block_io import spec_of, target_bytes
 from stithy.plan.steps import derive_seed
@@ -54,6 +55,7 @@ def lay_out(context: Context, candidate: str) -> str:
             folder / f"written-{number}",
             seed=derive_seed(context.plan.seed, "target") % 2**31 + number,
             compressible_share=(spec.compressible_percent or 0) / 100,
+            verify=spec.verify,
             block_bytes=FILL_BYTES if before.patterns else None,
             stop=context.session.stop.asked,
         )
@@ -72,6 +74,18 @@ def _purge(context: Context, candidate: str, machine: Machine, target: Target) -
     except InfrastructureError:
         return "not purged, it cannot discard"
     return "discarded"
+
+
+def read_back(context: Context, candidate: str) -> str:
+    """Compare all that was written with its checksums; returns that in words.
+
+    Raises InvalidMeasurement for a block that is damaged or in another place.
+    """
+    target = target_of(context, candidate, target_bytes(context.file.study))
+    folder = new_folder(context, f"read-back-{candidate}")
+    machine = ready(context.runner, target, folder / "tried")
+    compare(machine, target, folder / "read", context.session.stop.asked)
+    return f"{format_size(target.size_bytes)} read back: every block is what was written"
 
 
 def _need_written(candidate: str, before: Plan, *, is_file: bool) -> None:
