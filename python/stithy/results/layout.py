@@ -5,7 +5,7 @@
   study.yaml                    the study file, byte for byte
   journal.jsonl                 every step and every thing made, before it is made
   run.log                       events with keys, one JSON object a line
-  prepare/hammer.jsonl          raw output of loading
+  prepare/hammer.jsonl          raw output of loading; with several datasets each has its name first
   calibration.json              what the driver was shown to keep up with
   calibrate/hammer.jsonl        raw output of finding that out
   check/<candidate>.<when>.jsonl

@@ -121,6 +121,26 @@ def test_the_key_changes_with_what_changes_numbers() -> None:
     assert [_parts(made, each)["driver"] for each in ("0.4.1", "2.3.1")] == ["0.4", "2"]
 
 
+def test_of_what_varies_the_points_say_how_much_it_was() -> None:
+    """Another value in the sections is no difference then; that one run varies it is one."""
+
+    def parts(warehouses: int, pool: int | None, *, varied: bool) -> dict[str, Any]:
+        own = (("warehouses",), ("connections",)) if varied else ((), ())
+        workload = BASE.workload.model_copy(update={"warehouses": warehouses, "varied": own[0]})
+        load = BASE.load.model_copy(update={"connections": pool, "varied": own[1]})
+        found = facts.comparability("load", workload, load, BASE.database, BASE.memory, "1.2.3")
+        return dict(found)
+
+    assert parts(2, 8, varied=True) == parts(6, None, varied=True)
+    assert parts(2, 8, varied=False) != parts(6, 8, varied=False)
+    one, several = (
+        BASE.model_copy(update={"comparability": parts(2, None, varied=varied)})
+        for varied in (False, True)
+    )
+    shown = [str(each) for each in differences(one, several, NAMES)]
+    assert "warehouses: 2 and not known" in shown
+
+
 def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> None:
     """What is added there must be said here: may it differ?"""
     called = {"cpus": "server_cpus", "driver": "driver_generation"}
