@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from stithy.drives.measure.measurement import PointResult
 from stithy.drives.measure.points import Point, Schedule
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.fio.jobfile import FILL_BYTES, FILL_DEPTH
+from stithy.fio.measure import SLOWEST_BYTES_PER_S
 from stithy.fio.output import document_in, failed, served, sound_jobs
-from stithy.fio.program import find
+from stithy.fio.program import PATIENCE_S, find
 from stithy.hosts.runner import Command, Runner
 
 MS_PER_S = 1000.0
@@ -43,14 +45,7 @@ def parse_output(text: str, point: Point, where: str) -> PointResult:
 
 
 ENGINES = ("io_uring", "libaio")
-"""Ways of submitting, best first."""
-
-FILL_BYTES = 2**20
-SLOWEST_BYTES_PER_S = 5e6
-"""What a drive writes in sequence at the least."""
-
-PATIENCE_S = 60.0
-"""By how much a run may be longer than its time: one request on a stalled drive."""
+"""Ways of submitting that keep many requests outstanding, best first."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class Fio:
             "size": place.span_bytes,
             "rw": "write",
             "bs": FILL_BYTES,
-            "iodepth": 8,
+            "iodepth": FILL_DEPTH,
             "ioengine": self.engine,
             "direct": 1,
             "invalidate": 0,
@@ -103,7 +98,7 @@ class Fio:
         limit_s = PATIENCE_S + place.span_bytes / SLOWEST_BYTES_PER_S
         finished = self.runner.run(command, timeout_s=limit_s)
         text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
-        parse_output(text, Point(0.0, FILL_BYTES, 8, sequential=True), place.name)
+        parse_output(text, Point(0.0, FILL_BYTES, FILL_DEPTH, sequential=True), place.name)
 
 
 def ready(runner: Runner, place: Place) -> Fio:
