@@ -168,21 +168,12 @@ def enough(column: str, values: int) -> bool:
 
 
 def _own() -> Iterator[Metric]:
-    """What the hammer and emulated drives tell."""
-    yield Metric("nopm", "1/min", "higher", "window", "nopm", "new orders per minute", "NOPM")
-    yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
-    for name, (percent, text) in PERCENTILES.items():
-        column, noun = f"response_{_plain(name)}_s", f"{text} of response time"
-        yield Metric(name, "s", "lower", "transactions", column, noun, name, percent)
+    """What emulated drives tell."""
     for operation in OPERATIONS:
         for name, (percent, text) in PERCENTILES.items():
             asked = f"drive.{operation}_{name}"
             noun = f"{text} of the emulated drive's {operation} time"
             yield Metric(asked, "s", "lower", "drives", operation, noun, asked, percent)
-
-
-def _plain(name: str) -> str:
-    return name.replace(".", "")
 
 
 SAMPLER, SAMPLING = "sampler", "Stithy's sampling"
@@ -196,7 +187,7 @@ SAMPLER_METRICS = (
 """What the sampler of the collectors says of itself."""
 
 OWN: Mapping[str, Metric] = {each.name: each for each in _own()}
-"""The metrics that no collector gives; found without loading one."""
+"""The metrics that neither a collector nor an activity gives."""
 
 NOPM = Quantity("nopm")
 P95 = Quantity("p95")
@@ -211,12 +202,25 @@ def find(name: str) -> Metric | None:
 
 def find_uncollected(name: str) -> Metric | None:
     """The same without those of collectors, none of which is loaded."""
-    return OWN.get(name) or (_declared().get(name) if "." in name else None)
+    return OWN.get(name) or _declared().get(name)
 
 
 def names() -> tuple[str, ...]:
     """The names of all metrics."""
-    return (*OWN, *_declared(), *_collected())
+    return (*_declared(), *OWN, *_collected())
+
+
+def in_columns() -> tuple[Metric, ...]:
+    """The metrics that stand in columns of their own, of windows and of transactions."""
+    return tuple(each for each in _declared().values() if each.source in IN_COLUMNS)
+
+
+IN_COLUMNS = frozenset({"window", "transactions"})
+
+
+def is_rate(column: str) -> bool:
+    """Whether a column of windows is what was done in a time, whose mean is that of windows."""
+    return any(each.column == column and each.source == "window" for each in in_columns())
 
 
 def _declared() -> Mapping[str, Metric]:
@@ -322,6 +326,6 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
 
 def _unknown(name: str) -> tuple[str, str]:
     guess = closest(name, names())
-    few = [each for each in OWN if not each.startswith("drive.")]
+    few = [each for each in _declared() if "." not in each]
     right = f"one of {', '.join(few)}, or a collector's, such as block.reads_per_s"
     return f"unknown metric `{name}`", f"did you mean `{guess}`?" if guess else right

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.compat import StringIO
 
-from stithy.metrics import ALL, OWN, find, names
+from stithy.metrics import ALL, OWN, find, in_columns, names
 from stithy.plan.cost import space_by_candidate, total_s
 from stithy.plan.expand import expand
 from stithy.study.load import parse_study
@@ -89,12 +89,13 @@ def test_a_good_study_with_some_of_it_replaced_is_answered(data: st.DataObject) 
     _outcome(TEXT.replace(line, f"{line.split(':')[0]}: {value}").encode())
 
 
+PLAIN = tuple(each.name for each in in_columns())
 KNOWN = Names(("disk", "log-on-nvme", "13", "1e3", "5ms", "v1.2"), (at(1), at(4), at(13)),
               ("new-order", "payment"))  # fmt: skip
 WORDS = [
-    *KNOWN.candidates, *OWN, *RELATIONS, "block.reads_per_s", "pressure.some_share", "io", "MiB",
-    "%", "payment", ALL, ".", "_at_", "4", "13", "5 ms", "100/s", "*", " ", "1.2", "0", "-", "=",
-    "!", "≥", "/", "٣", "9" * 400, "\n", "µs",
+    *KNOWN.candidates, *OWN, *PLAIN, *RELATIONS, "block.reads_per_s", "pressure.some_share", "io",
+    "MiB", "%", "payment", ALL, ".", "_at_", "4", "13", "5 ms", "100/s", "*", " ", "1.2", "0", "-",
+    "=", "!", "≥", "/", "٣", "9" * 400, "\n", "µs",
 ]  # fmt: skip
 
 

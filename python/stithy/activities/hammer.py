@@ -1,10 +1,22 @@
-"""Virtual users at work, by the hammer."""
+"""Virtual users at work, by the hammer: what it counts a minute, and response times."""
 
-from stithy.metrics import Metric
+from collections.abc import Iterator
+
+from stithy.metrics import PERCENTILES, Metric
 
 NAME = "hammer"
 TABLES = (
     "load", "transactions", "seconds", "conditions", "restores", "ledger", "ledger_findings",
 )  # fmt: skip
-METRICS: tuple[Metric, ...] = ()
-"""Those of `stithy.metrics.OWN`, which are found without loading an activity."""
+
+
+def _metrics() -> Iterator[Metric]:
+    yield Metric("nopm", "1/min", "higher", "window", "nopm", "new orders per minute", "NOPM")
+    yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
+    for name, (percent, text) in PERCENTILES.items():
+        column, noun = f"response_{name.replace('.', '')}_s", f"{text} of response time"
+        yield Metric(name, "s", "lower", "transactions", column, noun, name, percent)
+
+
+METRICS = tuple(_metrics())
+"""Each has a column of its own, in the table `load` or `transactions`."""

@@ -19,7 +19,7 @@ from stithy.analysis.answers.between_runs import (
     taken,
 )
 from stithy.errors import UserError
-from stithy.metrics import Quantity, check
+from stithy.metrics import DESCRIBED, Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
@@ -34,7 +34,7 @@ from stithy.results.comparability import (
 from stithy.results.manifest import Manifest
 from stithy.study.durability import sentences
 
-USUAL = (Quantity("nopm"), Quantity("p95"), Quantity("p99"))
+USUAL = (*DESCRIBED, Quantity("p99"))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.errors import InvalidMeasurement
-from stithy.metrics import needed_by
+from stithy.metrics import Metric, in_columns, needed_by
 from stithy.report.context import Context
 from stithy.workload.words import EMULATED
 
@@ -51,6 +51,14 @@ def workload_name(context: Context) -> str:
         return "workload"
     known = context.manifest.given_workload
     return known.name if known else context.manifest.scenario.partition(" ")[0]
+
+
+def reported() -> tuple[Metric, ...]:
+    """What other programs are told of users: what was done, and three of the percentiles."""
+    return tuple(each for each in in_columns() if each.percent in (None, *PERCENTS))
+
+
+PERCENTS = (50.0, 95.0, 99.0)
 
 
 def note_of(context: Context, candidate: str) -> str:

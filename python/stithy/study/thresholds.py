@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
-from stithy.metrics import ALL, OWN, Quantity, check, find, find_uncollected
+from stithy.metrics import ALL, NOPM, Quantity, check, find, find_uncollected
 from stithy.point import Point, named, telling
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
@@ -250,7 +250,7 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
         _fail(
             f"not a value, `{token.text}`",
             f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if last in OWN else 'nopm'}_at_{_first(names)}",
+            f"{last if find_uncollected(last) else NOPM}_at_{_first(names)}",
             *token[1:],
         )
     owner, metric = _metric(left, names)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stithy.metrics import ALL, OWN
+from stithy.metrics import ALL, in_columns
 from stithy.results.hlog import Histogram, merge
 
 BEYOND_DRAWN = 10
@@ -114,15 +114,8 @@ def _row(value_s: float, edges_s: Sequence[float]) -> int:
     return min(row, len(edges_s) - 2)
 
 
-PERCENTILES = {
-    each.column: each.percent
-    for each in OWN.values()
-    if each.source == "transactions" and each.percent is not None
-}
-"""The columns of `transactions` that a level may take from merged windows."""
-
 Merged = Mapping[str, Mapping[str, float]]
-"""By transaction type (`all` included), then by column of `PERCENTILES`, seconds."""
+"""By transaction type (`all` included), then by column of `transactions`, seconds."""
 
 
 def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
@@ -138,5 +131,9 @@ def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
 
 
 def _percentiles(histogram: Histogram) -> dict[str, float]:
-    values = {name: histogram.percentile_s(percent) for name, percent in PERCENTILES.items()}
+    values = {
+        each.column: histogram.percentile_s(each.percent)
+        for each in in_columns()
+        if each.percent is not None
+    }
     return {name: value for name, value in values.items() if value is not None}

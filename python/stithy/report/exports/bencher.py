@@ -9,22 +9,12 @@ import json
 import re
 
 from stithy.analysis.verdict.statistics import mean_interval
-from stithy.metrics import Quantity
+from stithy.metrics import Metric, Quantity
 from stithy.point import Point, written
 from stithy.report.context import Context
-from stithy.report.export import Export, note_of, require_valid, workload_name
+from stithy.report.export import Export, note_of, reported, require_valid, workload_name
 
 NAME = "bencher"
-
-MEASURES = {
-    "nopm": "nopm",
-    "tpm": "tpm",
-    "p50-seconds": "response_p50_s",
-    "p95-seconds": "response_p95_s",
-    "p99-seconds": "response_p99_s",
-}
-"""The slug of each measure, and its column."""
-RATES = frozenset({"nopm", "tpm"})
 
 
 def export(context: Context) -> Export:
@@ -51,7 +41,12 @@ def _named(point: Point) -> str:
 
 
 def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
-    found = {slug: _measure(context, candidate, point, slug) for slug in MEASURES}
+    found = {
+        f"{each.name}-seconds" if each.unit == "s" else each.name: _measure(
+            context, candidate, point, each
+        )
+        for each in reported()
+    }
     found |= {_slug(each): _value(context, candidate, point, each) for each in context.declared}
     return {slug: values for slug, values in found.items() if values}
 
@@ -71,15 +66,16 @@ def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -
     return _bounded(value, known, is_rate=quantity.known.percent is None)
 
 
-def _measure(context: Context, candidate: str, point: Point, slug: str) -> dict[str, float]:
+def _measure(context: Context, candidate: str, point: Point, metric: Metric) -> dict[str, float]:
     """The value and its bounds; empty where nothing was measured, or of too few values."""
-    column = MEASURES[slug]
-    value = context.evidence.printable_level(candidate, point, column)
+    value = context.evidence.printable_level(candidate, point, metric.column)
     if value is None:
         return {}
-    each = [window.printable(column) for window in context.evidence.valid_at(candidate, point)]
+    each = [
+        window.printable(metric.column) for window in context.evidence.valid_at(candidate, point)
+    ]
     known = [number for number in each if number is not None]
-    return _bounded(value, known, is_rate=slug in RATES)
+    return _bounded(value, known, is_rate=metric.percent is None)
 
 
 def _bounded(value: float, known: list[float], *, is_rate: bool) -> dict[str, float]:

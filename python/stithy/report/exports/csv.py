@@ -9,6 +9,7 @@ Percentiles of too few values are empty cells.
 import polars as pl
 
 from stithy.analysis.values.measures import declared
+from stithy.metrics import in_columns
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
 
@@ -16,17 +17,18 @@ NAME = "csv"
 
 FIRST = (
     "candidate", "point", "users", "block", "attempt", "window_id", "transaction", "valid",
-    "invalid_because", "note", "nopm", "tpm",
+    "invalid_because", "note",
 )  # fmt: skip
-"""What a person looks for, before all other columns of the tables `window` and `transactions`."""
+"""What a person looks for, with what was done a minute before all other columns."""
 
 
 def export(context: Context) -> Export:
     """Windows in the order of levels and blocks; one without any transaction has one row."""
     frame = _joined(context)
-    rest = [name for name in frame.columns if name not in FIRST]
+    first = [*FIRST, *(each.column for each in in_columns() if each.source == "window")]
+    rest = [name for name in frame.columns if name not in first]
     return Export(
-        (_plain(frame.select(*FIRST, *rest)).write_csv(),), marked=invalid_windows(context)
+        (_plain(frame.select(*first, *rest)).write_csv(),), marked=invalid_windows(context)
     )
 
 

@@ -10,20 +10,12 @@ import re
 from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
+from stithy.metrics import Metric
 from stithy.report.context import Context
-from stithy.report.export import Export, require_valid, workload_name
+from stithy.report.export import Export, reported, require_valid, workload_name
 from stithy.report.words import loads
 
 NAME = "go-bench"
-
-UNITS = {
-    "nopm": ("nopm", "higher"),
-    "tpm": ("tpm", "higher"),
-    "response_p50_s": ("p50-sec/op", "lower"),
-    "response_p95_s": ("p95-sec/op", "lower"),
-    "response_p99_s": ("p99-sec/op", "lower"),
-}
-"""What is reported about a window, by its column: the unit, and which direction is good."""
 
 
 def export(context: Context) -> Export:
@@ -52,11 +44,16 @@ def _facts(context: Context) -> Iterator[str]:
 
 
 def _units(context: Context) -> Iterator[str]:
-    for unit, better in UNITS.values():
-        yield f"Unit {unit} better={better}"
+    for metric in reported():
+        yield f"Unit {_unit(metric)} better={metric.better}"
     for each in context.declared:
         if each.known.better is not None:
             yield f"Unit {_word(str(each))} better={each.known.better}"
+
+
+def _unit(metric: Metric) -> str:
+    """What stands beside its values: its name, and how a time is written there."""
+    return f"{metric.name}-sec/op" if metric.unit == "s" else metric.name
 
 
 def _windows(context: Context) -> Iterator[str]:
@@ -78,7 +75,7 @@ def _iterations(window: Window) -> int:
 
 
 def _values(context: Context, window: Window) -> str:
-    known = [(window.printable(column), unit) for column, (unit, _) in UNITS.items()]
+    known = [(window.printable(each.column), _unit(each)) for each in reported()]
     known += [
         (context.evidence.value_of(window, each).number, _word(str(each)))
         for each in context.declared

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from stithy.analysis.values.measures import declared
-from stithy.metrics import Quantity, find
+from stithy.metrics import Quantity, find, in_columns
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of
@@ -23,11 +23,8 @@ LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "n
 """Labels of every line, as far as any of a family has them."""
 KEYS = frozenset({"users", "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
-NAMES = {
-    "nopm": "new_orders_per_min", "tpm": "transactions_per_min",
-    "driver_rate_per_s_max": "driver_rate_max_per_s",
-}  # fmt: skip
-"""Columns whose names do not end in their unit as OpenMetrics wants it."""
+NAMES = {"driver_rate_per_s_max": "driver_rate_max_per_s"}
+"""Columns whose names do not end in their unit as OpenMetrics wants it; rates have their nouns."""
 
 
 def export(context: Context) -> Export:
@@ -67,10 +64,13 @@ def _labels(context: Context) -> pl.DataFrame:
 
 def _columns(head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...]) -> Iterator[str]:
     """A family for each column of a table that is a measured number."""
+    rates = {each.column: each.noun for each in in_columns() if each.source == "window"}
+    nouns = {name: noun.replace("minute", "min").replace(" ", "_") for name, noun in rates.items()}
+    names = NAMES | nouns
     for column in table.columns:
         if not _is_value(column):
             continue
-        each = family((head, NAMES.get(column.name, column.name)), column.meaning)
+        each = family((head, names.get(column.name, column.name)), column.meaning)
         yield _written(each, frame.with_columns(pl.col(column.name).alias("value")), own)
 
 
