@@ -29,6 +29,7 @@ from stithy.results.tables import (
     BASELINE,
     CONDITIONS,
     DRIVES,
+    IO_SECONDS,
     LEDGER,
     LEDGER_FINDINGS,
     LOAD,
@@ -107,6 +108,13 @@ class Run:
         path = self.directory.table(PRECONDITIONING.name)
         found = read_table(PRECONDITIONING, path, []) if path.exists() else None
         return empty_frame(PRECONDITIONING) if found is None else found
+
+    def io_seconds_of(self, window_id: str) -> dict[int, int]:
+        """Requests that fio answered in each second of a window, by the second."""
+        found: dict[int, int] = {}
+        for row in read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS):
+            found[row["second"]] = found.get(row["second"], 0) + row["requests"]
+        return {second: found.get(second, 0) for second in range(max(found, default=-1) + 1)}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
