@@ -1,5 +1,7 @@
 """What a window of block I/O must obey: its rate, Little's law, its block size, its seconds."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from stithy.activity import tables_of
@@ -9,7 +11,9 @@ from stithy.analysis.validity.record import WindowRecord
 SECONDS = 10.0
 
 
-def flags(**values: float | None) -> list[tuple[str, bool]]:
+def flags(
+    drives: Sequence[Mapping[str, object]] = (), **values: float | None
+) -> list[tuple[str, bool]]:
     """What is said of a window with these values, and whether that invalidates it."""
     row = {
         "window_id": "w", "missing_because": None, "complete": True, "activity": "fio",
@@ -20,7 +24,8 @@ def flags(**values: float | None) -> list[tuple[str, bool]]:
         (f"fio.{name}", ways.get(name, "all")): {"value": value, "count": int(SECONDS)}
         for name, value in values.items()
     }
-    record = WindowRecord(window=row, values=known, tables=tables_of("fio") - {"series"})
+    tables = tables_of("fio") - {"series"}
+    record = WindowRecord(window=row, values=known, drives=drives, tables=tables)
     return [(each.flag.value, each.invalidates) for each in judge(record)]
 
 
@@ -76,3 +81,29 @@ def test_latencies_with_many_late_requests_are_said_not_to_be_those_of_arrivals(
     """From a twentieth on."""
     assert flags(late_share=0.04) == []
     assert flags(late_share=0.06) == [("requests began late", False)]
+
+
+@pytest.mark.parametrize(
+    ("mean_s", "values", "said"),
+    [
+        (4e-3, {}, []),
+        (5e-3, {}, [("latency outside of the storage", True)]),
+        (5e-3, {"iops": 990.0, "asked_iops": 1000.0, "maximum_share": 0.2},
+         [("latency outside of the storage", True)]),
+        (5e-3, {"iops": 960.0, "asked_iops": 1000.0, "maximum_share": 1.1}, [("saturated", False)]),
+        (5e-3, {"outstanding": 512.0, "in_flight": 512.0}, []),
+    ],
+)  # fmt: skip
+def test_fio_and_the_block_layer_must_agree_of_the_same_requests(
+    mean_s: float, values: Mapping[str, float], said: list[tuple[str, bool]]
+) -> None:
+    """2.75 ms in the block layer; what waits before it, for a reason, is not compared."""
+    ways = (("read", 300, 3e-3), ("write", 100, 2e-3), ("all", 400, 0.0))
+    drives = [
+        {"role": "data", "operation": way, "answered": count, "latency_mean_s": mean,
+         "device_mean_s": mean, "added_mean_s": 0.0, "late_answers": None}
+        for way, count, mean in ways
+    ]  # fmt: skip
+    assert [
+        each for each in flags(drives, mean_s=mean_s, **values) if "drive" not in each[0]
+    ] == said

@@ -1,8 +1,11 @@
 """Did block I/O keep its rate, and do its numbers agree with each other?"""
 
+from collections.abc import Sequence
+
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.fio.curve import LATE_MOST, Asked, judge
 from stithy.metrics import ALL
+from stithy.units import format_duration
 from stithy.validity import Check, Flag, Reason
 
 NAME = "block-io"
@@ -51,6 +54,13 @@ IDLE = Flag(
     "seconds without I/O",
     "Nothing was answered in {seconds} of {length} seconds.",
     "The storage stood still, or the machine did. The kernel log may say which.",
+)
+
+OUTSIDE = Flag(
+    "latency outside of the storage",
+    "A request took fio {seen} on average, and the block layer {inside}.",
+    "The machine had no CPU for fio in between. Let nothing else run on it, or use lower rates.",
+    invalidates=True,
 )
 
 IN_FLIGHT_MOST = 0.05
@@ -126,6 +136,44 @@ def idle(of: WindowRecord) -> Reason | None:
     return Reason(IDLE, {"seconds": f"{seconds:.0f}", "length": str(row["count"])})
 
 
+OUTSIDE_SHARE = 0.5
+OUTSIDE_S = 200e-6
+"""Own: beyond both, what fio measured is the machine more than the storage. The kernel's way to a
+device and back takes some 10 µs, a process that waits for a CPU takes milliseconds."""
+
+QUEUED_MOST = 128
+"""Requests that the kernel has in the queue of a loop device; more of them wait before it."""
+
+
+def outside(of: WindowRecord) -> Reason | None:
+    """fio and the block layer, two layers with clocks of their own, disagree.
+
+    Both count the same requests, with those of the ramp in one of them. Where the rate was not
+    kept, or more is outstanding than the queue takes, requests wait before the block layer.
+    """
+    seen_s, inside_s = value(of, "mean_s"), _block_layer_mean_s(of.drives)
+    waits = rate(of) is not None or (value(of, "outstanding") or 0) > QUEUED_MOST
+    if seen_s is None or inside_s is None or waits:
+        return None
+    if seen_s <= (1 + OUTSIDE_SHARE) * inside_s + OUTSIDE_S:
+        return None
+    texts = {"seen": format_duration(seen_s), "inside": format_duration(inside_s)}
+    return Reason(OUTSIDE, texts)
+
+
+def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:
+    """Of reads and writes of the emulated drives; None where the kernel counted none."""
+    rows = [
+        each
+        for each in drives
+        if each["operation"] in ("read", "write") and each["answered"] and each["device_mean_s"]
+    ]
+    count = sum(each["answered"] for each in rows)
+    if not count:
+        return None
+    return float(sum(each["answered"] * each["device_mean_s"] for each in rows) / count)
+
+
 CHECKS: tuple[Check[WindowRecord], ...] = tuple(
-    Check(("values", "io_seconds"), find) for find in (rate, late, little, sizes, idle)
+    Check(("values", "io_seconds"), find) for find in (rate, late, little, sizes, idle, outside)
 )
