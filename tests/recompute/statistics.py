@@ -107,7 +107,9 @@ def sign_flips(logs: Sequence[float]) -> float | None:
     """How often random signs give as much: every choice of signs, up to 16 blocks."""
     if not 2 <= len(logs) <= 16:
         return None
-    bar = abs(math.fsum(logs)) * (1 - 1e-12)
+    bar = abs(math.fsum(logs)) - 1e-12 * math.fsum(
+        abs(x) for x in logs
+    )  # rounding is no difference
     sums = [
         abs(math.fsum(s * x for s, x in zip(signs, logs, strict=True)))
         for signs in itertools.product((1, -1), repeat=len(logs))
