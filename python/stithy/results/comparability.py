@@ -201,11 +201,12 @@ def comparability(
         found |= {
             "engine": database.engine,
             "server_version": database.server_version,
-            "settings": database.settings,
+            "settings": _constant(database.settings, database),
             "cpus": None if database.cpus is None else len(database.cpus),
         }
     if memory is not None:
-        found["memory_limit_bytes"] = memory.limit_bytes
+        if "limit_bytes" not in memory.varied:
+            found["memory_limit_bytes"] = memory.limit_bytes
         found["memory_limit_enforced"] = memory.enforced
     found["driver"] = _driver_generation(stithy_version)
     return found | ({"own": own} if own else {})
@@ -226,6 +227,11 @@ def _needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
         for name, each in _compared(type(facts))
         if each.needed and name not in facts.varied
     }
+
+
+def _constant(settings: Mapping[str, Any], database: DatabaseFacts) -> dict[str, Any]:
+    """The settings without those that vary: of these the points say it."""
+    return {name: value for name, value in settings.items() if name.lower() not in database.varied}
 
 
 def _driver_generation(version: str) -> str:
@@ -327,9 +333,11 @@ def _of_database(
     """What a candidate's server was given; nothing that is not known."""
     if manifest.given_database is None:
         return
-    yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
+    if manifest.memory is None or "limit_bytes" not in manifest.memory.varied:
+        yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
     asked, known = manifest.settings_of(candidate), manifest.effective_settings_of(candidate)
-    for name, value in ((known or {}) if effective else asked).items():
+    found = (known or {}) if effective else asked
+    for name, value in _constant(found, manifest.database).items():
         yield f"settings.{name}", value
 
 
@@ -343,7 +351,7 @@ def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]
         return
     asked = {name.lower(): value for name, value in manifest.database.settings.items()}
     known = manifest.database.effective_settings if effective else asked
-    for name, value in (known or {}).items():
+    for name, value in _constant(known or {}, manifest.database).items():
         yield f"settings.{name}", value
 
 

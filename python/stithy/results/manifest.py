@@ -140,7 +140,8 @@ class DatabaseFacts(_Facts):
 
     Both are those of all candidates: `CandidateFacts` has what is a candidate's own.
     Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
-    which the server was bound, None where it could use any.
+    which the server was bound, None where it could use any. The settings in `varied`, by their
+    names in lower case, differ between points.
     """
 
     engine: str
@@ -149,17 +150,20 @@ class DatabaseFacts(_Facts):
     effective_settings: dict[str, str] | None = None
     missing_because: str | None = None
     cpus: tuple[int, ...] | None = None
+    varied: tuple[str, ...] = ()
 
 
 class MemoryFacts(_Facts):
     """The memory limit: what was asked, and whether the machine enforced it.
 
-    `limit_bytes` is that of candidates without a limit of their own; `enforced` is of all.
+    `limit_bytes` is that of candidates without a limit of their own; `enforced` is of all. What is
+    in `varied` differs between points.
     """
 
     limit_bytes: int
     enforced: bool | None
     note: str | None = None
+    varied: tuple[str, ...] = ()
 
 
 class WorkloadFacts(_Facts):

@@ -1,6 +1,6 @@
 """The manifest of a run, from what its context knows by now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -159,9 +159,10 @@ class ManifestFile:
         return _load(study.load).model_copy(update={"varied": _varied(every)})
 
     def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
-        database = self._context.file.study.given_database
-        if database is None:
+        study = self._context.file.study
+        if study.given_database is None:
             return None
+        database = study.database
         facts = list(self._context.state.known.server_facts.values())
         version = facts[0].version if facts else self._context.servers.installation.version
         return DatabaseFacts(
@@ -171,6 +172,7 @@ class ManifestFile:
             effective_settings=shared,
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus,
+            varied=_differing([_lowered(each.database.settings) for each in study.variants]),
         )
 
     def _shared_settings(self) -> dict[str, str] | None:
@@ -196,14 +198,17 @@ class ManifestFile:
 
     def _memory(self) -> MemoryFacts | None:
         """The study's limit; enforced only if that of every candidate so far was."""
-        if self._context.file.study.given_database is None:
+        study = self._context.file.study
+        if study.given_database is None:
             return None
+        every = [{"limit_bytes": each.database.memory_bytes} for each in study.variants]
         limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(
-            limit_bytes=self._context.file.study.database.memory_bytes,
+            limit_bytes=study.database.memory_bytes,
             enforced=all(held for held, _ in limits.values()) if limits else None,
             note="; ".join(notes) or None,
+            varied=_differing(every),
         )
 
     def _calibration(self) -> CalibrationFacts | None:
@@ -282,8 +287,19 @@ def _load(load: Load) -> LoadFacts:
 
 def _varied(every: Sequence[WorkloadFacts] | Sequence[LoadFacts]) -> tuple[str, ...]:
     """The facts that are not the same at all points."""
-    first, *others = (each.model_dump() for each in every)
-    return tuple(name for name in first if any(each[name] != first[name] for each in others))
+    return _differing([each.model_dump() for each in every])
+
+
+def _differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The names whose values are not the same in all, or that not all have."""
+    names = dict.fromkeys(name for each in every for name in each)
+    return tuple(
+        name for name in names if any(each.get(name) != every[0].get(name) for each in every)
+    )
+
+
+def _lowered(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.lower(): value for name, value in settings.items()}
 
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:

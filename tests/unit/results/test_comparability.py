@@ -141,6 +141,40 @@ def test_of_what_varies_the_points_say_how_much_it_was() -> None:
     assert "warehouses: 2 and not known" in shown
 
 
+@pytest.mark.parametrize("effective", [None, {"wal_level": "replica", "work_mem": "4MB"}])
+def test_what_the_base_gives_a_server_is_no_difference_where_it_varies(
+    effective: dict[str, str] | None,
+) -> None:
+    """Whether or not the settings in force are known; that one run varies it is one."""
+
+    def made(memory: int, setting: str, *, varied: bool) -> Manifest:
+        known = None if effective is None else {**effective, "work_mem": setting}
+        database = BASE.database.model_copy(update={
+            "settings": {"Work_Mem": setting, "jit": "off"}, "effective_settings": known,
+            "varied": ("work_mem",) if varied else (),
+        })  # fmt: skip
+        assert BASE.memory is not None
+        limit = BASE.memory.model_copy(update={
+            "limit_bytes": memory, "varied": ("limit_bytes",) if varied else (),
+        })  # fmt: skip
+        parts = facts.comparability("load", BASE.workload, BASE.load, database, limit, "1.2.3")
+        new = {"given_database": database, "memory": limit, "comparability": dict(parts)}
+        return BASE.model_copy(update=new)
+
+    varied, other = made(2**28, "4MB", varied=True), made(2**30, "8MB", varied=True)
+    assert differences(varied, other, NAMES) == ()
+    assert varied.comparability == other.comparability
+    shown = [str(each) for each in differences(varied, made(2**28, "4MB", varied=False), NAMES)]
+    assert sorted(shown) == [
+        "memory_limit_bytes: not known and 268435456", "settings.work_mem: not known and 4MB",
+    ]  # fmt: skip
+    own = made(2**28, "4MB", varied=False)
+    first = own.candidates[0].model_copy(update={"memory_limit_bytes": 2**29})
+    own = own.model_copy(update={"candidates": (first, *own.candidates[1:])})
+    shown = [str(each) for each in differences(varied, own, NAMES)]
+    assert "disk: memory_limit_bytes: not known and 536870912" in shown
+
+
 def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> None:
     """What is added there must be said here: may it differ?"""
     called = {"cpus": "server_cpus", "driver": "driver_generation"}
