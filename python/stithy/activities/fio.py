@@ -36,6 +36,7 @@ def _of_the_window() -> Iterator[Metric]:
     yield _told("in_flight", "", "mean of requests outstanding", "In flight")
     yield _told("outstanding", "", "requests that the loop keeps outstanding", "Outstanding")
     yield _told("size_error_share", "share", "error of the mean request size", "Size error")
+    yield _told("messages", "", "messages of fio besides its result", "Messages")
     yield _told("idle_s", "s", "seconds in which nothing was answered", "Idle")
 
 

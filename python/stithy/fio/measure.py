@@ -28,6 +28,7 @@ from stithy.fio.output import (
     Expected,
     document_in,
     failed,
+    messages_in,
     parse,
     side_by_side,
     sound_jobs,
@@ -78,12 +79,14 @@ class Measured:
     """What a pattern did: each stream's answer over all workers, and its seconds.
 
     `streams` are those of one worker as fio did them. `late_shares` has the open loops.
+    `messages`: what fio said besides its results, though it did not fail.
     """
 
     streams: tuple[RenderedStream, ...]
     answers: tuple[Answer, ...]
     seconds: Mapping[str, tuple[Second, ...]]
     late_shares: Mapping[str, float]
+    messages: tuple[str, ...] = ()
 
     @property
     def iops(self) -> float:
@@ -148,7 +151,8 @@ def _gathered(
             answer, rows = closed[each.name], logs.of_stream(each.name, folders, load.duration_s)
         answers.append(answer)
         seconds[each.name] = rows
-    return Measured(file.streams, tuple(answers), seconds, late)
+    messages = dict.fromkeys(each for text in texts for each in messages_in(text, where))
+    return Measured(file.streams, tuple(answers), seconds, late, tuple(messages))
 
 
 def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:

@@ -32,6 +32,9 @@ GONE = {
 }
 """Errors with which a target vanishes."""
 
+APART = "; "
+"""Between two messages on one line."""
+
 NOT_MADE = "file creation disallowed"
 """What fio says, without an error, of a file that is not there and must not be made."""
 
@@ -128,9 +131,15 @@ def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     raise failed(f"fio measured nothing: {around}", where)
 
 
+def messages_in(text: str, where: str) -> tuple[str, ...]:
+    """What fio said besides its document, each message once."""
+    around = document_in(text, where)[1]
+    return tuple(around.split(APART)) if around else ()
+
+
 def _lines(text: str) -> str:
     """On one line, what fio may have said once for each submitter."""
-    return "; ".join(dict.fromkeys(line for each in text.splitlines() if (line := each.strip())))
+    return APART.join(dict.fromkeys(line for each in text.splitlines() if (line := each.strip())))
 
 
 def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence[Mapping[str, Any]]:

@@ -14,7 +14,7 @@ rate, too, and a stream with flushes its writers: they are late as often as they
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stithy.errors import UserError
 from stithy.fio.load import Load, Target, aligned
@@ -79,12 +79,14 @@ class RenderedStream:
     """A stream as fio will do it. `outstanding`: at most, of all submitters.
 
     `is_open`: requests come from submitters of one each, whose late share can be told.
+    `in_line_because`: why they do not, of a stream at a rate.
     """
 
     name: str
     outstanding: int
     is_open: bool
     sides: Mapping[Direction, Side]
+    in_line_because: str | None = None
 
 
 def sections(
@@ -101,14 +103,22 @@ def sections(
         sides = {each: _side(stream, each, None) for each in stream.directions}
         rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
         return rendered, {stream.name: words}
-    if not _can_be_open(stream, load, rate):
-        return _in_line(stream, target, load, rate)
+    if (because := _why_in_line(stream, load, rate)) is not None:
+        rendered, made = _in_line(stream, target, load, rate)
+        return replace(rendered, in_line_because=because), made
     return _open(stream, target, load, rate)
 
 
-def _can_be_open(stream: Stream, load: Load, rate_per_s: float) -> bool:
+def _why_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
+    """Why a stream at a rate is no open loop; None where it is one."""
+    if stream.is_sequential:
+        return "requests of a stream in sequence wait for each other"
+    if stream.sync == "fdatasync":
+        return "a stream with flushes waits for each of them"
     most_per_s = min(OPEN_MOST_PER_S, OPEN_MOST_REQUESTS / (load.ramp_s + load.duration_s))
-    return not stream.is_sequential and stream.sync != "fdatasync" and rate_per_s <= most_per_s
+    if rate_per_s > most_per_s:
+        return f"more than {most_per_s:,.0f} requests a second are too many to follow each of them"
+    return None
 
 
 def _in_line(

@@ -245,8 +245,18 @@ class Scenario:
     spec: BaseModel | None = None
 
     def __str__(self) -> str:
-        """The name, and its keys if it has any: `sleep {seconds: 2}`."""
-        return self._written(frozenset())
+        """The name, and its keys if it has any: `sleep {seconds: 2}`.
+
+        Those that the spec has as `IMPLIED` only where they are not as usual.
+        """
+        every = type(self.spec).model_fields if self.spec else {}
+        known = getattr(self.spec, "IMPLIED", ())
+        usual = {
+            each.alias or name
+            for name, each in every.items()
+            if (each.alias or name) in known and getattr(self.spec, name) == each.default
+        }
+        return self._written(frozenset(usual))
 
     @property
     def comparable(self) -> str:

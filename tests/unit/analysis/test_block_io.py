@@ -107,3 +107,9 @@ def test_fio_and_the_block_layer_must_agree_of_the_same_requests(
     assert [
         each for each in flags(drives, mean_s=mean_s, **values) if "drive" not in each[0]
     ] == said
+
+
+def test_messages_of_a_fio_that_did_not_fail_are_shown_and_leave_the_window_valid() -> None:
+    """None is the usual."""
+    assert flags(messages=0.0) == []
+    assert flags(messages=2.0) == [("fio had messages", False)]

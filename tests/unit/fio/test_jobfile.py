@@ -140,6 +140,26 @@ def test_sequences_flushes_and_very_high_rates_stay_in_line() -> None:
         assert 4 * (reads + writes) / 8192 == pytest.approx(load.rate_per_s, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("which", "rate_per_s", "because"),
+    [
+        (log(), 100.0, "in sequence"),
+        (stream(write_sizes={8192: 1.0}, iodepth=1, sync="fdatasync"), 100.0, "with flushes"),
+        (stream(), 90_000.0, "more than 50,000 requests a second"),
+        (stream(), 100.0, None),
+    ],
+)
+def test_why_a_stream_at_a_rate_is_no_open_loop_is_said(
+    which: Stream, rate_per_s: float, because: str | None
+) -> None:
+    """Each reason is its own."""
+    load = Load(1, 0, 7, rate_per_s=rate_per_s)
+    (made,) = job_file(Pattern(name="p", streams=(which,)), TARGET, load).streams
+    assert made.is_open is (because is None)
+    assert (made.in_line_because or "").find(because or "") >= 0
+    assert (made.in_line_because is None) is (because is None)
+
+
 @given(st.floats(0.5, 100_000), st.integers(1, 256))
 def test_poisson_keeps_the_rate_or_is_not_used(rate_per_s: float, most: int) -> None:
     """Never more submitters than allowed; even spacing is exact."""

@@ -11,7 +11,7 @@ from fakes.fio import direction, latency
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.fio import eachlog, logs
 from stithy.fio.histogram import BINS, bin_ns, middle_ns
-from stithy.fio.output import Answer, Expected, parse, side_by_side
+from stithy.fio.output import Answer, Expected, messages_in, parse, side_by_side
 
 READS = Expected("data", {"read": 1.0}, 1.0)
 
@@ -37,6 +37,8 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     assert (answer.count, answer.iops, answer.read.moved_bytes) == (50, 50, 50 * 4096)
     assert (answer.write, answer.flush, answer.cpu_s) == (None, None, 1.0)
     assert answer.latency.mean_s == pytest.approx(1e-4)
+    assert messages_in(text, "x") == ("fio: a note", "fio: {another}")
+    assert messages_in(said(job()), "x") == ()
 
 
 def test_directions_in_jobs_of_their_own_are_one_stream() -> None:

@@ -103,3 +103,13 @@ def test_a_candidate_has_no_memory_and_settings_without_a_server() -> None:
     file = StudyFile(Path("study.yaml"), b"", made("profiles: [sql]"))
     with pytest.raises(UserError, match="no users who could feel another drive"):
         check(file, expand(file.study).question, {})
+
+
+@pytest.mark.parametrize(("given", "is_said"), [("", False), (", verify: true", True)])
+def test_what_is_as_usual_is_not_said_of_the_scenario(given: str, is_said: bool) -> None:
+    """A footer has what was asked."""
+    text = str(made(f"profiles: [sql]{given}").scenario)
+    assert ("verify: True" in text) is is_said
+    assert "precondition_test" not in text
+    assert "profiles: [sql]" in text
+    assert "precondition_test: 5 s" in str(made("profiles: [sql], precondition_test: 5 s").scenario)

@@ -56,6 +56,12 @@ IDLE = Flag(
     "The storage stood still, or the machine did. The kernel log may say which.",
 )
 
+MESSAGES = Flag(
+    "fio had messages",
+    "fio did not fail, but wrote {count} besides its result.",
+    "Read `errors.txt` and the begin of `fio.json` in the folder `fio/run` of this window.",
+)
+
 OUTSIDE = Flag(
     "latency outside of the storage",
     "A request took fio {seen} on average, and the block layer {inside}.",
@@ -136,6 +142,13 @@ def idle(of: WindowRecord) -> Reason | None:
     return Reason(IDLE, {"seconds": f"{seconds:.0f}", "length": str(row["count"])})
 
 
+def messages(of: WindowRecord) -> Reason | None:
+    """fio warned of something: what it is, a person judges."""
+    count = round(value(of, "messages") or 0)
+    said = f"{count} message{'' if count == 1 else 's'}"
+    return Reason(MESSAGES, {"count": said}) if count else None
+
+
 OUTSIDE_SHARE = 0.5
 OUTSIDE_S = 200e-6
 """Own: beyond both, what fio measured is the machine more than the storage. The kernel's way to a
@@ -174,6 +187,8 @@ def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:
     return float(sum(each["answered"] * each["device_mean_s"] for each in rows) / count)
 
 
+CHECKED = (rate, late, little, sizes, idle, messages, outside)
+
 CHECKS: tuple[Check[WindowRecord], ...] = tuple(
-    Check(("values", "io_seconds"), find) for find in (rate, late, little, sizes, idle, outside)
+    Check(("values", "io_seconds"), find) for find in CHECKED
 )

@@ -73,6 +73,9 @@ class Spec(BaseModel):
     )
     """Keys whose values `vary` cannot list."""
 
+    IMPLIED: ClassVar = frozenset({"precondition_matrix", "precondition_test", "verify"})
+    """Keys that are said only where they differ from their default."""
+
     profiles: Annotated[
         tuple[Annotated[str, AfterValidator(_profile)], ...],
         Field(min_length=1, max_length=50),

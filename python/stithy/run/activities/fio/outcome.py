@@ -70,6 +70,7 @@ class Outcome:
         yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
         yield from size_errors(self.pattern, self.found)
         yield from evenness(self.found, self.duration_s)
+        yield Measured("fio.messages", float(len(self.found.messages)), ALL)
 
     def _cpu(self) -> Measured:
         count, because = self.sides[ALL].latency.count, None if self.sides[ALL].iops else NOTHING
@@ -89,11 +90,10 @@ class Outcome:
             "fio.maximum_share", asked / maximum if maximum else None, ALL, None, missing
         )
         late = self.found.late_shares
-        is_open = len(late) == len(self.found.streams)
-        because = None if is_open else "requests of a stream in sequence wait for each other"
-        yield Measured(
-            "fio.late_share", max(late.values()) if is_open else None, ALL, None, because
-        )
+        reasons = [each.in_line_because for each in self.found.streams if not each.is_open]
+        because = next((each for each in reasons if each), None)
+        known = max(late.values()) if late and not reasons else None
+        yield Measured("fio.late_share", known, ALL, None, because)
 
     def buckets(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `histograms`."""
