@@ -11,11 +11,12 @@ import pytest
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.parts import answer, certainty, machine, searches, validity
+from stithy.report.parts import answer, certainty, factors, machine, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
 from stithy.report.sections.environment import unequal_settings
@@ -308,3 +309,34 @@ def test_settings_of_the_kernel_by_which_candidates_differ_are_said(
 ) -> None:
     """The report says so: storage that is read ahead differently is not compared by itself."""
     assert unequal_settings([_on("a", 128 * 2**10), _on("b", second)]) == said
+
+
+@pytest.mark.parametrize(("gain", "words"), [
+    ((1.0, 2.0, 2.0), "new orders per minute improved with workload.warehouses up to 20; the "
+     "next step made no difference larger than the margin: from 10 to 20 the ratio is 2.000"),
+    ((1.0, 2.0, 1.0), "improved with workload.warehouses up to 20; the next step made it worse"),
+    ((1.0, 1.5, 2.0), "still improved with the last step of workload.warehouses, to 40: from 20"),
+    ((1.0, 0.5, 0.5), "got worse with the step of workload.warehouses to 20: from 10 to 20"),
+    ((4.0, 2.0, 1.0), "got worse with the steps of workload.warehouses to 20 and 40: from 10 to"),
+    ((1.0, 1.0, 1.0), "no step of workload.warehouses changed new orders per minute by more than "
+     "the margin: from 10 to 20"),
+])  # fmt: skip
+def test_what_the_steps_of_a_factor_changed_is_true_where_more_is_a_burden(
+    gain: tuple[float, ...], words: str, tmp_path: Path
+) -> None:
+    """As where more is a help: said is what was found, with the ratios that show it."""
+    sizes = (10, 20, 40)
+    changes = {
+        window_id("a", size, block): {"nopm": 1000.0 * gain[n] * (1 + block % 2 / 1000)}
+        for n, size in enumerate(sizes) for block in range(5)
+    }  # fmt: skip
+    context = run(tmp_path, candidates=("a",), users=sizes, repeat=5, changes=changes)
+    points = tuple(Point((("users", 4), ("workload.warehouses", size))) for size in sizes)
+    windows = tuple(
+        replace(each, row={**each.row, "point": str(points[sizes.index(each.row["users"])])})
+        for each in context.evidence.windows
+    )
+    context = replace(context, evidence=Evidence(("a",), points, windows))
+    [sentence] = factors.sentences(context)
+    assert words in sentence
+    assert "from 20 to 40" in sentence or "up to" not in sentence

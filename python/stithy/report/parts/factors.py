@@ -1,4 +1,4 @@
-"""What a study varies by `vary`: what each value brought, and where more brings no more."""
+"""What a study varies by `vary`: what each value gave, and what each step between two changed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.parts import differences
 from stithy.report.tables import KINDS, PageTable, Show
-from stithy.report.words.wording import exactly, factor, finely
+from stithy.report.words.wording import exactly, factor, finely, listing
 
 NOTE = (
     "Each ratio is that of two values on the same candidate, paired by round: every round has one "
@@ -28,7 +28,11 @@ NOTES = {
 
 KEYS = frozenset({"factor", "value", "candidate", "windows"})
 
+VERBS = {
+    Call.BETTER: "improved", Call.WORSE: "got worse", Call.HIGHER: "rose", Call.LOWER: "fell",
+}  # fmt: skip
 PAYS = frozenset({Call.BETTER, Call.HIGHER})
+LOSES = frozenset({Call.WORSE, Call.LOWER})
 STOPS = frozenset({Call.EQUIVALENT, Call.NEGLIGIBLE})
 
 
@@ -89,7 +93,7 @@ def steps(context: Context) -> PageTable:
 
 
 def sentences(context: Context) -> Iterator[str]:
-    """For each factor and candidate up to where more pays; then what another candidate is worth."""
+    """What the steps of each factor changed on each candidate; what another one is worth."""
     for name in factors(context):
         found = gains(context.evidence, name)
         for candidate in context.evidence.candidates:
@@ -100,25 +104,50 @@ def sentences(context: Context) -> Iterator[str]:
 
 
 def _where_it_stops(context: Context, name: str, candidate: str, mine: list[Compared]) -> str:
-    """`On gp3, more database.memory pays up to 512 MiB: …; from 512 MiB to 1 GiB …`."""
+    """`On gp3, throughput improved with database.memory up to 512 MiB, and …: from … the ratio is`.
+
+    More of a factor may be a burden, such as more data: where no step improved anything, what
+    the steps did is said instead.
+    """
     noun = context.evidence.primary.metric.noun
-    paying = [each for each in mine if each.verdict.call in PAYS]
-    last = mine.index(paying[-1]) if paying else -1
-    parts = [_said(name, each) for each in mine[max(0, last) : last + 2]]
+    every = "; ".join(_said(name, each) for each in mine)
     if all(each.effect.low is None for each in mine):
-        every = "; ".join(_said(name, each) for each in mine)
-        return f"What more {name} brings on {candidate} is not known: {every}."
+        return f"What {name} changes on {candidate} is not known: {every}."
+    calls = [each.verdict.call for each in mine]
+    paying = [place for place, call in enumerate(calls) if call in PAYS]
     if not paying:
-        head = f"On {candidate}, no step of {name} improved {noun}"
-        return f"{head}: {'; '.join(parts)}."
-    end = said(paying[-1].point.values[name])
+        return f"On {candidate}, {_without_gain(name, noun, mine)}: {every}."
+    last = paying[-1]
+    verb = VERBS[calls[last]]
+    end = said(mine[last].point.values[name])
     if last == len(mine) - 1:
-        head = f"On {candidate}, {noun} still improved with the last step of {name}, to {end}"
-    elif mine[last + 1].verdict.call in STOPS:
-        head = f"On {candidate}, {name} beyond {end} does not improve {noun}"
+        head = f"{noun} still {verb} with the last step of {name}, to {end}"
     else:
-        head = f"On {candidate}, {noun} improved with {name} up to {end}; beyond it is not decided"
-    return f"{head}: {'; '.join(parts)}."
+        head = f"{noun} {verb} with {name} up to {end}; {_next(calls[last + 1])}"
+    parts = [_said(name, each) for each in mine[last : last + 2]]
+    return f"On {candidate}, {head}: {'; '.join(parts)}."
+
+
+def _next(call: Call) -> str:
+    """What the step did that follows the last that paid."""
+    if call in STOPS:
+        return "the next step made no difference larger than the margin"
+    if call in LOSES:
+        return f"the next step made it {'worse' if call is Call.WORSE else 'lower'}"
+    return "whether the next step made a difference is not decided"
+
+
+def _without_gain(name: str, noun: str, mine: list[Compared]) -> str:
+    """What steps did of which none improved anything: make it worse, nothing, or it is open."""
+    calls = [each.verdict.call for each in mine]
+    losing = [each for each in mine if each.verdict.call in LOSES]
+    if losing:
+        ends = listing([said(each.point.values[name]) for each in losing])
+        steps = f"step{'s' if len(losing) > 1 else ''} of {name} to {ends}"
+        return f"{noun} {VERBS[losing[0].verdict.call]} with the {steps}"
+    if STOPS.issuperset(calls):
+        return f"no step of {name} changed {noun} by more than the margin"
+    return f"no step of {name} is known to have changed {noun} by more than the margin"
 
 
 def _said(name: str, each: Compared) -> str:

@@ -1,4 +1,4 @@
-"""What a study varies by `vary`, and where more of it brings no more."""
+"""What a study varies by `vary`, and what each step of it changed."""
 
 from collections.abc import Iterator
 
