@@ -41,6 +41,7 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "fine ratio": finely,
     "chance": chance,
     "size": format_size,
+    "bandwidth": lambda value: f"{format_size(value)}/s",
     "truth": lambda value: "yes" if value else "no",
 }
 
@@ -50,8 +51,8 @@ WORDS = frozenset({"text", "id", "truth"})
 
 
 KINDS: Mapping[Unit, str] = {
-    "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size", "B/s": "size",
-    "": "rate",
+    "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size",
+    "B/s": "bandwidth", "": "rate",
 }  # fmt: skip
 """How values of a unit are shown."""
 

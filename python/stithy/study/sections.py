@@ -276,6 +276,8 @@ class Scenario:
 
 def _written(value: Any) -> str:
     """A value of a key as a study has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 

@@ -56,6 +56,14 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
     assert sorted(sizes.values()) == [16, 96]
 
 
+def test_rare_keys_are_said_where_a_study_sets_them() -> None:
+    """A figure need not say how long tests would take that nobody asked for."""
+    plain, checked = (made(f"profiles: [sql]{more}").scenario for more in ("", ", verify: true"))
+    assert "precondition_" not in str(plain)
+    assert "verify" not in str(plain)
+    assert "verify: true" in str(checked)
+
+
 @pytest.mark.parametrize("key", ["repeat", "profiles"])
 def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
     """The number of blocks is the study's, and a list is a factor of its own."""

@@ -40,7 +40,10 @@ Domain = tuple[float, float]
 MIN_EXTENT = 32
 """Own: pixels kept for the labels of a vertical axis, so that charts below each other align."""
 
-NUMBERS = ",~f"
+LABEL_MOST = 20
+"""Characters of a level's label; a longer name has a line for each part of its path."""
+
+NUMBERS = ",.9~f"
 PERCENT = ",~f %"
 SIGNED_PERCENT = "+,~f %"
 """Formats of ticks: as d3 has them, and of a share as per cent, as it is written in a text."""
@@ -176,7 +179,9 @@ def _level_labels(context: Context) -> dict[str, Any]:
     # As literals of JSON no value can become code.
     expression = "''"
     for point, at in context.positions.items():
-        text = json.dumps(said(point.values[context.axis]))
+        shown = said(point.values[context.axis])
+        lines = shown.replace("/", "/\n").split("\n") if len(shown) > LABEL_MOST else shown
+        text = json.dumps(lines)
         expression = f"abs(datum.value / {at!r} - 1) < 1e-6 ? {text} : {expression}"
     return {"labelExpr": expression}
 

@@ -2,7 +2,7 @@
 
 from stithy.metrics import Quantity, Unit
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis, note
+from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis, note
 from stithy.report.drawing.compose import Rows
 
 SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
@@ -17,7 +17,8 @@ def scale_of(quantity: Quantity) -> float:
 def axis_of(quantity: Quantity) -> Axis:
     """Its axis: what it is called, and the unit where that is not in the name."""
     noun, unit = quantity.noun, SCALES.get(quantity.known.unit, (1.0, ""))[1]
-    return Axis(f"{noun[0].upper()}{noun[1:]}{unit}")
+    title = f"{noun[0].upper()}{noun[1:]}{unit}"
+    return Axis(title, format=PERCENT if quantity.known.unit == "share" else NUMBERS)
 
 
 def quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:

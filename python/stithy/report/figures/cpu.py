@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from stithy.point import USERS
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -35,9 +36,9 @@ def draw(context: Context) -> list[Drawn]:
             name="cpu-by-users",
             title=title,
             caption="Mean share of all CPUs of the host in each state, during the measurements of "
-            "the valid windows. It includes the driver, the server and all other programs.",
-            description=f"{title}. Stacked bars of CPU states, one bar for each number of "
-            f"{context.level_plural}, one chart for each candidate.",
+            f"the valid windows. It includes {_programs(context)}.",
+            description=f"{title}. Stacked bars of CPU states, one bar for each "
+            f"{_level(context)}, one chart for each candidate.",
             footer=context.footer,
             spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
             table=PageTable(
@@ -51,6 +52,15 @@ def draw(context: Context) -> list[Drawn]:
             ),
         )
     ]  # fmt: skip
+
+
+def _programs(context: Context) -> str:
+    served = "load" in context.tables
+    return "the driver, the server and all other programs" if served else "all programs"
+
+
+def _level(context: Context) -> str:
+    return f"number of {context.level_plural}" if context.axis == USERS else context.level_name
 
 
 def _rows(context: Context) -> Rows:

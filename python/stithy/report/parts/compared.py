@@ -43,7 +43,7 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
         yield "load", loads.said(manifest.load)
     else:
         yield "scenario", manifest.scenario
-    yield "levels", _levels(context)
+    yield "levels" if context.axis == USERS else "points", _levels(context)
     yield "blocks", _blocks(context)
     yield "windows", _windows(context, manifest)
     if context.limit is not None:
@@ -110,7 +110,8 @@ def _blocks(context: Context) -> str:
     most: Counter[Point] = Counter()
     for window in context.evidence.windows:
         most[window.point] = max(most[window.point], window.block + 1)
-    if len(set(most.values())) == 1 and len(context.factors) > 1:
+    several = len(context.factors) > 1 or context.axis != USERS
+    if len(set(most.values())) == 1 and several:
         return f"{most.popitem()[1]} at each point"
     levels: dict[int, list[str]] = {}
     for point in sorted(most):

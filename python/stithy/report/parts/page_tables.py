@@ -100,10 +100,12 @@ def windows(context: Context) -> PageTable:
         measured, on="window_id", how="left", maintain_order="left"
     )
     throughput, others = _MEASURED[:2], _MEASURED[2:]
+    served = (*throughput, *_PERCENTILES, *others, Show("steady", "Steady", "truth"))
     shows = (
-        Show("window_id", "Window", "id"), *throughput, *_PERCENTILES, *others,
-        Show("steady", "Steady", "truth"), Show("valid", "Valid", "truth"),
-    )  # fmt: skip
+        Show("window_id", "Window", "id"),
+        *(served if "transactions" in context.tables else ()),
+        Show("valid", "Valid", "truth"),
+    )
     return PageTable("windows", "All windows", _with_values(shows, frame), frame)
 
 

@@ -26,6 +26,9 @@ NOTE = (
     "variation is the coefficient of variation of requests per second."
 )
 WIDTH, HEIGHT = 700, 220
+TICKS_MOST = 12
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 3600, 7200, 14_400, 43_200)
+"""Seconds between ticks; with the last one they suffice for a window of six days."""
 
 
 def draw(page: Page) -> Iterator[Drawn]:
@@ -90,7 +93,9 @@ def _finding(context: Context, shown: list[Window]) -> str:
 
 def _chart(context: Context, drawing: Drawing, frame: pl.DataFrame) -> dict[str, object]:
     domain = domain_of([{"value": each} for each in frame["requests"]], log=False)
-    whole = alt.Axis(format="d", tickMinStep=1)
+    last = max(frame["second"], default=0)
+    step = next(each for each in STEPS if last / each <= TICKS_MOST)
+    whole = alt.Axis(format="d", values=list(range(0, last + 1, step)))
     x = alt.X("second:Q", title="Seconds of the measurement", axis=whole)
     y = value_axis(Axis("Requests per second"), domain)
     line = alt.Chart(drawing.add(frame.rename({"requests": "value"}).to_dicts())).mark_line()
@@ -106,4 +111,4 @@ def sections(page: Page) -> Iterator[Section]:
 
 def _blocks(page: Page) -> Iterator[Block]:
     yield from figures(page.drawn_in(NAME))
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    yield from paragraph(NOTE, style="note")

@@ -40,11 +40,18 @@ def _metrics(context: Context) -> list[Metric]:
     ]
 
 
+def _kinds(context: Context) -> list[str | None]:
+    """What the values are of: all first, then as the metrics list their subjects."""
+    there = {each.of for each in context.declared}
+    order = [None, *(of for metric in _metrics(context) for of in metric.subjects)]
+    return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
+
+
 def _table(context: Context) -> PageTable:
     metrics = [each for each in _metrics(context) if each.compared]
     evidence = context.evidence
     names = [each.name for each in metrics]
-    kinds = list(dict.fromkeys(each.of for each in context.declared))
+    kinds = _kinds(context)
     rows = [
         {"candidate": name, **context.factor_values(point), "of": of or ALL, **cells}
         for point in evidence.points
@@ -121,4 +128,4 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    yield from paragraph(NOTE, style="note")

@@ -44,9 +44,8 @@ def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
             "follow below."
         )
     yield with_code(
-        f"The seed {manifest.seed} determines the data, the order of the windows and all random "
-        "choices of the virtual users. Results are comparable only if their comparability key is "
-        f"{manifest.comparability_key}, too. Beside this report, ",
+        f"The seed {manifest.seed} determines {_seeded(context)}. Results are comparable only if "
+        f"their comparability key is {manifest.comparability_key}, too. Beside this report, ",
         "report/",
         " holds each figure as SVG, PNG and Vega-Lite, and each table as Parquet and CSV. ",
         "windows/",
@@ -54,3 +53,9 @@ def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
         "stithy report",
         " writes this report again from them.",
     )
+
+
+def _seeded(context: Context) -> str:
+    if "load" in context.tables:
+        return "the data, the order of the windows and all random choices of the virtual users"
+    return "the order of the windows and all random choices in them"

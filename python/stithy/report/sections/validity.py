@@ -58,14 +58,13 @@ def _blocks(page: Page) -> Iterator[Block]:
         yield Grid(reasons, fold=reasons.caption, screen=True)
     yield from grid(page.tables["windows"], even_empty=True)
     yield from _baseline_checks(page)
-    yield from _work(page)
-    yield from _driver(page)
+    served = "transactions" in page.context.tables
+    if served:
+        yield from _work(page)
+        yield from _driver(page)
     yield from _drives(page)
-    yield from _acknowledged(page)
-    yield from _ledgers(page)
-    yield from _consistency(page)
-    yield from _restores(page)
-    yield from _invariants(page)
+    if served:
+        yield from _of_the_database(page)
     if not page.tables["missing"].frame.is_empty():
         yield Heading("What is missing")
         yield from grid(page.tables["missing"])
@@ -126,6 +125,14 @@ def _drives(page: Page) -> Iterator[Block]:
         "more than twice as long and over 100 µs longer.",
     )
     yield from grid(page.tables["drives"], even_empty=True)
+
+
+def _of_the_database(page: Page) -> Iterator[Block]:
+    yield from _acknowledged(page)
+    yield from _ledgers(page)
+    yield from _consistency(page)
+    yield from _restores(page)
+    yield from _invariants(page)
 
 
 def _acknowledged(page: Page) -> Iterator[Block]:
