@@ -71,6 +71,13 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     return found
 
 
+def less_room(study: Study) -> str:
+    """With what the study would need less room, as a remedy names it; empty if nothing is known."""
+    if study.given_database is not None:
+        return "fewer warehouses or shorter windows"
+    return str(getattr(plugins("scenario")[study.scenario.name], "LESS_ROOM", ""))
+
+
 def data_bytes(study: Study) -> int | None:
     """The size of the smallest loaded database without its write-ahead log; None without one."""
     if study.given_database is None:

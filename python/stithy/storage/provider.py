@@ -125,7 +125,8 @@ class Site:
 
     `needed_bytes`: what each role may come to hold. `logs`: the directory among the results for
     what storage writes about itself. `seeds`: of what the volume of a role draws. `cpus`: the only
-    ones that what emulates storage may use, None for any.
+    ones that what emulates storage may use, None for any. `less_room`: with what the study would
+    need less, as a remedy names it; empty if nothing is known.
     """
 
     runner: Runner
@@ -133,6 +134,7 @@ class Site:
     logs: Path
     seeds: Mapping[Role, int]
     cpus: tuple[int, ...] | None = None
+    less_room: str = ""
 
 
 Record = Callable[[str, dict[str, str]], None]

@@ -68,6 +68,28 @@ def test_all_must_have_room_together_on_their_file_systems_and_in_memory(tmp_pat
             preflight.check_room(study, expand(study), parts, round(available_gib * GIB))
 
 
+@pytest.mark.parametrize(("rooms", "available_gib", "where", "remedy"), [
+    ({"a": _room("one", 0.7), KEEPER: _room("one", 0.7)}, 1.0, "candidate a, and --out, for the "
+     "results", "make room, name another directory, name another --out, or use a smaller "
+     "`scenario.block-io.size`"),
+    ({"a": _room("shm", 9, memory=True)}, 0.5, "candidate a",
+     "make room, name another directory, or use a smaller `scenario.block-io.size`"),
+])  # fmt: skip
+def test_without_a_database_too_little_room_names_what_the_scenario_has(
+    rooms: Mapping[str, Room], available_gib: float, where: str, remedy: str
+) -> None:
+    """No master copy, no server, no warehouses."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}}\nscenario: {block-io: {profiles: [sql]}}\n"
+    )
+    study = parse_study("study.yaml", text.encode())
+    parts = {name: (each,) for name, each in rooms.items()}
+    with pytest.raises(PreconditionError) as caught:
+        preflight.check_room(study, expand(study), parts, round(available_gib * GIB))
+    assert (caught.value.where, caught.value.remedy) == (where, remedy)
+    assert "server" not in str(caught.value)
+
+
 def _checked(study: Study, providers: Mapping[str, Provider], root: Path) -> None:
     keeper, plan = equip.keeper_in(RunDirectory(root / "out")), expand(study, null=True)
     preflight.check_candidates(study, plan, providers, keeper, LocalRunner(), None)

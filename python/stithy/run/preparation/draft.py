@@ -14,7 +14,7 @@ from stithy.errors import PreconditionError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.runner import LocalRunner, server_user
 from stithy.needs import Judgement, Machine
-from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
@@ -149,6 +149,7 @@ def _provider(study: Study, name: str) -> Provider:
         needed_bytes=needed_bytes(study),
         logs=Path("logs"),
         seeds=dict.fromkeys(ROLES, 0),
+        less_room=less_room(study),
     )
     module = plugins("provider")[candidate.provider]
     provider: Provider = module.create(candidate.spec, name, site)

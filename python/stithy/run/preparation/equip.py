@@ -19,7 +19,7 @@ from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server_user
 from stithy.needs import Machine
-from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan, derive_seed
 from stithy.registry import part, plugins
 from stithy.results.comparability import is_same_memory
@@ -272,6 +272,7 @@ def providers_of(
             logs=logs.absolute(),
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
+            less_room=less_room(file.study),
         )
         made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
     return made

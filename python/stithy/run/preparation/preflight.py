@@ -21,7 +21,7 @@ from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import doubtful, unanswerable
 from stithy.plan.cost import space_by_candidate
-from stithy.plan.expand import data_bytes, expand
+from stithy.plan.expand import data_bytes, expand, less_room
 from stithy.plan.sensitivity import profiles_of
 from stithy.plan.steps import Plan
 from stithy.results.drives import PLURALS, tolerance_s
@@ -345,11 +345,13 @@ def check_room(
         here = [each for each in shares if each.room.filesystem_id == place]
         needed, free = _sum(here) + RESERVE_BYTES, here[0].room.free_bytes
         if free is not None and needed > free:
-            raise _too_small(here, needed, free, f"on {here[0].room.mount_point}")
+            what = f"on {here[0].room.mount_point}"
+            raise _too_small(study, plan, here, needed, free, what)
     in_memory = [each for each in shares if each.room.memory_backed]
     needed = _sum(in_memory) + max((each.memory_bytes for each in study.databases), default=0)
     if in_memory and needed > available:
-        raise _too_small(in_memory, needed, available, "of memory, the server's included")
+        what = "of memory, the server's included" if study.databases else "of memory"
+        raise _too_small(study, plan, in_memory, needed, available, what)
 
 
 class _Share(NamedTuple):
@@ -372,28 +374,33 @@ def _sum(shares: Iterable[_Share]) -> int:
     return sum(each.size_bytes for each in shares)
 
 
-def _too_small(shares: list[_Share], needed: int, free: int, what: str) -> PreconditionError:
+def _too_small(
+    study: Study, plan: Plan, shares: list[_Share], needed: int, free: int, what: str
+) -> PreconditionError:
     names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
     kept = any(each.candidate == KEEPER for each in shares)
+    results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}"
     images = any(each.room.takes_bytes is not None for each in shares)
-    instead = (
+    less = less_room(study)
+    ways = [
+        "make room",
         "give drives a smaller `size` or a directory as `backing`"
         if images
-        else ("name another directory")
-    )
-    instead += ", name another --out" if kept else ""
+        else "name another directory",
+        *(["name another --out"] if kept else []),
+        *([f"use {less}"] if less else []),
+    ]
     return PreconditionError(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=_places(names, with_master=kept),
-        remedy=f"make room, {instead}, or use fewer warehouses or shorter windows",
+        where=_places(names, results if kept else ""),
+        remedy=f"{', '.join(ways[:-1])}, or {ways[-1]}",
     )
 
 
-def _places(names: Sequence[str], *, with_master: bool) -> str:
-    """`candidates a and b, and --out`."""
+def _places(names: Sequence[str], results: str) -> str:
+    """`candidates a and b, and --out, for the master copy`."""
     candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
-    master = "--out, for the master copy" if with_master else ""
-    return ", and ".join(each for each in (candidates, master) if each)
+    return ", and ".join(each for each in (candidates, results) if each)
 
 
 def memory_available_bytes(proc: Path = Path("/proc")) -> int:

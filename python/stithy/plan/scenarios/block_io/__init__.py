@@ -28,6 +28,7 @@ SECTIONS: tuple[str, ...] = ()
 METRIC = "fio.iops"
 PROFILE = "profile"
 BLOCK_DEVICES = True
+LESS_ROOM = "a smaller `scenario.block-io.size`"
 
 SLACK_BYTES = 64 * MIB
 """What a file system takes for itself beside the file."""

@@ -151,7 +151,7 @@ class EmulatedProvider:
                 f"a drive of {format_size(size)} is larger than its profile {keys.drive} says, "
                 f"{format_size(capacity)}",
                 where=self._where,
-                remedy="give it a smaller `size` or `scale`, or use fewer warehouses",
+                remedy=f"give it a smaller `size` or `scale`{self._or_less}",
             )
         needed, usable = self._site.needed_bytes[role], keys.usable_bytes(size)
         if usable < needed:
@@ -161,9 +161,13 @@ class EmulatedProvider:
                 f"{drives} about {format_size(usable)} with {keys.layer or keys.filesystem}, and "
                 f"its {role} may need {format_size(needed)}",
                 where=self._where,
-                remedy="leave out `size`, or give it a larger one; fewer warehouses and shorter "
-                "windows need less",
+                remedy=f"leave out `size`, or give it a larger one{self._or_less}",
             )
+
+    @property
+    def _or_less(self) -> str:
+        """What else a remedy may name: what the study itself could need less with."""
+        return f", or use {self._site.less_room}" if self._site.less_room else ""
 
     def _check_backing(self, keys: DriveKeys) -> None:
         folder = keys.backing
