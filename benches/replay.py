@@ -26,7 +26,7 @@ from stithy.drives.measure.compare import (
     of_measurement,
     written,
 )
-from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fio import Place
 from stithy.drives.measure.fit import fit
 from stithy.drives.measure.measurement import Measurement, together
 from stithy.drives.measure.measuring import Plan, Watch, measure
@@ -34,6 +34,7 @@ from stithy.drives.measure.points import Schedule, matrix
 from stithy.drives.measure.profiling import profile_text
 from stithy.drives.measure.target import facts, inspect, scratch_file
 from stithy.drives.spec import DriveSpec
+from stithy.fio.measure import Machine
 from stithy.hosts.runner import LocalRunner
 
 DISK = Path("/var/tmp")
@@ -48,7 +49,7 @@ def main(words: list[str]) -> int:
     with no_deep_idle(), scratch_file(DISK, SPAN_BYTES) as path:
         place = Place(path, str(DISK), SPAN_BYTES, may_write=True)
         fio = fio_program.ready(LocalRunner(), place)
-        fio.fill(place)
+        fio_program.fill(fio, place)
         say("the disk")
         disk = of_disk(fio, place, plan)
         text = profile_text("replayed", fit(disk), disk)
@@ -89,12 +90,14 @@ def say(what: str) -> None:
     print(f"replay: {what}", file=sys.stderr, flush=True)
 
 
-def of_disk(fio: Fio, place: Place, plan: Plan) -> Measurement:
+def of_disk(fio: Machine, place: Place, plan: Plan) -> Measurement:
     """The disk, by the scratch file on it."""
     return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), Watch())
 
 
-def in_turns(fio: Fio, place: Place, plan: Plan, profile: str) -> tuple[Measurement, Measurement]:
+def in_turns(
+    fio: Machine, place: Place, plan: Plan, profile: str
+) -> tuple[Measurement, Measurement]:
     """The drive of a profile, and the disk again, a round each in turns."""
     spec = DriveSpec(name_of_process(), profile, SPAN_BYTES, seed=SEED)
     drive, disk = [], []

@@ -3,13 +3,15 @@
 What the drive does is known exactly, so that what is made of its measurement can be judged.
 """
 
+import configparser
 import heapq
+import io
 import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from stithy.hosts.runner import Command, Finished, Running
 
@@ -43,6 +45,26 @@ class SimulatedDrive:
 
 
 @dataclass
+class Ended:
+    """A process that has ended well."""
+
+    stdin: IO[str] | None = field(default_factory=io.StringIO)
+    stdout: IO[str] | None = None
+    pid: int = 0
+
+    def poll(self) -> int | None:
+        """Its exit code."""
+        return 0
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Nothing is left to wait for."""
+        return 0
+
+    def send_signal(self, signal: int) -> None:
+        """Nobody is there to get it."""
+
+
+@dataclass
 class FioRunner:
     """A seam's stand-in: every command is fio's, and is answered at once.
 
@@ -58,15 +80,25 @@ class FioRunner:
         """fio's json+ output of the simulated drive."""
         if "--version" in command.argv:
             return Finished(0, f"{self.version}\n", "")
-        words = dict(each[2:].partition("=")[::2] for each in command.argv[1:])
-        self.commands.append(words)
-        if words["ioengine"] in self.refused:
-            return Finished(1, "", f"fio: engine {words['ioengine']} not loadable")
-        return Finished(0, json.dumps(self._output(words), indent=2), "")
+        assert "--enghelp" in command.argv
+        return Finished(0, "\tlibaio\n\tio_uring\n\tpsync\n", "")
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
-        """Nothing goes on here."""
-        raise NotImplementedError
+        """A job file's output, which is there at once."""
+        assert command.directory is not None
+        parser = configparser.ConfigParser(interpolation=None, delimiters="=")
+        parser.read(command.directory / "job.fio")
+        *_, name = parser.sections()
+        words = {**parser["global"], **parser[name], "name": name}
+        if "--readonly" in command.argv:
+            words["readonly"] = ""
+        self.commands.append(words)
+        if words["ioengine"] in self.refused:
+            said = f"fio: engine {words['ioengine']} not loadable"
+        else:
+            said = json.dumps(self._output(words), indent=2)
+        (command.directory / "fio.json").write_text(said)
+        return Ended()
 
     def _output(self, words: dict[str, str]) -> dict[str, object]:
         draw = random.Random(int(words.get("randseed", "1")))
@@ -95,11 +127,14 @@ class FioRunner:
             heapq.heappush(waiting, done_s)
             end_s = max(end_s, at_s)
         runtime_ms = max(1, round(end_s * 1000))
-        job = {
-            "jobname": "point", "error": 0, "sync": {"lat_ns": latency(flushes)},
+        job: dict[str, Any] = {
+            "jobname": words["name"], "error": 0, "trim": {"io_bytes": 0},
+            "sync": {"lat_ns": latency(flushes)},
             "read": direction(latencies[True], length, runtime_ms),
             "write": direction(latencies[False], length, runtime_ms),
         }  # fmt: skip
+        if "time_based" not in words:
+            job["read" if share else "write"]["io_bytes"] = int(words["size"])
         return {"fio version": self.version, "jobs": [job]}
 
 

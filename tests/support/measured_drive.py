@@ -4,10 +4,12 @@ from functools import cache
 
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
-from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fio import Place
 from stithy.drives.measure.measurement import Measurement, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.measure.points import Schedule, matrix
+from stithy.fio.measure import Machine
+from stithy.fio.program import Found
 
 
 @cache
@@ -15,7 +17,7 @@ def measured(
     drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
 ) -> Measurement:
     """A simulated drive, measured for a moment at each point."""
-    fio = Fio("fio", "fio-3.33", "libaio", FioRunner(drive))
+    fio = Machine(FioRunner(drive), Found("fio", "fio-3.33"))
     place = Place("/dev/simulated", "simulated", 2**30, may_write=writing)
     plan = Plan(matrix(writing=writing), Schedule(0.3, 1, 0.0), seed=3)
     facts = TargetFacts.model_validate(

@@ -34,7 +34,7 @@ def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
         _need_rate(pattern, load.rate_per_s)
     rendered = [sections(pattern, each, target, load) for each in pattern.streams]
     made = {name: words for _, each in rendered for name, words in each.items()}
-    text = _text(dict(_common(pattern, target, load)), made)
+    text = job_text(dict(_common(pattern, target, load)), made)
     return JobFile(text, tuple(stream for stream, _ in rendered))
 
 
@@ -53,7 +53,7 @@ def fill_file(
     words = base_words(target, seed) | {"ioengine": engine, "rw": "write", "iodepth": depth}
     words |= data_words(compressible_share, duplicate_share) | {"end_fsync": 1}
     words |= check_words() if verify else {}
-    return _text(words, _all_of(target, "fill", block_bytes))
+    return job_text(words, _all_of(target, "fill", block_bytes))
 
 
 def read_back_file(target: Target, *, engine: str) -> str:
@@ -64,20 +64,20 @@ def read_back_file(target: Target, *, engine: str) -> str:
     """
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
     words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
-    return _text(words, _all_of(target, "read-back", FILL_BYTES))
+    return job_text(words, _all_of(target, "read-back", FILL_BYTES))
 
 
 def trial_file(target: Target, *, engine: str) -> str:
     """Reads a little of a target, to see whether this engine can."""
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": 1, "bs": 4096}
     place = {"offset": target.begin_bytes, "size": min(TRIAL_BYTES, target.size_bytes)}
-    return _text(words, {"trial": place})
+    return job_text(words, {"trial": place})
 
 
 def purge_file(target: Target) -> str:
     """Discards all of a device, so that it takes no block for written."""
     words = base_words(target, 1) | {"ioengine": "psync", "rw": "trim", "iodepth": 1}
-    return _text(words, _all_of(target, "purge", PURGE_BYTES))
+    return job_text(words, _all_of(target, "purge", PURGE_BYTES))
 
 
 def _all_of(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
@@ -140,7 +140,8 @@ def data_words(compressible_share: float, duplicate_share: float) -> Words:
     return words
 
 
-def _text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, object]]) -> str:
+def job_text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, object]]) -> str:
+    """A job file of what all sections have, and each by itself."""
     parts = {"global": common, **sections}
     return "\n".join(
         "".join([f"[{name}]\n", *(f"{key}={value}\n" for key, value in words.items())])

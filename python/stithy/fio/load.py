@@ -11,11 +11,20 @@ SUBMITTERS_LEAST = 16
 
 @dataclass(frozen=True)
 class Target:
-    """A device or file, and the part of it that may be used. It must be there, and all written."""
+    """A device or file, and the part of it that may be used. It must be there, and all written.
+
+    `name` is for messages, where the path would say nothing.
+    """
 
     path: str
     size_bytes: int
     begin_bytes: int = 0
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What a person is told of it."""
+        return self.name or self.path
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ def for_worker(target: Target, load: Load, worker: int, workers: int) -> tuple[T
     """What one of several workers (from 0) gets of target, rate and submitters, and its seed."""
     part = aligned(target.size_bytes / workers)
     rate = None if load.rate_per_s is None else load.rate_per_s / workers
-    own = Target(target.path, part, target.begin_bytes + worker * part)
+    own = Target(target.path, part, target.begin_bytes + worker * part, target.name)
     submitters = max(SUBMITTERS_LEAST, load.submitters // workers)
     seed = load.seed * workers + worker
     return own, replace(load, rate_per_s=rate, seed=seed, submitters=submitters)

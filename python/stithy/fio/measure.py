@@ -34,7 +34,7 @@ from stithy.fio.output import (
     sound_jobs,
 )
 from stithy.fio.profile import Pattern
-from stithy.fio.program import PATIENCE_S, Found, Worker, engines, find, run
+from stithy.fio.program import ENGINES, PATIENCE_S, Found, Worker, engines, find, run
 from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, late_share
 from stithy.hosts.runner import Runner
 
@@ -51,24 +51,25 @@ class Machine:
     engine: str = "libaio"
 
 
-def ready(runner: Runner, target: Target, folder: Path) -> Machine:
+def ready(runner: Runner, target: Target, folder: Path, among: Sequence[str] = ENGINES) -> Machine:
     """fio with the best engine that reads this target directly; `folder` is new, for its files.
 
     Raises PreconditionError where fio is missing or too old, or no engine can read it so.
     """
     found = find(runner)
     problems = []
-    for engine in engines(runner, found):
+    for engine in (each for each in engines(runner, found) if each in among):
         machine = Machine(runner, found, engine)
         try:
-            _once(machine, trial_file(target, engine=engine), target, folder / engine, None, 1)
+            text = trial_file(target, engine=engine)
+            _once(machine, text, target, folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
             problems.append(f"{engine}: {error.problem}")
         else:
             return machine
     raise PreconditionError(
         f"it cannot be read with direct I/O ({'; '.join(problems)})",
-        where=target.path,
+        where=target.shown,
         remedy="name a device, or a directory on a file system with direct I/O; see that this user "
         "may read it",
     )
@@ -196,7 +197,8 @@ def read_back(
     machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Compare all blocks with their checksums; InvalidMeasurement for one that is damaged."""
-    _once(machine, read_back_file(target, engine=machine.engine), target, folder, stop)
+    text = read_back_file(target, engine=machine.engine)
+    _once(machine, text, target, folder, stop, may_write=False)
 
 
 def discard(
@@ -213,16 +215,19 @@ def _once(
     folder: Path,
     stop: threading.Event | None,
     least_bytes: int | None = None,
+    *,
+    may_write: bool = True,
 ) -> None:
     """One pass over all of a target, or over so much of it."""
     folder.mkdir(parents=True, exist_ok=True)
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
-    said = run(machine.runner, machine.found, [Worker(text, folder)], limit_s, target.path, stop)
-    document, around = document_in(said[0], target.path)
-    jobs = sound_jobs(document, around, target.path)
+    where, worker = target.shown, Worker(text, folder, may_write)
+    said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
+    document, around = document_in(said[0], where)
+    jobs = sound_jobs(document, around, where)
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))
     if moved < (target.size_bytes if least_bytes is None else least_bytes):
-        raise failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", target.path)
+        raise failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", where)
 
 
 def _need_file(target: Target) -> None:

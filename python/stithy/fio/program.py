@@ -45,10 +45,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Worker:
-    """One fio of a run: its job file's text, and a folder of its own, where its logs go."""
+    """One fio of a run: its job file's text, and a folder of its own, where its logs go.
+
+    Without `may_write` fio refuses whatever would write.
+    """
 
     job: str
     folder: Path
+    may_write: bool = True
 
 
 def find(runner: Runner) -> Found:
@@ -134,6 +138,7 @@ def _started(
 def _start(runner: Runner, found: Found, worker: Worker) -> Running:
     (worker.folder / "job.fio").write_text(worker.job)
     fio = [found.program, "job.fio", "--output-format=json+", "--output=fio.json", "--eta=never"]
+    fio += [] if worker.may_write else ["--readonly"]
     command = Command(["/bin/sh", "-c", BARRIER, "sh", *fio], directory=worker.folder)
     return runner.start(command, stderr=worker.folder / "errors.txt")
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from stithy.clock import Clock
 from stithy.drives import places
 from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fio import Place
 from stithy.drives.measure.measurement import Measurement, PointResult, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure, point_of
 from stithy.drives.measure.points import Point
 from stithy.drives.program import DriveProgram, start
 from stithy.drives.spec import DriveSpec
+from stithy.fio.measure import Machine
 from stithy.fio.output import Served
 from stithy.hosts.runner import Runner
 from stithy.units import format_size
@@ -53,14 +54,14 @@ def measure_emulated(
 
 
 @contextmanager
-def written(spec: DriveSpec, runner: Runner, watch: Watch) -> Iterator[tuple[Fio, Place]]:
+def written(spec: DriveSpec, runner: Runner, watch: Watch) -> Iterator[tuple[Machine, Place]]:
     """A raised drive, all of which was written once without its times: ready to be measured."""
     with raised(spec, runner) as program:
         place = Place(program.devices[spec.name], spec.name, spec.size_bytes, may_write=True)
         fio = fio_program.ready(runner, place)
         watch.on_step(f"writing all {format_size(spec.size_bytes)} of the emulated drive", 0, 1)
         program.control.set(spec.name, paced=False)
-        fio.fill(place)
+        fio_program.fill(fio, place)
         program.control.set(spec.name, paced=True)
         yield fio, place
 

@@ -5,16 +5,19 @@ with `--readonly` unless something may be written. Latency is fio's `lat`, from 
 completion.
 """
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 from stithy.drives.measure.measurement import PointResult
 from stithy.drives.measure.points import Point, Schedule
-from stithy.errors import InfrastructureError, PreconditionError
-from stithy.fio.jobfile import FILL_BYTES, FILL_DEPTH
-from stithy.fio.measure import SLOWEST_BYTES_PER_S
+from stithy.fio import measure as library
+from stithy.fio.jobfile import base_words, job_text
+from stithy.fio.load import Target
+from stithy.fio.measure import Machine
 from stithy.fio.output import document_in, failed, served, sound_jobs
-from stithy.fio.program import PATIENCE_S, find
-from stithy.hosts.runner import Command, Runner
+from stithy.fio.program import Worker, run
+from stithy.hosts.runner import Runner
 
 MS_PER_S = 1000.0
 
@@ -58,105 +61,59 @@ class Place:
     may_write: bool
     begin_bytes: int = 0
 
-
-@dataclass(frozen=True)
-class Fio:
-    """A fio that was found, with the engine that works here."""
-
-    program: str
-    version: str
-    engine: str
-    runner: Runner
-
-    def measure(self, place: Place, point: Point, timing: Schedule, seed: int) -> PointResult:
-        """Measure one point once. Raises InfrastructureError where it fails."""
-        words = [self.program, *options(place, point, timing, self.engine, seed)]
-        limit_s = timing.settle_s + timing.point_s + PATIENCE_S
-        finished = self.runner.run(Command(words), timeout_s=limit_s)
-        text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
-        return parse_output(text, point, place.name)
-
-    def fill(self, place: Place) -> None:
-        """Write all of a place once, from its beginning to its end, with data that differ."""
-        words = {
-            "name": "fill",
-            "filename": place.path.replace(":", r"\:"),
-            "size": place.span_bytes,
-            "rw": "write",
-            "bs": FILL_BYTES,
-            "iodepth": FILL_DEPTH,
-            "ioengine": self.engine,
-            "direct": 1,
-            "invalidate": 0,
-            "fallocate": "none",
-            "allow_file_create": 0,
-            "refill_buffers": 1,
-            "lat_percentiles": 1,
-            "output-format": "json+",
-        }
-        command = Command([self.program, *(f"--{name}={value}" for name, value in words.items())])
-        limit_s = PATIENCE_S + place.span_bytes / SLOWEST_BYTES_PER_S
-        finished = self.runner.run(command, timeout_s=limit_s)
-        text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
-        parse_output(text, Point(0.0, FILL_BYTES, FILL_DEPTH, sequential=True), place.name)
+    @property
+    def target(self) -> Target:
+        """Where fio works."""
+        size_bytes = self.span_bytes - self.begin_bytes
+        return Target(self.path, size_bytes, self.begin_bytes, self.name)
 
 
-def ready(runner: Runner, place: Place) -> Fio:
+def ready(runner: Runner, place: Place) -> Machine:
     """fio with the best engine that reads this place directly.
 
     Raises PreconditionError where none does: no direct I/O there, or no rights.
     """
-    found = find(runner)
-    point, timing = Point(1.0, 4096, 1), Schedule(0.05, 1, 0.0, settle_s=0.0)
-    problems = []
-    for engine in ENGINES:
-        fio = Fio(found.program, found.version, engine, runner)
-        try:
-            fio.measure(place, point, timing, seed=1)
-        except InfrastructureError as error:
-            problems.append(f"{engine}: {error.problem}")
-        else:
-            return fio
-    raise PreconditionError(
-        f"it cannot be read with direct I/O ({'; '.join(problems)})",
-        where=place.name,
-        remedy="name a device, or a directory on a file system with direct I/O; see that this user "
-        "may read it",
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        return library.ready(runner, place.target, Path(folder), ENGINES)
 
 
-def options(place: Place, point: Point, timing: Schedule, engine: str, seed: int) -> list[str]:
-    """fio's command line for one point."""
+def fill(fio: Machine, place: Place) -> None:
+    """Write all of a place once, from its beginning to its end, with data that differ."""
+    with tempfile.TemporaryDirectory() as folder:
+        library.lay_out(fio, place.target, Path(folder), seed=1)
+
+
+def measure_point(
+    fio: Machine, place: Place, point: Point, timing: Schedule, seed: int
+) -> PointResult:
+    """Measure one point once. Raises InfrastructureError where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = point_file(place, point, timing, fio.engine, seed)
+        worker = Worker(text, Path(folder), point.writes and place.may_write)
+        duration_s = timing.settle_s + timing.point_s
+        said = run(fio.runner, fio.found, [worker], duration_s, place.name)
+    return parse_output(said[0], point, place.name)
+
+
+def point_file(place: Place, point: Point, timing: Schedule, engine: str, seed: int) -> str:
+    """The job file of one point."""
     kind = {0.0: "write", 1.0: "read"}.get(point.read_share, "rw")
-    words = {
-        "name": "point",
-        # A colon would separate two files.
-        "filename": place.path.replace(":", r"\:"),
-        "offset": place.begin_bytes,
-        "size": place.span_bytes - place.begin_bytes,
+    words: dict[str, object] = {
+        "offset": place.target.begin_bytes,
+        "size": place.target.size_bytes,
         "rw": kind if point.sequential else f"rand{kind}",
         "bs": point.length_bytes,
         "iodepth": point.depth,
         "ioengine": engine,
-        "direct": 1,
-        "invalidate": 0,
-        "fallocate": "none",
-        "allow_file_create": 0,
         "time_based": 1,
-        "runtime": f"{round(timing.point_s * 1000)}ms",
-        "ramp_time": f"{round(timing.settle_s * 1000)}ms",
+        "runtime": f"{round(timing.point_s * MS_PER_S)}ms",
+        "ramp_time": f"{round(timing.settle_s * MS_PER_S)}ms",
         "norandommap": 1,
-        "random_generator": "tausworthe64",
-        "randseed": seed,
         "refill_buffers": 1,
-        "lat_percentiles": 1,
         "clat_percentiles": 0,
-        "group_reporting": 1,
-        "output-format": "json+",
     }
     if kind == "rw":
         words["rwmixread"] = round(100 * point.read_share)
     if point.flushed_every:
         words["fdatasync"] = point.flushed_every
-    shown = [f"--{name}={value}" for name, value in words.items()]
-    return shown if point.writes and place.may_write else [*shown, "--readonly"]
+    return job_text(base_words(place.target, seed), {"point": words})

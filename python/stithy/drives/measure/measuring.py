@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from stithy.clock import Clock, SystemClock
-from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fio import Place, measure_point
 from stithy.drives.measure.measurement import (
     MeasuredPoint,
     Measurement,
@@ -21,6 +21,7 @@ from stithy.drives.measure.measurement import (
 )
 from stithy.drives.measure.points import KIB, Point, Schedule, order
 from stithy.errors import Interrupted
+from stithy.fio.measure import Machine
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 SLICE_S = 5.0
@@ -51,7 +52,7 @@ class Plan:
 
 
 def measure(
-    fio: Fio,
+    fio: Machine,
     place: Place,
     plan: Plan,
     target: TargetFacts,
@@ -70,7 +71,7 @@ def measure(
     return Measurement(
         target=target,
         at=begun.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        tool=fio.version,
+        tool=fio.found.version,
         engine=fio.engine,
         kernel=platform.release(),
         seed=plan.seed,
@@ -81,7 +82,7 @@ def measure(
     )
 
 
-def _rounds(fio: Fio, place: Place, plan: Plan, watch: Watch) -> dict[Point, list[PointResult]]:
+def _rounds(fio: Machine, place: Place, plan: Plan, watch: Watch) -> dict[Point, list[PointResult]]:
     """The answers to each point, one a round."""
     answers: dict[Point, list[PointResult]] = {point: [] for point in plan.points}
     total, done = plan.schedule.rounds * len(plan.points), 0
@@ -89,7 +90,7 @@ def _rounds(fio: Fio, place: Place, plan: Plan, watch: Watch) -> dict[Point, lis
         for point in points:
             _need_go_on(watch, place)
             watch.on_step(point.name, done, total)
-            answers[point].append(fio.measure(place, point, plan.schedule, plan.seed + done))
+            answers[point].append(measure_point(fio, place, point, plan.schedule, plan.seed + done))
             done += 1
     watch.on_step("all points", done, total)
     return answers
@@ -113,7 +114,7 @@ def iops(answer: PointResult) -> float:
 
 
 def _without_pause(
-    fio: Fio, place: Place, plan: Plan, watch: Watch, clock: Clock
+    fio: Machine, place: Place, plan: Plan, watch: Watch, clock: Clock
 ) -> Iterator[WrittenSlice]:
     """Slices of writing all over the place, again and again."""
     if not plan.schedule.sustained_s:
@@ -124,7 +125,8 @@ def _without_pause(
         _need_go_on(watch, place)
         watch.on_step("writing without a pause", round(gone_s), round(plan.schedule.sustained_s))
         begin = written_bytes % place.span_bytes // SLICE_ALIGNED_BYTES * SLICE_ALIGNED_BYTES
-        answer = fio.measure(replace(place, begin_bytes=begin), WITHOUT_PAUSE, timing, plan.seed)
+        rest = replace(place, begin_bytes=begin)
+        answer = measure_point(fio, rest, WITHOUT_PAUSE, timing, plan.seed)
         if answer.write is not None:
             written_bytes += answer.write.moved_bytes
             yield WrittenSlice(

@@ -248,7 +248,7 @@ def profile(
         fio = fio_program.ready(runner, place)
         if target.kind == "directory":
             watch.on_step(f"writing a scratch file of {format_size(span_bytes)}", 0, 1)
-            fio.fill(place)
+            fio_program.fill(fio, place)
         found = facts(target, span_bytes)
         measured = measure(fio, place, plan, found, watch, clock)
     shown = (*([other_work] if other_work else []), *notes(target, found, measured))
