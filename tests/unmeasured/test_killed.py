@@ -105,7 +105,9 @@ ELSEWHERE = {
     "creating mount": "as above",
     "creating formatted": "test_storage.py kills runs on devices",
     "creating image": "as above",
-    "step-started lay-out": "test_block_io.py kills a run before it",
+    "step-started lay-out": "test_block_io_killed.py kills a run in it",
+    "step-started precondition": "as above",
+    "step-started read-back": "as above",
     "step-failed": "a session that failed has ended by itself",
 }
 """Kinds of lines that this study cannot write, and why that is no gap."""

@@ -6,6 +6,7 @@ said. What is missing in it is an error, never a zero.
 
 import errno
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ GONE = {
     errno.ESTALE: "it is no longer there",
 }
 """Errors with which a target vanishes."""
+
+DIGITS = re.compile(r"\d+")
 
 APART = "; "
 """Between two messages on one line."""
@@ -138,8 +141,17 @@ def messages_in(text: str, where: str) -> tuple[str, ...]:
 
 
 def _lines(text: str) -> str:
-    """On one line, what fio may have said once for each submitter."""
-    return APART.join(dict.fromkeys(line for each in text.splitlines() if (line := each.strip())))
+    """On one line, what fio may have said of many requests: the first of each kind, and how many.
+
+    Those that differ in numbers alone, such as offsets and processes, are of one kind.
+    """
+    kinds: dict[str, list[str]] = {}
+    for line in dict.fromkeys(text.splitlines()):
+        if said := line.strip():
+            kinds.setdefault(DIGITS.sub("#", said), []).append(said)
+    counted = (f" (and {len(alike) - 1} alike)" if alike[1:] else "" for alike in kinds.values())
+    firsts = (alike[0] for alike in kinds.values())
+    return APART.join(f"{said}{more}" for said, more in zip(firsts, counted, strict=True))
 
 
 def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence[Mapping[str, Any]]:

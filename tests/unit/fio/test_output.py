@@ -39,6 +39,10 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     assert answer.latency.mean_s == pytest.approx(1e-4)
     assert messages_in(text, "x") == ("fio: a note", "fio: {another}")
     assert messages_in(said(job()), "x") == ()
+    many = "".join(f"fio: io_u error: read offset={each}, buflen=8192\n" for each in range(3))
+    assert messages_in(said(job(), before=many), "x") == (
+        "fio: io_u error: read offset=0, buflen=8192 (and 2 alike)",
+    )
 
 
 def test_directions_in_jobs_of_their_own_are_one_stream() -> None:

@@ -117,7 +117,7 @@ def test_a_candidate_has_no_memory_and_settings_without_a_server() -> None:
 def test_what_is_as_usual_is_not_said_of_the_scenario(given: str, is_said: bool) -> None:
     """A footer has what was asked."""
     text = str(made(f"profiles: [sql]{given}").scenario)
-    assert ("verify: True" in text) is is_said
+    assert ("verify: true" in text) is is_said
     assert "precondition_test" not in text
     assert "profiles: [sql]" in text
     assert "precondition_test: 5 s" in str(made("profiles: [sql], precondition_test: 5 s").scenario)

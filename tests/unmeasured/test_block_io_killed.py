@@ -1,0 +1,128 @@
+"""Block I/O whose drive vanishes, or whose stithy is killed, by the real fio on emulated drives."""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.drives.program import find
+from stithy.exits import Exit
+from stithy.results.layout import RunDirectory
+from support.running import Stithy, entries, left_by, manifest, wait_for
+
+pytestmark = [
+    pytest.mark.needs_drive,
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio"),
+]
+# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
+ENDED_WELL = (Exit.OK, Exit.INVALID)
+
+STUDY = """study: Does it end well?
+candidates: {{a: {{drive: generic-nvme}}}}
+scenario:
+  block-io: {{size: 16 MiB, ramp_up: 0 s, repeat: 1, {keys}}}
+"""
+SWEEP = 'profiles: [oltp-8k], rate: ["1%", "2%", "3%"], duration: 2 s'
+ROUNDS = "profiles: [oltp-8k], precondition: snia, precondition_test: 1 s, duration: 1 s"
+
+
+def _study(place: Path, keys: str) -> Path:
+    path = place / "s.yaml"
+    path.write_text(STUDY.format(keys=keys))
+    return path
+
+
+def _at_work(out: Path, number: int) -> Callable[[], bool]:
+    """Whether so many windows have begun, and the last one's fio runs."""
+    return lambda: (
+        len(list(RunDirectory(out).windows.glob("*/fio/run/worker-0/fio.json"))) >= number
+    )
+
+
+def _nothing_left(stithy: Stithy, out: Path) -> None:
+    assert left_by(out) == []
+    assert stithy.drives() == stithy.registered() == []
+
+
+def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_nothing(
+    stithy: Stithy, place: Path
+) -> None:
+    """Its program is killed while fio reads and writes: the run says why, and is invalid."""
+    out = place / "out"
+    study = _study(place, "profiles: [oltp-8k], duration: 20 s")
+    running = stithy.start("run", study, "--out", out)
+    wait_for(_at_work(out, 1), running)
+    for folder in stithy.drives():
+        found = find(folder)
+        assert found is not None
+        os.kill(found.pid, signal.SIGKILL)
+    said, shown = running.communicate(timeout=120)
+    assert running.returncode == Exit.INVALID, said + shown
+    [reason] = {
+        line
+        for line in shown.splitlines()
+        if "fio failed: fio: io_u error" in line and "cannot be read" not in line
+    }
+    assert "Input/output error" in reason
+    assert reason.count("io_u error on file") <= len(("read", "write"))
+    _nothing_left(stithy, out)
+
+
+def test_a_sweep_that_is_killed_goes_on_with_the_maximum_that_it_measured(
+    stithy: Stithy, place: Path
+) -> None:
+    """Rates of both sessions are shares of the same number; the orphan of fio is gone."""
+    out = place / "out"
+    stithy.kill(_at_work(out, 3), "run", _study(place, SWEEP), "--out", out)
+    resumed = stithy.run("resume", out)
+    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
+    rows = pl.concat(
+        pl.read_parquet(RunDirectory(out).window(name).table("values"))
+        for name in manifest(out)["plan"]["windows"]
+    ).filter(pl.col("of") == "all")
+    asked = rows.filter(pl.col("metric") == "fio.asked_iops")["value"].to_list()
+    shares = rows.filter(pl.col("metric") == "fio.maximum_share")["value"].to_list()
+    assert sorted(shares) == pytest.approx([0.01, 0.02, 0.03])
+    assert len({round(a / b, 3) for a, b in zip(asked, shares, strict=True)}) == 1
+    _nothing_left(stithy, out)
+
+
+def _begun(out: Path, kind: str) -> Callable[[], bool]:
+    """Whether a step of that kind has begun."""
+    journal = RunDirectory(out).journal
+    return lambda: journal.exists() and bool(entries(out, "step-started", kind=kind))
+
+
+@pytest.mark.long
+def test_preconditioning_that_is_killed_is_done_again_from_its_first_round(
+    stithy: Stithy, place: Path
+) -> None:
+    """Each round of each test is there once: those of the drive that is gone count for nothing."""
+    out = place / "out"
+    stithy.kill(_begun(out, "precondition"), "run", _study(place, ROUNDS), "--out", out)
+    resumed = stithy.run("resume", out)
+    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    rows = pl.read_parquet(RunDirectory(out).table("preconditioning"))
+    assert rows.select("candidate", "round", "test").is_duplicated().sum() == 0
+    assert len(rows) > 1
+    _nothing_left(stithy, out)
+
+
+@pytest.mark.parametrize("step", ["lay-out", "read-back"])
+def test_writing_and_reading_back_that_are_killed_are_done_again(
+    stithy: Stithy, place: Path, step: str
+) -> None:
+    """The drive is gone with its blocks, and nobody calls those damaged."""
+    out = place / "out"
+    keys = "profiles: [oltp-8k], verify: true, duration: 2 s"
+    stithy.kill(_begun(out, step), "run", _study(place, keys), "--out", out)
+    resumed = stithy.run("resume", out)
+    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    assert len(entries(out, "step-finished", kind="read-back")) <= 1
+    assert manifest(out)["sessions"][-1]["end"] == "finished"
+    _nothing_left(stithy, out)
