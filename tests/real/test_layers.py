@@ -25,12 +25,13 @@ MIB = 2**20
 @pytest.mark.parametrize("level", LEAST)
 def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> None:
     """Of devices of two sizes; what is left afterwards are empty devices."""
+    compressed = {"level": level, "compression": "zstd:1"}
     with ExitStack() as stack:
         sizes = [MIB * (600 if n == 0 else 900) for n in range(LEAST[level])]
         devices = [
             stack.enter_context(a_loop(place, f"disk-{n}", size)) for n, size in enumerate(sizes)
         ]
-        spec = Spec.model_validate({"device": devices, "layer": {"btrfs": {"level": level}}})
+        spec = Spec.model_validate({"device": devices, "layer": {"btrfs": compressed}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         provider = create(spec, "array", site)
         provider.check()
@@ -40,13 +41,17 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
         )
         assert volume.array is not None
-        assert (volume.array.facts, volume.filesystem) == ({"level": level}, "btrfs")
+        assert (volume.array.facts, volume.filesystem) == (compressed, "btrfs")
+        assert "compress-force=zstd:1" in volume.mount_options
         assert {each.name for each in devices} <= set(volume.devices)
         assert promised is not None
         with (volume.path / "file").open("wb") as file:
             for _ in range(promised // MIB):
                 file.write(os.urandom(MIB))
-            os.fsync(file.fileno())
+        taken = provider.space(volume)
+        assert volume.array.redundancy == taken.redundancy
+        assert taken.physical_bytes is not None
+        assert taken.physical_bytes >= taken.logical_bytes * volume.array.redundancy
         (volume.path / "file").unlink()
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         provider.check()  # which takes empty devices alone

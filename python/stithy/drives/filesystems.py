@@ -102,7 +102,7 @@ def _program(name: str, package: Package, *, why: str, optional: bool = False) -
 
 def need_tools(kind: str) -> None:
     """Raise where file systems of this kind cannot be made here; changes nothing."""
-    _tool(_kind(kind).make[0], kind)
+    program_path(_kind(kind).make[0], kind)
 
 
 def make(
@@ -124,7 +124,7 @@ def make(
     tool, *words = _kind(kind).make
     if uuid is not None:
         words += [each.format(uuid) for each in _kind(kind).uuid]
-    finished = _run([_tool(tool, kind), *words, *options, device, *others], runner)
+    finished = _run([program_path(tool, kind), *words, *options, device, *others], runner)
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} could not be created: {_last_words(finished)}",
@@ -150,7 +150,15 @@ def uuid_on(device: str, *, runner: Runner | None = None) -> str | None:
 
 
 def _tag_on(device: str, tag: str, runner: Runner | None) -> str | None:
-    argv = [_tool("blkid", "any"), "--probe", "--match-tag", tag, "--output", "value", device]
+    argv = [
+        program_path("blkid", "any"),
+        "--probe",
+        "--match-tag",
+        tag,
+        "--output",
+        "value",
+        device,
+    ]
     finished = _run(argv, runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
@@ -172,7 +180,12 @@ def mount(
     runner: Runner | None = None,
 ) -> None:
     """Mount a device at a folder that exists; InfrastructureError where the kernel refuses."""
-    argv = [_tool("mount", kind), "-t", kind, *(["-o", ",".join(options)] if options else [])]
+    argv = [
+        program_path("mount", kind),
+        "-t",
+        kind,
+        *(["-o", ",".join(options)] if options else []),
+    ]
     finished = _run([*argv, "--", device, str(folder)], runner)
     if finished.code != 0:
         raise InfrastructureError(
@@ -196,7 +209,7 @@ def unmount(
     time = clock or SystemClock()
     until_s = time.monotonic_s() + BUSY_PATIENCE_S
     while is_mounted(folder, *devices):
-        finished = _run([_tool("umount", "any"), "--", str(folder)], runner)
+        finished = _run([program_path("umount", "any"), "--", str(folder)], runner)
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
                 raise _busy(folder, finished)
@@ -242,7 +255,7 @@ def shut_down(folder: Path) -> None:
 def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
     """Check an unmounted file system, and mend nothing."""
     tool, *options = _kind(kind).check
-    finished = _run([_tool(tool, kind), *options, device], runner)
+    finished = _run([program_path(tool, kind), *options, device], runner)
     return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
 
 
@@ -256,7 +269,7 @@ def _kind(kind: str) -> Kind:
     return found
 
 
-def _tool(name: str, kind: str) -> str:
+def program_path(name: str, kind: str) -> str:
     """The full path of a program."""
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):

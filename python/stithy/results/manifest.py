@@ -84,7 +84,8 @@ class DriveFacts(_Facts):
 class ArrayFacts(_Facts):
     """A layer over several devices, by the role whose volume it is: its name, and its keys.
 
-    `members` are the devices, by kernel name.
+    `keys` begins with its level, and has of the others those that are not as usual. `members` are
+    the devices, by kernel name.
     """
 
     role: str
@@ -94,8 +95,9 @@ class ArrayFacts(_Facts):
 
     @property
     def kind(self) -> str:
-        """`btrfs raid10`."""
-        return " ".join([self.layer, *self.keys.values()])
+        """`btrfs raid10`, or `btrfs raid5, compression zstd` where more than a level is asked."""
+        level, *others = self.keys.items()
+        return ", ".join([f"{self.layer} {level[1]}", *(f"{key} {of}" for key, of in others)])
 
     def __str__(self) -> str:
         """`btrfs raid10 of 4 devices`."""

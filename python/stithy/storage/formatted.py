@@ -94,7 +94,8 @@ def volume_on(
         filesystems.make(device, kind, uuid=asked.identifier, runner=runner)
     every = " ".join(dict.fromkeys((device, *asked.devices)))
     record("mount", {"path": str(point), "device": every})
-    filesystems.mount(device, point, kind, options=MOUNT_OPTIONS, runner=runner)
+    options = (*MOUNT_OPTIONS, *(layer.mount_options if layer else ()))
+    filesystems.mount(device, point, kind, options=options, runner=runner)
     # The server's user must be able to go through it, whatever the caller's umask is.
     point.chmod(0o755)
     record("mark", {"path": str(point), "run_id": run_id})
@@ -106,7 +107,7 @@ def _array(asked: VolumeSpec) -> Array | None:
     if asked.layer is None:
         return None
     names = tuple(Path(each).resolve().name for each in asked.devices)
-    return Array(asked.layer.name, asked.layer.facts, names)
+    return Array(asked.layer.name, asked.layer.facts, names, asked.layer.redundancy(len(names)))
 
 
 def keep_mark(point: Path, run_id: str) -> None:

@@ -7,10 +7,15 @@ It is one module in `layers/` with
 - `members(spec)`: the least and the greatest number of devices, None where there is none,
 - `capacity_bytes(spec, sizes_bytes)`: how much can be written, from the sizes of its members,
 - `build(spec, devices, task)`: makes it of empty devices, and gives the device to be mounted,
+- `redundancy(spec, count)`: bytes on that many devices for a byte of files,
 - `FILESYSTEM`, if it brings a file system of its own: the kind by which that is mounted,
+- `mount_options(spec)`, if its keys are options of mounting it,
+- `cautions(spec)`, if a person must know something before it holds data,
+- `usage(mount_point, runner)`, if that compresses or keeps copies: what its books say
+  (`stithy.storage.space.Usage`),
 - `HANDLERS`, if it makes what unmounting does not remove: as a provider has them.
 
-`Spec`, `members` and `capacity_bytes` judge by the study alone.
+`Spec`, `members`, `capacity_bytes` and `redundancy` judge by the study alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,9 +72,12 @@ class Layer:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Its keys with their values, defaults included."""
+        """Its level, or else first key, and all other keys that are not as usual."""
         values = self.spec.model_dump(mode="json", by_alias=True)
-        return {name: str(value) for name, value in values.items()}
+        usual = type(self.spec)().model_dump(mode="json", by_alias=True)
+        first = next(iter(values), None)
+        said = {key: value for key, value in values.items() if key == first or value != usual[key]}
+        return {name: str(value) for name, value in said.items()}
 
     def usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
         """How much files may take on members of these sizes, bytes; on the safe side."""
@@ -85,14 +93,31 @@ class Layer:
             least, most = (least, middle) if enough else (middle + 1, most)
         return least * sizes.MIB
 
+    def redundancy(self, count: int) -> float:
+        """Bytes on `count` devices for a byte of files: copies and parity."""
+        return float(self._module.redundancy(self.spec, count))
+
+    @property
+    def mount_options(self) -> tuple[str, ...]:
+        """Options by which its file system is mounted, as its keys ask for."""
+        asked = getattr(self._module, "mount_options", None)
+        return tuple(asked(self.spec)) if asked else ()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a person must know before the layer holds data, a sentence each."""
+        asked = getattr(self._module, "cautions", None)
+        return tuple(asked(self.spec)) if asked else ()
+
     def build(self, devices: Sequence[str], task: Task) -> str:
         """Make it of devices that may be overwritten; the device that is to be mounted."""
         built: str = self._module.build(self.spec, devices, task)
         return built
 
     def __str__(self) -> str:
-        """`btrfs raid10`: its name, and the values of its keys."""
-        return " ".join([self.name, *self.facts.values()])
+        """`btrfs raid10`, or `btrfs raid5, compression zstd`: its name, and what is asked of it."""
+        level, *others = self.facts.items()
+        return ", ".join([f"{self.name} {level[1]}", *(f"{key} {of}" for key, of in others)])
 
 
 class OneLayer:

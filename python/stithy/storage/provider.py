@@ -16,9 +16,12 @@ where the same lines twice are not two places.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from stithy.hosts.runner import Runner
+
+if TYPE_CHECKING:
+    from stithy.storage.space import Space
 
 Role = Literal["data", "log", "temp", "backup"]
 """What of a database lies on a volume: its tables, its write-ahead log, what it sorts and hashes on
@@ -59,11 +62,15 @@ class EmulatedDrive:
 
 @dataclass(frozen=True)
 class Array:
-    """A layer as it was built: its name, its keys, and the devices under it by kernel name."""
+    """A layer as it was built: its name, its keys, and the devices under it by kernel name.
+
+    `redundancy`: bytes on the devices for a byte on the layer.
+    """
 
     layer: str
     facts: Mapping[str, str]
     members: tuple[str, ...]
+    redundancy: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -187,6 +194,10 @@ class Provider(Protocol):
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
+        ...
+
+    def space(self, volume: Volume) -> "Space":
+        """What a part of the volume takes now, one with a file system."""
         ...
 
     def keep(self) -> None:

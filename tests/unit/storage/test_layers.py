@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from stithy.plan.expand import expand
 from stithy.storage.layer import Layer
@@ -26,6 +27,8 @@ LEVELS = tuple(btrfs.LEAST)
         ("raid1c3", [3, 3, 9], 3),
         ("raid1c3", [2, 2, 2, 9], 3),
         ("raid10", [2, 2, 2, 3], 4),
+        ("raid5", [2, 2, 2, 3], 6),
+        ("raid6", [2, 2, 2, 3], 4),
     ],
 )
 def test_the_capacity_of_btrfs(level: btrfs.Level, sizes: list[int], expected: int) -> None:
@@ -62,3 +65,27 @@ def test_the_plan_counts_every_drive_of_an_array() -> None:
         for more in (", filesystem: btrfs", ", count: 2, layer: {btrfs: {}}")
     )
     assert 2 * single - 2 * MIB <= mirror <= 2 * single + 2 * MIB
+
+
+@pytest.mark.parametrize(
+    ("level", "count", "expected"),
+    [("single", 4, 1), ("raid10", 8, 2), ("raid1c3", 4, 3), ("raid5", 4, 4 / 3), ("raid6", 6, 1.5)],
+)
+def test_the_redundancy_of_btrfs(level: btrfs.Level, count: int, expected: float) -> None:
+    """Bytes on devices for a byte: erasure coding of 3+1 takes 1.33, of 4+2 takes 1.5."""
+    assert btrfs.redundancy(btrfs.Spec(level=level), count) == pytest.approx(expected)
+
+
+def test_an_array_says_what_is_asked_of_it_and_what_it_warns_of() -> None:
+    """Its level, and what is not as usual; compression needs checksums."""
+    asked = Layer("btrfs", btrfs.Spec(level="raid5", compression="zstd:1"))
+    assert (str(asked), asked.mount_options) == (
+        "btrfs raid5, compression zstd:1",
+        ("compress-force=zstd:1",),
+    )
+    assert [len(each.cautions) for each in (asked, Layer("btrfs", btrfs.Spec()))] == [1, 0]
+    without = Layer("btrfs", btrfs.Spec(checksum=False))
+    assert (without.mount_options, len(without.cautions)) == (("nodatasum",), 1)
+    for wrong in ({"compression": "gzip"}, {"compression": "lzo", "checksum": False}):
+        with pytest.raises(ValidationError):
+            btrfs.Spec.model_validate(wrong)

@@ -40,6 +40,7 @@ from stithy.storage.formatted import (
 )
 from stithy.storage.layer import Layer, OneLayer, check_members, rule
 from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.space import Space, space_of
 from stithy.units import format_size
 
 NAME = "device"
@@ -203,9 +204,10 @@ class DeviceProvider:
         )
 
     def cautions(self) -> tuple[str, ...]:
-        """What the devices hold, which will be lost."""
+        """What the devices hold, which will be lost; and what the layer warns of."""
         contents = {} if self.left_by() is not None else self._consent()
-        return tuple(
+        layer = self._spec.layer.cautions if self._spec.layer else ()
+        return *(f"{self._where}: {each}" for each in layer), *(
             f"{self._where}: everything on {device} ({format_size(self._sizes_bytes[device])}) "
             f"will be lost: it holds {content}"
             for device, content in contents.items()
@@ -251,6 +253,10 @@ class DeviceProvider:
             record("formatted", {"device": str(each), "uuid": asked.identifier})
             claim(each.resolve(), asked.identifier)
         return volume_on(asked, self._point, run_id, record, self._runner)
+
+    def space(self, volume: Volume) -> Space:
+        """All of the devices is its own."""
+        return space_of(volume, self._runner, devices_bytes=tuple(self._sizes_bytes.values()))
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""

@@ -11,10 +11,12 @@ from pydantic_core import PydanticCustomError
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
+from stithy.hosts.runner import LocalRunner
 from stithy.needs import Need
 from stithy.storage import consent
 from stithy.storage.consent import MARK, Mark, read_mark, write_mark
 from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.space import Space, space_of
 from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
 
 NAME = "path"
@@ -133,6 +135,10 @@ class DirectoryProvider:
         record("mark", {"path": str(path), "run_id": run_id})
         write_mark(path, Mark(run_id, made, own_identity()))
         return describe(path)
+
+    def space(self, volume: Volume) -> Space:
+        """Its files, as the file system that it shares counts them."""
+        return space_of(volume, LocalRunner())
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""

@@ -31,6 +31,11 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     return sum(sizes_bytes) * spec.percent // 100
 
 
+def redundancy(_spec: Spec, _count: int) -> float:
+    """One copy."""
+    return 1.0
+
+
 def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     """Leave the note, and give the device as it is."""
     task.record("plain-note", {"path": str(spec.note)})

@@ -20,6 +20,7 @@ from stithy.needs import Device, Need, OwnProgram, Program, Root
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
 from stithy.storage.providers.drive.keys import SECTOR_BYTES, DriveKeys
+from stithy.storage.space import Space, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
@@ -82,8 +83,9 @@ class EmulatedProvider:
         return tuple(self._room(role, keys) for role, keys in self._roles.items())
 
     def cautions(self) -> tuple[str, ...]:
-        """None: drives are made anew, and hold nothing of anybody's."""
-        return ()
+        """What layers warn of: drives are made anew, and hold nothing of anybody's."""
+        layers = dict.fromkeys(keys.layer for keys in self._roles.values() if keys.layer)
+        return tuple(f"{self._where}: {said}" for layer in layers for said in layer.cautions)
 
     def fingerprint(self) -> str | None:
         """The profiles that a person wrote: shipped ones belong to the version of Stithy."""
@@ -120,6 +122,11 @@ class EmulatedProvider:
         volumes = {role: self._mounted(role, drives, run_id, record) for role, drives in up.items()}
         data = volumes.pop("data")
         return replace(data, others=volumes)
+
+    def space(self, volume: Volume) -> Space:
+        """All of a drive is its own, whatever its image takes of memory or files."""
+        sizes = [each.size_bytes for each in volume.emulated]
+        return space_of(volume, self._site.runner, devices_bytes=sizes)
 
     def keep(self) -> None:
         """Nothing is to be done: drives go on until they are told to end."""

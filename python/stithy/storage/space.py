@@ -1,0 +1,151 @@
+"""The space of a volume: what its files hold, what drives hold for that, and what lies between.
+
+From the files outwards: their lengths (logical), without holes (written), after compression
+(stored), and with all copies, parity and the file system's own data on all drives (physical). A
+file system that compresses or keeps copies reads its own books: the layer that is this file system
+(`FILESYSTEM`) has a `usage(mount_point, runner)`. Copies that lie below what this machine sees, in
+a RAID controller or another host, are the provider's to add.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from stithy.hosts.runner import Runner
+from stithy.registry import plugins
+from stithy.storage.copy import sync_filesystem
+from stithy.storage.provider import Volume
+
+BLOCK_BYTES = 512
+"""The unit of `st_blocks`. Source: stat(2)."""
+
+SHARED = "other files lie on this file system, and its books do not tell them apart"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the books of a file system say of all its files.
+
+    `stored_bytes`: one copy of their data, compressed. `physical_bytes`: all copies, parity and the
+    file system's own data, on all drives. `redundancy`: bytes on drives for a byte of data.
+    """
+
+    stored_bytes: int
+    physical_bytes: int
+    redundancy: float
+
+
+@dataclass(frozen=True)
+class Space:
+    """The space that a volume takes now; None where `missing` says why.
+
+    `logical_bytes`: lengths of all files; `written_bytes`: without their holes, before compression.
+    `stored_bytes`: one copy, after compression and deduplication. `physical_bytes`: on all drives.
+    `redundancy`: bytes on drives for a byte stored. `provisioned_bytes`: what is set aside for the
+    volume, or promised to it; `allocated_bytes`: what of the storage is taken by it now, all that
+    is provisioned unless the storage is thin.
+    """
+
+    logical_bytes: int
+    written_bytes: int
+    stored_bytes: int | None = None
+    physical_bytes: int | None = None
+    redundancy: float | None = None
+    provisioned_bytes: int | None = None
+    allocated_bytes: int | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reduction(self) -> float | None:
+        """Bytes written for a byte stored: by how much compression and the like shrink them."""
+        return self.written_bytes / self.stored_bytes if self.stored_bytes else None
+
+    @property
+    def thin(self) -> bool | None:
+        """Whether the storage holds less for the volume than it promised."""
+        if self.provisioned_bytes is None or self.allocated_bytes is None:
+            return None
+        return self.allocated_bytes < self.provisioned_bytes
+
+
+def files_bytes(folder: Path) -> tuple[int, int]:
+    """Lengths of all files below a folder, and what of them is written; a hard link counts once.
+
+    A file that goes meanwhile counts nothing. Mounts inside are not entered.
+    """
+    logical, written, seen = 0, 0, set()
+    device = folder.lstat().st_dev
+    todo = [folder]
+    while todo:
+        for entry in _entries(todo.pop()):
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if status.st_dev == device:
+                    todo.append(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False) and status.st_ino not in seen:
+                seen.add(status.st_ino)
+                logical += status.st_size
+                written += status.st_blocks * BLOCK_BYTES
+    return logical, written
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def space_of(
+    volume: Volume, runner: Runner, *, devices_bytes: Sequence[int] | None = None
+) -> Space:
+    """The space of a volume with a file system, or of a directory.
+
+    `devices_bytes`: sizes of the devices that are this volume's alone; None where its file system
+    is not its own. It is synced before: what is not on drives yet is in nobody's books.
+    """
+    sync_filesystem(volume.path)
+    logical, written = files_bytes(volume.path)
+    module = _with_books(volume.filesystem)
+    if devices_bytes is None:
+        return _of_directory(logical, written, module, volume)
+    provisioned = sum(devices_bytes)
+    if module is not None:
+        usage: Usage = module.usage(volume.mount_point, runner)
+        stored, physical, redundancy = usage.stored_bytes, usage.physical_bytes, usage.redundancy
+    else:
+        stored, redundancy = written, volume.array.redundancy if volume.array else 1.0
+        physical = round(_taken_bytes(volume.mount_point) * redundancy)
+    return Space(
+        logical, written, stored, physical, redundancy,
+        provisioned_bytes=provisioned, allocated_bytes=provisioned,
+    )  # fmt: skip
+
+
+def _of_directory(logical: int, written: int, module: ModuleType | None, volume: Volume) -> Space:
+    """A directory on a file system that others use as well."""
+    missing = {"provisioned_bytes": SHARED, "allocated_bytes": SHARED}
+    if module is not None or volume.memory_backed:
+        why = SHARED if module is not None else "its pages are memory"
+        missing |= dict.fromkeys(("stored_bytes", "physical_bytes", "redundancy"), why)
+        return Space(logical, written, missing=missing)
+    return Space(logical, written, written, written, 1.0, missing=missing)
+
+
+def _with_books(filesystem: str) -> ModuleType | None:
+    """The layer that is this file system, and reads its books."""
+    layers = plugins("layer").values()
+    known = (each for each in layers if getattr(each, "FILESYSTEM", None) == filesystem)
+    return next((each for each in known if hasattr(each, "usage")), None)
+
+
+def _taken_bytes(mount_point: Path) -> int:
+    """What files and the file system's own data take of a device."""
+    found = os.statvfs(mount_point)
+    return (found.f_blocks - found.f_bfree) * found.f_frsize

@@ -1,0 +1,110 @@
+"""The space of volumes: what files hold, and what the books of a file system say of it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import LocalRunner
+from stithy.storage.layers.btrfs import parse_usage
+from stithy.storage.provider import Array, Volume
+from stithy.storage.space import Space, files_bytes, space_of
+
+MIB = 2**20
+
+# btrfs filesystem usage -b, btrfs-progs v6.2, Debian 12, Linux 6.18: 100 MiB of text with
+# compress-force=zstd:1 on four loop devices of 1 GiB, -d raid5 -m raid1.
+RAID5 = """\
+Overall:
+    Device size:\t\t        4294967296
+    Device allocated:\t\t         983040000
+    Used:\t\t\t          57518760
+    Data ratio:\t\t\t              1.33
+    Metadata ratio:\t\t              2.00
+    Global reserve:\t\t           5767168\t(used: 0)
+    Multiple profiles:\t\t                no
+
+Data,RAID5: Size:322043904, Used:42598400 (13.23%)
+   /dev/loop0\t 107347968
+   /dev/loop1\t 107347968
+   /dev/loop2\t 107347968
+   /dev/loop3\t 107347968
+
+Metadata,RAID1: Size:268435456, Used:344064 (0.13%)
+   /dev/loop2\t 268435456
+   /dev/loop3\t 268435456
+
+System,RAID1: Size:8388608, Used:16384 (0.20%)
+   /dev/loop2\t   8388608
+   /dev/loop3\t   8388608
+
+Unallocated:
+   /dev/loop0\t 966393856
+   /dev/loop1\t 966393856
+   /dev/loop2\t 689569792
+   /dev/loop3\t 689569792
+"""
+
+
+def test_the_books_of_btrfs_are_read() -> None:
+    """What is stored once; with parity and copies of metadata, as it adds that up itself."""
+    found = parse_usage(RAID5)
+    assert found.stored_bytes == 42598400
+    assert found.redundancy == pytest.approx(4 / 3)
+    assert found.physical_bytes == pytest.approx(57518760, rel=1e-4)
+
+
+def test_books_that_say_nothing_of_data_are_refused() -> None:
+    """A number that may be wrong is not given."""
+    with pytest.raises(InfrastructureError):
+        parse_usage("Overall:\n")
+
+
+def test_holes_count_as_length_alone_and_links_once(tmp_path: Path) -> None:
+    """A hard link is no second file; what a symbolic link points to lies elsewhere."""
+    folder = tmp_path / "data"
+    (folder / "inner").mkdir(parents=True)
+    with (folder / "inner" / "file").open("wb") as file:
+        file.write(os.urandom(MIB))
+        file.truncate(5 * MIB)
+        os.fsync(file.fileno())
+    os.link(folder / "inner" / "file", folder / "link")
+    (folder / "away").symlink_to(tmp_path)
+    assert files_bytes(folder) == (5 * MIB, MIB)
+
+
+def _volume(path: Path, filesystem: str, array: Array | None = None) -> Volume:
+    return Volume(path, filesystem, path, "rw", (), memory_backed=False, array=array)
+
+
+def test_a_directory_has_no_space_of_its_own(tmp_path: Path) -> None:
+    """What it may take is everybody's; what lies on a file system with copies is not told apart."""
+    (tmp_path / "file").write_bytes(os.urandom(MIB))
+    os.sync()
+    found = space_of(_volume(tmp_path, "ext4"), LocalRunner())
+    assert (found.logical_bytes, found.physical_bytes, found.redundancy) == (MIB, MIB, 1)
+    assert set(found.missing) == {"provisioned_bytes", "allocated_bytes"}
+    shared = space_of(_volume(tmp_path, "btrfs"), LocalRunner())
+    assert (shared.written_bytes, shared.physical_bytes, shared.reduction) == (MIB, None, None)
+    assert "physical_bytes" in shared.missing
+
+
+def test_copies_below_a_file_system_multiply_what_it_takes(tmp_path: Path) -> None:
+    """An array of md under ext4, say; its drives are its own, and are not thin."""
+    array = Array("md", {"level": "raid10"}, ("sda", "sdb"), 2.0)
+    one, two = (
+        space_of(_volume(tmp_path, "ext4", each), LocalRunner(), devices_bytes=(10 * MIB, 10 * MIB))
+        for each in (None, array)
+    )
+    assert (one.redundancy, two.redundancy, two.provisioned_bytes) == (1, 2, 20 * MIB)
+    assert one.physical_bytes is not None
+    assert two.physical_bytes == pytest.approx(2 * one.physical_bytes, rel=0.1)
+    assert two.thin is False
+
+
+def test_reduction_and_thinness_are_known_only_from_their_parts() -> None:
+    """Missing parts give None."""
+    assert (Space(4, 4).reduction, Space(4, 4).thin) == (None, None)
+    thin = Space(8, 6, 3, 6, 2.0, provisioned_bytes=100, allocated_bytes=6)
+    assert (thin.reduction, thin.thin) == (2.0, True)
