@@ -172,16 +172,23 @@ def rule(what: str, right: str) -> PydanticCustomError:
     return PydanticCustomError("rule", "{what}: {right}", context)
 
 
-def check_members(layer: Layer | None, count: int, filesystem: str | None, counted_by: str) -> None:
+def check_members(
+    layer: Layer | None,
+    count: int,
+    filesystem: str | None,
+    counted_by: str,
+    *,
+    named_by: str = "layer",
+) -> None:
     """Raise what pydantic makes a problem of, where a layer and its members do not fit.
 
     `filesystem` is the one that the study asks for, None where it leaves that open. `counted_by` is
-    the key that says how many members there are.
+    the key that says how many members there are, `named_by` the one that says which layer.
     """
     found = _misfit(layer, count, filesystem)
     if found is not None:
         key, value, error = found
-        loc = (counted_by if key == "count" else key,)
+        loc = ({"count": counted_by, "layer": named_by}.get(key, key),)
         details = InitErrorDetails(type=error, loc=loc, input=value)
         raise ValidationError.from_exception_data("layer", [details])
 

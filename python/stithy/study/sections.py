@@ -352,7 +352,9 @@ def transactions_of(workload: WorkloadSpec | None) -> list[str]:
 
 def is_emulated(candidate: Candidate) -> bool:
     """Whether this machine's own CPUs stand in for the candidate's drives."""
-    return bool(getattr(plugins("provider")[candidate.provider], "EMULATED", False))
+    module = plugins("provider")[candidate.provider]
+    asked = getattr(module, "emulated_drives", None)
+    return bool(asked(candidate.spec) if asked else getattr(module, "EMULATED", False))
 
 
 def drive_names(candidate: Candidate) -> tuple[str, ...]:

@@ -61,16 +61,16 @@ SECTOR_BYTES = 512
 Source: block/genhd.c of the kernel."""
 
 
-def _nodes(value: Any) -> tuple[Path, ...]:
+def nodes(value: Any) -> tuple[Path, ...]:
     """One device, or several different ones."""
     given = value if isinstance(value, list | tuple) else [value]
-    nodes = tuple(Path(each) for each in given if isinstance(each, str | Path))
-    if len(nodes) < len(given) or not all(map(_is_node, nodes)):
+    named = tuple(Path(each) for each in given if isinstance(each, str | Path))
+    if len(named) < len(given) or not all(map(_is_node, named)):
         right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
         raise rule("not a block device", right)
-    if not nodes or len(set(nodes)) < len(nodes):
+    if not named or len(set(named)) < len(named):
         raise rule("not a list of devices", "name at least one, and each once")
-    return nodes
+    return named
 
 
 def _as_written(nodes: tuple[Path, ...]) -> str | list[str]:
@@ -91,7 +91,7 @@ class Spec(BaseModel):
 
     device: Annotated[
         tuple[Path, ...],
-        BeforeValidator(_nodes),
+        BeforeValidator(nodes),
         PlainSerializer(_as_written),
         WithJsonSchema(_NODES),
     ] = Field(

@@ -1,0 +1,74 @@
+"""Arrays as a study asks for them: levels, policies of the field, and what is refused."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from stithy.storage.providers import array
+from stithy.storage.providers.drive.keys import DriveKeys
+
+
+def _array(**keys: Any) -> array.Spec:
+    return array.Spec.model_validate({"array": keys})
+
+
+@pytest.mark.parametrize(
+    ("count", "policy", "level"),
+    [
+        (1, {"ftt": 0}, "single"),
+        (4, {"ftt": 0, "stripe_width": 4}, "raid0"),
+        (2, {}, "raid1"),
+        (3, {"ftt": 2}, "raid1c3"),
+        (8, {"ftt": 1, "stripe_width": 4}, "raid10"),
+        (4, {"erasure_coding": "3+1"}, "raid5"),
+        (6, {"erasure_coding": "4+2", "ftt": 2}, "raid6"),
+    ],
+)
+def test_a_policy_is_the_level_that_honours_it(
+    count: int, policy: dict[str, Any], level: str
+) -> None:
+    """Failures to tolerate by copies or by erasure coding, and the width of stripes."""
+    found = _array(drives=count, drive="generic-sata", policy=policy).array
+    assert found.layer.facts["level"] == level
+    assert isinstance(found.members, DriveKeys)
+    assert found.members.count == count
+
+
+@pytest.mark.parametrize(
+    ("keys", "key"),
+    [
+        ({"drives": 3, "policy": {"erasure_coding": "3+1"}}, "policy"),
+        ({"drives": 4, "policy": {"erasure_coding": "3+1", "ftt": 2}}, "policy"),
+        ({"drives": 4, "policy": {"erasure_coding": "3x1"}}, "policy"),
+        ({"drives": 4, "policy": {"ftt": 3}}, "policy"),
+        ({"drives": 6, "policy": {"ftt": 2, "stripe_width": 2}}, "policy"),
+        ({"drives": 4, "policy": {"ftt": 1, "stripe_width": 4}}, "policy"),
+        ({"drives": 4, "policy": {}, "level": "raid10"}, "level"),
+        ({"drives": 2, "level": "raid10"}, "level"),
+        ({"drives": 2, "level": "raidz"}, "level"),
+        ({"drives": 1}, "drives"),
+        ({"drives": 2, "chunk": "64 KiB"}, "chunk"),
+        ({"drives": 2, "engine": "paper"}, "engine"),
+        ({"drives": 2, "wipe": True}, "wipe"),
+        ({"drives": 2, "size": "7"}, "size"),
+        ({"drives": 2, "filesystem": "xfs"}, "filesystem"),
+    ],
+)
+def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key: str) -> None:
+    """Each with the key to change."""
+    with pytest.raises(ValidationError) as refused:
+        _array(drive="generic-sata", **keys)
+    assert [each["loc"][:2] for each in refused.value.errors()] == [("array", key)]
+
+
+def test_devices_are_members_as_drives_are() -> None:
+    """They are somebody's, so that two arrays must not share one; drives are made anew."""
+    names = ["/dev/disk/by-id/a", "/dev/disk/by-id/b"]
+    devices, drives = _array(devices=names), _array(drives=2, drive="generic-sata")
+    assert array.overlap(devices, _array(devices=[names[1], "/dev/disk/by-id/c"]))
+    assert not array.overlap(drives, drives)
+    assert [array.emulated_drives(each) for each in (devices, drives)] == [False, True]
+    assert (array.drive_names(devices), array.drive_names(drives)) == ((), ("data-1", "data-2"))
+    with pytest.raises(ValidationError):
+        _array(devices=names, drives=2)
