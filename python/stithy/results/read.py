@@ -37,6 +37,7 @@ from stithy.results.tables import (
     RESTORES,
     SECONDS,
     SERIES,
+    SPACE,
     SPANS,
     SURROUNDINGS,
     TRANSACTIONS,
@@ -108,6 +109,13 @@ class Run:
         path = self.directory.table(PRECONDITIONING.name)
         found = read_table(PRECONDITIONING, path, []) if path.exists() else None
         return empty_frame(PRECONDITIONING) if found is None else found
+
+    @property
+    def space(self) -> "pl.DataFrame":
+        """What the candidates' volumes take; empty where nobody asked them."""
+        path = self.directory.table(SPACE.name)
+        found = read_table(SPACE, path, []) if path.exists() else None
+        return empty_frame(SPACE) if found is None else found
 
     def io_seconds_of(self, window_id: str) -> dict[int, int]:
         """Requests that fio answered in each second of a window, by the second."""

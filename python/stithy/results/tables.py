@@ -416,9 +416,30 @@ BASELINE = Table(
     ),
 )  # fmt: skip
 
+SPACE = Table(
+    "space",
+    "One row per candidate, role and moment: the space that a volume takes. What is not known has its reason.",
+    (
+        _t("candidate", "name of the candidate"),
+        _t("role", "the role that the volume serves: `data`, which has every part without a volume of its own, `log`, `temp` or `backup`"),
+        _t("moment", "`loaded`: after the database was put there for the first time; `end`: after the last window"),
+        _t("dataset", "the dataset of the database; null without one", null=True),
+        _i("logical_bytes", "B", "lengths of all files", null=True),
+        _i("written_bytes", "B", "the same without their holes, before compression", null=True),
+        _i("stored_bytes", "B", "one copy after compression", null=True),
+        _i("physical_bytes", "B", "what the drives hold for it: all copies, parity, and the file system's own data", null=True),
+        _r("redundancy", "", "bytes on drives for a byte stored", null=True),
+        _r("reduction", "", "bytes written for a byte stored", null=True),
+        _i("provisioned_bytes", "B", "what is set aside for the volume, or promised to it", null=True),
+        _i("allocated_bytes", "B", "what of the storage the volume takes now: all that is provisioned, unless the storage is thin", null=True),
+        _t("missing_because", "why numbers are missing, if some are", null=True),
+    ),
+)  # fmt: skip
+
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
     SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, PRECONDITIONING,
+    SPACE,
 )  # fmt: skip
 
 

@@ -8,8 +8,9 @@ It may have functions that judge by the study's lines alone: `likely_memory_back
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
 server's; `drive_names(spec)`, the names of its emulated drives; `raw(spec)`, a block device without
 a file system; `emulated_drives(spec)`, whether CPUs of this machine stand in for its drives (a
-constant `EMULATED` where that is always so); `overlap(spec, spec)`, two candidates in the same
-place; `like(spec, ending)`, another place like this one, for null studies,
+constant `EMULATED` where that is always so); `set_aside(spec, needed_bytes)`, by role the bytes
+on all drives and how many of them a byte of files takes; `overlap(spec, spec)`, two candidates in
+the same place; `like(spec, ending)`, another place like this one, for null studies,
 where the same lines twice are not two places.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
@@ -99,6 +100,12 @@ class Volume:
     def of(self, role: Role) -> "Volume":
         """The volume of a role: one of `others`, or this one."""
         return self.others.get(role, self)
+
+    @property
+    def by_role(self) -> Mapping[Role, "Volume"]:
+        """All volumes of the candidate by the first role that each serves, in the usual order."""
+        every: dict[Role, Volume] = {"data": self, **self.others}
+        return {role: every[role] for role in ROLES if role in every}
 
     @property
     def parts(self) -> tuple["Volume", ...]:

@@ -400,3 +400,24 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     module = plugins("provider")[candidate.provider]
     asked = getattr(module, "image_bytes", None)
     return int(asked(candidate.spec, needed_bytes)) if asked else 0
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """What a study sets aside for a role: bytes on all drives, and of them for a byte of files.
+
+    None where the storage is there already.
+    """
+
+    provisioned_bytes: int | None = None
+    redundancy: float | None = None
+
+
+def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
+    """What a candidate sets aside, by the role of each volume, by its lines alone.
+
+    Its provider says it by `set_aside(spec, needed_bytes)`, as pairs; else the storage is there.
+    """
+    asked = getattr(plugins("provider")[candidate.provider], "set_aside", None)
+    found = asked(candidate.spec, needed_bytes) if asked else {"data": (None, None)}
+    return {role: SetAside(*each) for role, each in found.items()}

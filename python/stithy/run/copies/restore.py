@@ -11,7 +11,7 @@ from stithy.errors import InfrastructureError
 from stithy.plan.steps import Dataset, Step
 from stithy.results import tables
 from stithy.run.context import Context
-from stithy.run.copies import drives
+from stithy.run.copies import drives, space
 from stithy.run.volumes import LOG, TEMP, Parts, Volumes, master_name, parts_of
 from stithy.storage.consent import DATA
 from stithy.storage.copy import (
@@ -34,6 +34,7 @@ def restore_step(context: Context, step: Step) -> str:
     assert step.window is not None  # and its window
     dataset = context.plan.dataset_at(step.window.point)
     row = restore(context, step.candidate, dataset, window_id=step.window.id)
+    space.record(context, step.candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 

@@ -154,6 +154,7 @@ def _state(
         (tables.RESTORES, "window_id", {*measured}),
         (tables.BASELINE, "window_id", {*measured}),
         (tables.CONDITIONS, "moment", moments),
+        (tables.SPACE, "moment", set() if reloaded else {"loaded"}),
     )
     kept = {
         table.name: _rows(directory.table(table.name), table, column, values)

@@ -3,6 +3,7 @@
 from stithy.errors import InfrastructureError
 from stithy.plan.steps import Step
 from stithy.run.context import Context
+from stithy.run.copies import space
 
 NAME = "tear-down"
 WHAT, BRIEF = "remove what was created", "remove everything"
@@ -11,6 +12,8 @@ PHASE, PACED = "around", True
 
 def do(context: Context, step: Step) -> str:
     """Remove what belongs to one candidate."""
+    if step.candidate is not None:
+        space.record(context, step.candidate, "end")
     left = context.session.books.remove_all(candidate=step.candidate)
     if left:
         raise InfrastructureError(

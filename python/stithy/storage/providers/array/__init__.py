@@ -50,6 +50,14 @@ def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     return members.image_bytes(needed_bytes["data"]) if isinstance(members, DriveKeys) else 0
 
 
+def set_aside(spec: Spec, needed_bytes: Mapping[Role, int]) -> dict[Role, tuple[int | None, float]]:
+    """The bytes on all its drives, and how many of them a byte of files takes."""
+    members = spec.array.members
+    if isinstance(members, DriveKeys):
+        return {"data": members.set_aside(needed_bytes["data"])}
+    return {"data": (None, spec.array.layer.redundancy(spec.array.count))}
+
+
 def overlap(one: Spec, other: Spec) -> bool:
     """Whether two have a device in common; emulated drives are made anew."""
     first, second = one.array.members, other.array.members

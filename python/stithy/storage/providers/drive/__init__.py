@@ -72,6 +72,11 @@ def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     return sum(keys.image_bytes(needed_bytes[role]) for role, keys in spec.drives.items())
 
 
+def set_aside(spec: Spec, needed_bytes: Mapping[Role, int]) -> dict[Role, tuple[int, float]]:
+    """By role, the bytes on all its drives, and how many of them a byte of files takes."""
+    return {role: keys.set_aside(needed_bytes[role]) for role, keys in spec.drives.items()}
+
+
 def overlap(_one: Spec, _other: Spec) -> bool:
     """Never: each drive is made anew, also one like another."""
     return False

@@ -169,3 +169,8 @@ class DriveKeys(BaseModel):
     def image_bytes(self, needed_bytes: int) -> int:
         """The memory that the drives take, bytes: 0 where their bytes lie in files."""
         return self.count * self.drive_bytes(needed_bytes) if self.backing is None else 0
+
+    def set_aside(self, needed_bytes: int) -> tuple[int, float]:
+        """Bytes on all its drives, and how many of them a byte of files takes."""
+        redundancy = 1.0 if self.layer is None else self.layer.redundancy(self.count)
+        return self.count * self.drive_bytes(needed_bytes), redundancy

@@ -1,0 +1,150 @@
+"""`stithy space`: what files take on storage, of a run, of a directory, or as a study plans it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stithy.cli.talk.render import Align, show, show_json, table
+from stithy.errors import UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.storage.space import Space
+
+MEASURED = (
+    ("files", "logical_bytes"), ("stored", "stored_bytes"), ("reduction", "reduction"),
+    ("redundancy", "redundancy"), ("on drives", "physical_bytes"),
+    ("set aside", "provisioned_bytes"), ("taken now", "allocated_bytes"),
+)  # fmt: skip
+UNKNOWN = "not known"
+
+
+def space(target: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
+    """Show how much space files take: logical, stored, and on all drives.
+
+    TARGET is the directory of a run, any other directory, or a study file:
+
+    - Of a run it shows what each candidate's volumes took once the database was loaded, and at the
+      end: lengths of files, what is stored of them after compression, the redundancy, and what all
+      drives hold. What is set aside and what is taken differ where storage is thin.
+    - Of a directory it shows the same now. Copies that hardware below this machine keeps are not
+      seen. A file system that compresses does not say it of single files.
+    - Of a study it shows what each role may come to hold at most, and what is set aside for that.
+      Nothing is created.
+
+    Examples:
+
+        stithy space runs/arrays
+        stithy space /var/lib/postgresql
+        stithy space studies/arrays.yaml
+
+    Parameters
+    ----------
+    target
+        A run directory, another directory, or a study file.
+    json
+        Print the numbers as JSON: bytes, null where a number is not known.
+    """
+    if target.is_file():
+        rows, notes = _planned(target)
+        columns = tuple(rows[0])
+    elif (target / "manifest.json").is_file():
+        rows, notes = _measured(target)
+        columns = ("candidate", "role", "moment", *(key for _, key in MEASURED))
+    elif target.is_dir():
+        rows, notes = _now(target)
+        columns = tuple(key for _, key in MEASURED)
+    else:
+        raise UserError(
+            "there is no such file or directory",
+            where=str(target),
+            remedy="name a run directory, another directory, or a study file",
+        )
+    _print(target, columns, rows, notes, json=json)
+    return Exit.OK
+
+
+Rows = list[dict[str, Any]]
+
+
+def _print(
+    target: Path, columns: tuple[str, ...], rows: Rows, notes: list[str], *, json: bool
+) -> None:
+    if json:
+        kept = [{key: row[key] for key in columns} for row in rows]
+        show_json({"schema_version": 1, "target": str(target), "space": kept, "missing": notes})
+        return
+    headings = {key: heading for heading, key in MEASURED}
+    align: tuple[Align, ...] = tuple("left" if _is_word(key) else "right" for key in columns)
+    header = tuple(
+        headings.get(key, key.removesuffix("_bytes").replace("_", " ")) for key in columns
+    )
+    cells = [tuple(_cell(key, row[key]) for key in columns) for row in rows]
+    said = [f"not known: {each}" for each in notes]
+    show("\n".join([table(header, cells, align), *([""] if said else []), *said]))
+
+
+def _heading(key: str) -> str:
+    return key.removesuffix("_bytes").replace("_", " ")
+
+
+def _is_word(key: str) -> bool:
+    return key in ("candidate", "role", "moment")
+
+
+def _cell(key: str, value: Any) -> str:
+    from stithy.units import format_size
+
+    if value is None:
+        return UNKNOWN
+    if key.endswith("_bytes"):
+        return format_size(value)
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _measured(directory: Path) -> tuple[Rows, list[str]]:
+    from stithy.results.read import read_run
+
+    frame = read_run(directory).space
+    if frame.is_empty():
+        raise UserError(
+            "this run did not ask its volumes what they take",
+            where=str(directory),
+            remedy="name a run that restored a database or removed its volumes",
+        )
+    return frame.to_dicts(), frame["missing_because"].drop_nulls().unique().to_list()
+
+
+def _now(directory: Path) -> tuple[Rows, list[str]]:
+    from stithy.hosts.runner import LocalRunner
+    from stithy.storage.space import space_of
+    from stithy.storage.volume import describe
+
+    found: Space = space_of(describe(directory.resolve()), LocalRunner())
+    row = {key: getattr(found, key) for _, key in MEASURED}
+    return [row], list(dict.fromkeys(found.missing.values()))
+
+
+def _planned(file: Path) -> tuple[Rows, list[str]]:
+    from stithy.plan.expand import needed_bytes
+    from stithy.study.load import read_study
+    from stithy.study.sections import set_aside
+
+    study = read_study(file).study
+    needed = {str(role): size for role, size in needed_bytes(study).items()}
+    rows = [
+        {
+            "candidate": name,
+            "role": role,
+            "files_at_most_bytes": needed[role],
+            "redundancy": part.redundancy,
+            "set_aside_bytes": part.provisioned_bytes,
+        }
+        for name, candidate in study.candidates.items()
+        for role, part in set_aside(candidate, needed).items()
+    ]
+    return rows, []
+
+
+COMMAND = space

@@ -1,0 +1,45 @@
+"""How much space a candidate's volumes take, asked once it is loaded and before it is removed."""
+
+from stithy.errors import StithyError
+from stithy.results.tables import SPACE, Row
+from stithy.run.context import Context
+from stithy.storage.provider import Provider, Volume
+from stithy.storage.space import Space
+
+NUMBERS = (
+    "logical_bytes", "written_bytes", "stored_bytes", "physical_bytes", "redundancy", "reduction",
+    "provisioned_bytes", "allocated_bytes",
+)  # fmt: skip
+
+
+def record(context: Context, candidate: str, moment: str) -> None:
+    """Add the rows of a candidate's volumes, unless it has some of this moment and dataset.
+
+    What cannot be read is missing with its reason: no run fails for it.
+    """
+    volumes = context.volumes
+    volume = volumes.made.get(candidate)
+    dataset = volumes.held.get(candidate)
+    known = [(row["candidate"], row["moment"], row["dataset"])
+             for row in context.state.rows.get(SPACE.name, ())]  # fmt: skip
+    if volume is None or volume.raw or (candidate, moment, dataset) in known:
+        return
+    rows = [
+        {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
+        | _row(volumes.providers[candidate], part)
+        for role, part in volume.by_role.items()
+        if not part.raw
+    ]
+    context.add_rows(SPACE, rows)
+
+
+def _row(provider: Provider, part: Volume) -> Row:
+    try:
+        space = provider.space(part)
+    except (OSError, StithyError) as error:
+        return dict.fromkeys(NUMBERS) | {"missing_because": str(error)}
+    return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": _why(space)}
+
+
+def _why(space: Space) -> str | None:
+    return "; ".join(dict.fromkeys(space.missing.values())) or None

@@ -1,0 +1,36 @@
+"""What drives hold for the same files, of each candidate."""
+
+import polars as pl
+
+from stithy.report.sections.space import held_bytes
+from stithy.results.tables import SPACE, schema
+
+ROW = dict.fromkeys(column.name for column in SPACE.columns)
+
+
+def _frame(*rows: dict[str, object]) -> pl.DataFrame:
+    return pl.DataFrame([{**ROW, "role": "data", **row} for row in rows], schema=schema(SPACE))
+
+
+def test_all_volumes_of_a_candidate_count_once_loaded() -> None:
+    """At the end they hold other files; what lacks a part is left out."""
+    found = held_bytes(
+        _frame(
+            {"candidate": "a", "moment": "loaded", "physical_bytes": 30},
+            {"candidate": "a", "moment": "loaded", "role": "log", "physical_bytes": 12},
+            {"candidate": "b", "moment": "loaded", "physical_bytes": 7},
+            {"candidate": "b", "moment": "loaded", "role": "log"},
+            {"candidate": "a", "moment": "end", "physical_bytes": 99},
+        )
+    )
+    assert found == {"a": 42}
+
+
+def test_datasets_are_not_added_up() -> None:
+    """The first counts; without a database there is only the end."""
+    row = {"candidate": "a", "moment": "loaded"}
+    both = _frame(
+        {**row, "dataset": "w1", "physical_bytes": 1}, {**row, "dataset": "w2", "physical_bytes": 2}
+    )
+    assert held_bytes(both) == {"a": 1}
+    assert held_bytes(_frame({"candidate": "a", "moment": "end", "physical_bytes": 5})) == {"a": 5}
