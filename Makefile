@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
-BENCHES := hammer collectors ledger users drives verdicts report
+BENCHES := hammer collectors ledger users drives learned verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
@@ -88,7 +88,7 @@ golden: setup ## accept help, errors, plans, figures' words, reference pages; re
 prove: setup ## prove for hours that drives are disks (root), killed runs resume, verdicts and limits hold
 	@code=0; for each in $(PROOFS); do nice -n 5 $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
-bench: setup ## measure hammer, collectors, a ledger, many users, drives, verdicts and the report
+bench: setup ## measure hammer, collectors, a ledger, many users, drives, learned profiles, verdicts and the report
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 lock: ## pin the newest allowed versions again (needs uv)

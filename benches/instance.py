@@ -6,7 +6,7 @@ import secrets
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +84,17 @@ def _unprivileged() -> tuple[list[str], int, int]:
 
 
 @contextmanager
-def started() -> Iterator[Instance]:
-    """An instance that is gone, with all its files, when the block ends, by SIGTERM too."""
+def started(
+    place: Path = Path("/var/tmp"), settings: Mapping[str, str] = SETTINGS
+) -> Iterator[Instance]:
+    """An instance that is gone, with all its files, when the block ends, by SIGTERM too.
+
+    `place`: a directory on a file system that anybody may enter.
+    """
     signal.signal(signal.SIGTERM, _stop)
     prefix, uid, gid = _unprivileged()
     programs = find_programs()
-    home = Path(tempfile.mkdtemp(prefix="stithy-bench-", dir="/var/tmp"))
+    home = Path(tempfile.mkdtemp(prefix="stithy-bench-", dir=place))
     password = secrets.token_hex(16)
     try:
         secret = home / "password"
@@ -100,7 +105,7 @@ def started() -> Iterator[Instance]:
         _initialise(prefix, programs, home, secret)
         secret.unlink()
         control = [*prefix, str(programs / "pg_ctl"), "-D", str(home / "data"), "-w", "-s"]
-        run([*control, "-l", str(home / "log"), "-o", _options(home), "start"])
+        run([*control, "-l", str(home / "log"), "-o", _options(home, settings), "start"])
         try:
             yield Instance(programs, home, "postgres", password)
         finally:
@@ -120,6 +125,6 @@ def _initialise(prefix: list[str], programs: Path, home: Path, secret: Path) -> 
     run([*prefix, *initdb, *options])
 
 
-def _options(home: Path) -> str:
-    settings = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
-    return f"-k {home} -c listen_addresses='' {settings}"
+def _options(home: Path, settings: Mapping[str, str]) -> str:
+    chosen = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return f"-k {home} -c listen_addresses='' {chosen}"

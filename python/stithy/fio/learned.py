@@ -1,13 +1,15 @@
 """An I/O profile learned from requests that storage really served.
 
 Reads, writes, and writes that a flush follows are a stream each: with its sizes, places, share of
-random ones, and requests under way while it is busy. Rates are told beside the profile: a database
-pauses, which a closed loop does not.
+random ones, requests under way while it is busy, and those that arrive at once. Rates are told
+beside the profile: a database pauses, which a closed loop does not.
 """
 
+import math
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from stithy.errors import UserError
@@ -30,6 +32,17 @@ EVEN_POINTS = 2
 """Own: accesses are even where no zone differs from the mean by more percentage points."""
 
 REGION_SHARE_LEAST = 0.01
+
+WRITER_BUSY_MOST = 0.25
+"""Own: one that waits for flushes begins no write meanwhile, and fio's own way takes time, too."""
+
+MET_SHARE = 0.25
+"""Of a batch that fio gives at once a request meets so many: half of the batch has been served when
+its last request arrives. Own, measured (benches/NOTES.md)."""
+
+BATCHED_FROM, MET_LEAST = 3.0, 4.0
+"""Own: requests come in batches where they meet more than so many times those that are under way at
+any moment, and more than a few. Independent ones meet as many."""
 
 
 class Request(NamedTuple):
@@ -81,13 +94,15 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
     seen = (
         f"{len(moved):,} requests and {len(ordered) - len(moved):,} flushes in {duration_s:.1f} s"
     )
+    served = {each: _served(ordered, each, duration_s) for each in OPERATIONS}
+    commits = streams.get("commits", [])
+    writers = _writers(commits, served["flush"], duration_s) if commits else 1
     parts = [_head(source, seen, len(moved) / duration_s, span)]
     parts += [
-        _stream(name, found, first, span, len(found) / len(moved))
+        _stream(name, found, first, span, len(found) / len(moved), writers)
         for name, found in streams.items()
     ]
     parts += [f'[[source]]\nkeys = ["*"]\ntext = "{_quoted(source)}: {seen}."\n']
-    served = {each: _served(ordered, each, duration_s) for each in OPERATIONS}
     return Learned("\n".join(parts), len(moved) / duration_s, span, served)
 
 
@@ -123,22 +138,29 @@ def _divided(ordered: Sequence[Request]) -> dict[str, list[Request]]:
 
 
 def _stream(
-    name: str, found: Sequence[Request], first_bytes: int, span_bytes: int, weight: float
+    name: str,
+    found: Sequence[Request],
+    first_bytes: int,
+    span_bytes: int,
+    weight: float,
+    writers: int,
 ) -> str:
-    """A stream as the lines of a profile."""
+    """A stream as the lines of a profile; so many `writers` wait for flushes."""
     way = "read" if name == "reads" else "write"
     at_random = _random_share(found)
     begin, share = _region(found, first_bytes, span_bytes)
     depth = _outstanding(found)
     synced = name == "commits"
+    batch = 1 if synced else _batch(found)
     lines = [
         "[[pattern.stream]]",
         f'name = "{name}"',
         f"read_share = {1.0 if way == 'read' else 0.0}",
         f"{way}_sizes = {{ {_sizes(found)} }}",
         f"random_share = {at_random}",
-        f"jobs = {depth if synced else 1}",
-        f"iodepth = {1 if synced else depth}",
+        f"jobs = {writers if synced else 1}",
+        f"iodepth = {1 if synced else max(depth, batch)}",
+        *([f"batch = {batch}"] if batch > 1 else []),
         *(['sync = "fdatasync"'] if synced else []),
         f"weight = {weight:.6f}",
         f"region = {{ offset_share = {begin}, size_share = {share} }}",
@@ -187,6 +209,31 @@ def _outstanding(found: Sequence[Request]) -> int:
         until_s = max(until_s, end_s)
     total_s = sum(end_s - begin_s for begin_s, end_s in spans)
     return max(1, round(total_s / busy_s)) if busy_s > 0 else 1
+
+
+def _writers(commits: Sequence[Request], flush: Served, duration_s: float) -> int:
+    """As many as were at once in a write or its flush, and are idle most of the time."""
+    writes_s = sum(each.latency_s or 0.0 for each in commits)
+    busy_s = writes_s + len(commits) * (flush.mean_s or 0.0)
+    return max(_outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
+
+
+def _batch(found: Sequence[Request]) -> int:
+    """How many arrive at once, by how many of their kind they meet under way; 1 by themselves."""
+    ends: list[float] = []
+    met, whole_s = 0, 0.0
+    for each in found:
+        if each.latency_s is None:
+            return 1
+        while ends and ends[0] <= each.arrived_s:
+            heappop(ends)
+        met += len(ends)
+        heappush(ends, each.arrived_s + each.latency_s)
+        whole_s += each.latency_s
+    duration_s = max(found[-1].arrived_s - found[0].arrived_s, 1e-9)
+    mean_met = met / len(found)
+    is_batched = mean_met >= max(MET_LEAST, BATCHED_FROM * whole_s / duration_s)
+    return round(mean_met / MET_SHARE) if is_batched else 1
 
 
 def _region(found: Sequence[Request], first_bytes: int, span_bytes: int) -> tuple[float, float]:

@@ -93,7 +93,8 @@ class Stream(_Model):
     """Requests of one kind, from `jobs` submitters with `iodepth` outstanding each.
 
     A submitter of a purely sequential stream has a part of the region to itself, so `jobs` is then
-    the number of sequential streams. `weight` is its part of the pattern's requests.
+    the number of sequential streams. `weight` is its part of the pattern's requests. At a rate so
+    many as `batch` says arrive at once.
     """
 
     name: Name
@@ -107,6 +108,7 @@ class Stream(_Model):
     hot_spots: tuple[HotSpot, ...] = ()
     region: Region = Region()
     burst: Burst | None = None
+    batch: Annotated[int, Field(ge=1)] = 1
     weight: Annotated[float, Field(gt=0)] | None = None
 
     @property
@@ -157,6 +159,15 @@ class Stream(_Model):
             _need_whole(f"{name} of hot_spots", shares)
             if any(abs(100 * each - round(100 * each)) > EXACT or each == 0 for each in shares):
                 raise ValueError(f"{name} of hot_spots must be whole percents: fio knows no others")
+        return self
+
+    @model_validator(mode="after")
+    def _batch_fits(self) -> Self:
+        if self.batch > 1 and (self.jobs > 1 or self.batch > self.iodepth or self.sync != "none"):
+            raise ValueError(
+                f"a batch of {self.batch} needs one submitter that keeps so many under way: set "
+                f"jobs = 1, iodepth = {self.batch}, and leave out sync"
+            )
         return self
 
     @model_validator(mode="after")

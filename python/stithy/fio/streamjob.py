@@ -11,6 +11,9 @@ wait for each other for ever at the start (736c2015), nearly always with hundred
 asynchronous engine: ahead of its rate, fio waits for all that is under way before it sleeps
 (`rate_ddir` in io_u.c of fio 3.33). A sequential stream keeps its order and its submitters at a
 rate, too, and a stream with flushes its writers: they are late as often as they are busy.
+
+A stream of batches has one submitter, which pauses after each batch for a little less than its time
+at the rate. It is then behind, and fio catches up at once with as many as are due: a batch.
 """
 
 from collections.abc import Mapping
@@ -42,8 +45,13 @@ OPEN_MOST_REQUESTS = 3_000_000
 OPEN_RAMP_S = 1.0
 """At the least: every submitter begins with a request at once."""
 
+US_PER_S = 1e6
+
 LOG_TAIL_S = 0.3
 """fio writes the line of a second when it is over: the last one needs a little more time."""
+
+BATCH_PAUSE_SHARE = 0.95
+"""Of a batch's time at the rate: the rest is for the requests themselves. Own, measured."""
 
 FLOW_UNIT = 1000
 FLOW_SLEEP_US = 100
@@ -111,6 +119,8 @@ def sections(
 
 def _why_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
     """Why a stream at a rate is no open loop; None where it is one."""
+    if stream.batch > 1:
+        return f"its requests arrive {stream.batch} at a time"
     if stream.is_sequential:
         return "requests of a stream in sequence wait for each other"
     if stream.sync == "fdatasync":
@@ -136,6 +146,7 @@ def _in_line(
         arrivals = {way: drawn or arrivals[way]}
     words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
     words |= {"ioengine": _engine(load, stream.iodepth)} | _rate(arrivals)
+    words |= _batches(stream, rate_per_s)
     sides = {each: _side(stream, each, found) for each, found in arrivals.items()}
     rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
     return rendered, {stream.name: words}
@@ -262,6 +273,19 @@ def _flushes(stream: Stream) -> Words:
     if stream.sync == "none":
         return {}
     return {"fdatasync": 1} if stream.sync == "fdatasync" else {"sync": "dsync"}
+
+
+def _batches(stream: Stream, rate_per_s: float) -> Words:
+    """A pause after each batch, in microseconds, so that the next one is due at once."""
+    if stream.batch == 1:
+        return {}
+    pause_us = round(BATCH_PAUSE_SHARE * stream.batch / rate_per_s * US_PER_S)
+    return {
+        "thinktime": pause_us,
+        "thinktime_blocks": stream.batch,
+        "thinktime_blocks_type": "issue",
+        "iodepth_batch_submit": stream.batch,
+    }
 
 
 def _pace(pattern: Pattern, stream: Stream) -> Words:

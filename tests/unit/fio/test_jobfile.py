@@ -140,6 +140,24 @@ def test_sequences_flushes_and_very_high_rates_stay_in_line() -> None:
         assert 4 * (reads + writes) / 8192 == pytest.approx(load.rate_per_s, rel=1e-3)
 
 
+def test_a_batch_at_a_rate_is_given_at_once_and_then_waits_for_the_next() -> None:
+    """The pause is a little less than a batch's time, so that no rate is lost."""
+    pages = stream("pages", read_share=0.0, read_sizes={}, jobs=1, iodepth=40, batch=40)
+    found = sections(pages, load=Load(30, 5, 7, rate_per_s=2000))["pages"]
+    assert (found["iodepth"], found["iodepth_batch_submit"]) == ("40", "40")
+    assert (found["thinktime_blocks"], found["thinktime_blocks_type"]) == ("40", "issue")
+    assert 0.9 * 20_000 < int(found["thinktime"]) < 20_000
+    assert "thinktime" not in sections(pages)["pages"]
+
+
+def test_a_batch_needs_one_submitter_that_keeps_as_many_under_way() -> None:
+    """fio gives requests at once to one queue."""
+    with pytest.raises(ValueError, match="a batch of 9 needs one submitter"):
+        stream(jobs=1, iodepth=8, batch=9)
+    with pytest.raises(ValueError, match="a batch of 2 needs one submitter"):
+        stream(jobs=2, iodepth=8, batch=2)
+
+
 @pytest.mark.parametrize(
     ("which", "rate_per_s", "because"),
     [

@@ -60,6 +60,30 @@ def test_rates_and_mean_latencies_are_those_of_the_trace() -> None:
     assert learned.served["read"].mean_s == pytest.approx(0.001)
 
 
+def flushed_by_the_kernel(together: int) -> Iterator[Request]:
+    """Writes at random places, so many at once 50 times a second, each served in 20 µs."""
+    dice = random.Random(3)
+    for number in range(200):
+        for place in range(together):
+            at_s = number / 50 + place * 1e-7
+            yield Request(at_s, "write", dice.randrange(1000) * 8192, 8192, (place + 1) * 20e-6)
+
+
+@pytest.mark.parametrize(("together", "batch"), [(1, 1), (2, 1), (24, 46), (64, 126)])
+def test_writes_that_arrive_together_are_a_batch(together: int, batch: int) -> None:
+    """Of which a write meets a fourth under way; those by themselves are none."""
+    (stream,) = profile_of(flushed_by_the_kernel(together)).patterns[0].streams
+    assert stream.batch == batch
+    assert stream.iodepth >= stream.batch
+
+
+def test_without_latencies_nobody_knows_what_was_under_way() -> None:
+    """No batch is made up."""
+    requests = (each._replace(latency_s=None) for each in flushed_by_the_kernel(64))
+    (stream,) = profile_of(requests).patterns[0].streams
+    assert stream.batch == 1
+
+
 def test_rare_sizes_count_as_their_nearest_and_no_share_is_lost() -> None:
     """fio knows whole percents."""
     requests = [Request(i / 10, "write", i * 4096, 4096, None) for i in range(999)]
