@@ -14,7 +14,7 @@ from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.study.sections import Candidate, image_bytes
+from stithy.study.sections import Candidate, RoleSources, image_bytes
 from stithy.workload.workload import Workload
 
 
@@ -216,4 +216,9 @@ def as_null(file: StudyFile) -> StudyFile:
 def _like(candidate: Candidate) -> Candidate:
     """Another candidate that differs in nothing, by its provider's `like`; the same without one."""
     like = getattr(plugins("provider")[candidate.provider], "like", None)
-    return replace(candidate, spec=like(candidate.spec, AGAIN)) if like else candidate
+    found = replace(candidate, spec=like(candidate.spec, AGAIN)) if like else candidate
+    others = {role: _like(each) for role, each in found.sources.items() if each is not found}
+    if not others:
+        return found
+    roles = {"roles": RoleSources.model_validate(others)}
+    return replace(found, spec=found.spec.model_copy(update=roles))

@@ -109,6 +109,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "memory_backed": "whether it is in memory",
         "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
         "array.*": "arrays by role: layer, its keys, number of devices",
+        "role.*": "volumes of roles on sources of their own: file system, mount options",
         "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
     **_group("reported", {
@@ -380,6 +381,9 @@ def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
     yield from _of_devices(candidate.environment)
     for array in candidate.arrays:
         yield f"array.{array.role}", str(array)
+    for other in candidate.roles:
+        yield f"role.{other.role}.filesystem", other.filesystem
+        yield f"role.{other.role}.mount_options", other.mount_options
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
             yield f"drive.{drive.role}.{name}", getattr(drive, name)

@@ -104,6 +104,16 @@ class ArrayFacts(_Facts):
         return f"{self.kind} of {len(self.members)} device{'s' if len(self.members) > 1 else ''}"
 
 
+class RoleFacts(_Facts):
+    """The volume of a role on a source of its own, but for emulated drives, which say it all."""
+
+    role: str
+    path: str
+    filesystem: str
+    mount_options: str
+    devices: tuple[str, ...]
+
+
 class CostFacts(_Facts):
     """What a candidate costs, as the study says it."""
 
@@ -131,6 +141,7 @@ class CandidateFacts(_Facts):
     master: bool = False
     drives: tuple[DriveFacts, ...] = ()
     arrays: tuple[ArrayFacts, ...] = ()
+    roles: tuple[RoleFacts, ...] = ()
     memory_limit_bytes: int | None = None
     settings: dict[str, Scalar] = Field(default_factory=dict)
     effective_settings: dict[str, str] | None = None

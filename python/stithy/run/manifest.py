@@ -23,6 +23,7 @@ from stithy.results.manifest import (
     MemoryFacts,
     PlanFacts,
     QuestionFacts,
+    RoleFacts,
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
@@ -251,6 +252,7 @@ class ManifestFile:
                 _drive(drive, part) for part in volume.parts for drive in part.emulated
             ),
             "arrays": tuple(_arrays(volume)),
+            "roles": tuple(_roles(volume)),
         }
         return base.model_copy(update=found)
 
@@ -311,6 +313,16 @@ def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
             yield ArrayFacts(
                 role=role, layer=array.layer, keys=dict(array.facts), members=array.members
             )
+
+
+def _roles(volume: Volume) -> Iterator[RoleFacts]:
+    """The volumes of other roles that lie on no emulated drive."""
+    for role, part in volume.by_role.items():
+        if role != "data" and not part.emulated:
+            yield RoleFacts(
+                role=role, path=str(part.path), filesystem=part.filesystem,
+                mount_options=part.mount_options, devices=part.devices,
+            )  # fmt: skip
 
 
 def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:

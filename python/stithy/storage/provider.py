@@ -140,7 +140,8 @@ class Site:
 
     `needed_bytes`: what each role may come to hold. `logs`: the directory among the results for
     what storage writes about itself. `seeds`: of what the volume of a role draws. `cpus`: the only
-    ones that what emulates storage may use, None for any. `less_room`: with what the study would
+    ones that what emulates storage may use, None for any. `role`: the one that the volume is for,
+    which a provider need not know but to name what it makes. `less_room`: with what the study would
     need less, as a remedy names it; empty if nothing is known.
     """
 
@@ -149,6 +150,7 @@ class Site:
     logs: Path
     seeds: Mapping[Role, int]
     cpus: tuple[int, ...] | None = None
+    role: Role = "data"
     less_room: str = ""
 
 

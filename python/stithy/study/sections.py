@@ -19,6 +19,7 @@ from pydantic_core import InitErrorDetails
 
 from stithy.point import Value
 from stithy.registry import plugins
+from stithy.storage.provider import Role
 from stithy.study.database import Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.suggest import closest, instead
@@ -41,6 +42,60 @@ CostValue = Annotated[
     WithJsonSchema({"type": "string"}),
 ]
 """A cost in a study file."""
+
+
+def _source(value: Any) -> "Candidate | None":
+    """The source that a mapping describes, as that of a candidate, without a candidate's keys."""
+    if value is None or isinstance(value, Candidate):
+        return value
+    name = _provider_named(value, "source")
+    return Candidate(name, plugins("provider")[name].Spec.model_validate(value))
+
+
+SourceValue = Annotated[
+    Any,
+    PlainValidator(_source),
+    PlainSerializer(
+        lambda source: (
+            source and source.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        )
+    ),
+    WithJsonSchema({"type": "object"}),
+]
+"""A source in a study file."""
+
+
+class RoleSources(BaseModel):
+    """The roles that have a source of their own, of any kind that a candidate may have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    log: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where the write-ahead log lies.",
+        examples=[{"drive": "generic-nvme"}],
+    )
+    temp: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where temporary files lie: sorts and hashes that exceed memory.",
+        examples=[{"path": "/var/tmp/stithy-temp"}],
+    )
+    backup: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where backups lie.",
+        examples=[{"drive": "generic-7200"}],
+    )
+
+    @property
+    def given(self) -> "dict[Role, Candidate]":
+        """Those that there are."""
+        every: dict[Role, Candidate | None] = {
+            "log": self.log, "temp": self.temp, "backup": self.backup,
+        }  # fmt: skip
+        return {role: source for role, source in every.items() if source is not None}
 
 
 class CandidateKeys(BaseModel):
@@ -76,6 +131,14 @@ class CandidateKeys(BaseModel):
             "name in `database.settings`; the other settings stay."
         ),
         examples=[example_settings()[1]],
+    )
+    roles: RoleSources = Field(
+        default=RoleSources(),
+        json_schema_extra={"default": "one source for all"},
+        description=(
+            "Sources of their own for the log, temporary files or backups, of any kind: another "
+            "drive, an array, a device, a directory."
+        ),
     )
 
 
@@ -140,6 +203,12 @@ class Candidate:
         return getattr(self.spec, "memory_bytes", None)
 
     @property
+    def sources(self) -> "dict[Role, Candidate]":
+        """Its source for each role that has one: of the data itself, which serves all others."""
+        roles: RoleSources | None = getattr(self.spec, "roles", None)
+        return {"data": self, **(roles.given if roles else {})}
+
+    @property
     def settings(self) -> Mapping[str, str]:
         """The settings of its server beside or instead of the study's."""
         return getattr(self.spec, "settings", {})
@@ -147,29 +216,35 @@ class Candidate:
 
 def read_candidate(value: Any) -> Candidate:
     """The candidate that a mapping describes; the one key that names a provider says whose."""
-    known = plugins("provider")
-    listed = " or ".join(f"`{name}: …`" for name in known)
     if isinstance(value, Candidate):
         return value
+    name = _provider_named(value, "candidate")
+    return Candidate(name, candidate_model(name).model_validate(value))
+
+
+def _provider_named(value: Any, what: str) -> str:
+    """The provider whose name is a key. Raises what pydantic makes a problem of."""
+    known = plugins("provider")
+    listed = " or ".join(f"`{name}: …`" for name in known)
     if not isinstance(value, dict):
-        raise rule_error("a candidate must be a mapping", f"it needs {listed}")
+        raise rule_error(f"a {what} must be a mapping", f"it needs {listed}")
     named = [key for key in value if key in known]
     if not named:
-        _refuse_unknown_provider(value, list(known), listed)
+        _refuse_unknown_provider(value, list(known), f"a {what} without a provider", listed)
     if len(named) > 1:
-        raise rule_error(
-            f"a candidate with two providers, {' and '.join(named)}", "keep one of them"
-        )
-    return Candidate(named[0], candidate_model(named[0]).model_validate(value))
+        raise rule_error(f"a {what} with two providers, {' and '.join(named)}", "keep one of them")
+    return str(named[0])
 
 
-def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
+def _refuse_unknown_provider(
+    value: dict[str, Any], known: list[str], what: str, listed: str
+) -> None:
     unknown = [key for key in value if closest(key, known)]
     refuse(
         Violation("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
         for key in unknown
     )
-    raise rule_error("a candidate without a provider", f"it needs {listed}")
+    raise rule_error(what, f"it needs {listed}")
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
@@ -194,7 +269,17 @@ def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
 
 def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
     for i, (name, candidate) in enumerate(candidates):
-        same = [each for each, earlier in candidates[:i] if _overlap(candidate, earlier)]
+        same = [each for each, earlier in candidates[:i] if _any_overlap(candidate, earlier)]
+        own = list(candidate.sources.items())
+        for role, source in own[1:]:
+            before = own[: own.index((role, source))]
+            if any(_overlap(source, earlier) for _, earlier in before):
+                yield Violation(
+                    "two roles on the same storage",
+                    "leave it out: a role without a source lies with the data",
+                    None,
+                    (name, "roles", role),
+                )
         if same:
             yield Violation(
                 f"candidates `{same[0]}` and `{name}` share the same storage",
@@ -202,6 +287,11 @@ def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
                 getattr(candidate.spec, candidate.provider, None),
                 (name, candidate.provider),
             )
+
+
+def _any_overlap(one: Candidate, other: Candidate) -> bool:
+    """Whether any sources of both do."""
+    return any(_overlap(a, b) for a in one.sources.values() for b in other.sources.values())
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
@@ -351,16 +441,32 @@ def transactions_of(workload: WorkloadSpec | None) -> list[str]:
 
 
 def is_emulated(candidate: Candidate) -> bool:
-    """Whether this machine's own CPUs stand in for the candidate's drives."""
-    module = plugins("provider")[candidate.provider]
+    """Whether this machine's own CPUs stand in for the candidate's drives, or some of them."""
+    return any(map(_is_emulated, candidate.sources.values()))
+
+
+def _is_emulated(source: Candidate) -> bool:
+    module = plugins("provider")[source.provider]
     asked = getattr(module, "emulated_drives", None)
-    return bool(asked(candidate.spec) if asked else getattr(module, "EMULATED", False))
+    return bool(asked(source.spec) if asked else getattr(module, "EMULATED", False))
 
 
 def drive_names(candidate: Candidate) -> tuple[str, ...]:
-    """The names of its emulated drives, such as `data`; none for a candidate without drives."""
-    asked = getattr(plugins("provider")[candidate.provider], "drive_names", None)
-    return tuple(asked(candidate.spec)) if asked else ()
+    """The names of its emulated drives, such as `data`; none for a candidate without drives.
+
+    Each source names them as if it held the data.
+    """
+    return tuple(
+        f"{role}{name.removeprefix('data')}"
+        for role, source in candidate.sources.items()
+        for name in _asked(source, "drive_names", ())
+    )
+
+
+def _asked(source: Candidate, question: str, otherwise: Any, *words: Any) -> Any:
+    """What a source's provider says of its lines; `otherwise` where it has no such function."""
+    asked = getattr(plugins("provider")[source.provider], question, None)
+    return asked(source.spec, *words) if asked else otherwise
 
 
 def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
@@ -382,8 +488,7 @@ def without_files(candidates: Mapping[str, Candidate], scenario: Scenario) -> It
     if getattr(plugins("scenario")[scenario.name], "BLOCK_DEVICES", False):
         return
     for name, candidate in candidates.items():
-        asked = getattr(plugins("provider")[candidate.provider], "raw", None)
-        if asked and asked(candidate.spec):
+        if any(_asked(source, "raw", False) for source in candidate.sources.values()):
             yield Violation(
                 "a candidate without a file system",
                 f"the scenario {scenario.name} needs one",
@@ -397,9 +502,15 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
 
     `needed_bytes`: what each role may come to hold.
     """
-    module = plugins("provider")[candidate.provider]
-    asked = getattr(module, "image_bytes", None)
-    return int(asked(candidate.spec, needed_bytes)) if asked else 0
+    return sum(
+        int(_asked(source, "image_bytes", 0, _needed(needed_bytes, role)))
+        for role, source in candidate.sources.items()
+    )
+
+
+def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
+    """What roles come to hold for a source that holds one of them as if it were the data."""
+    return {**needed_bytes, "data": needed_bytes[role]}
 
 
 @dataclass(frozen=True)
@@ -416,8 +527,9 @@ class SetAside:
 def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
     """What a candidate sets aside, by the role of each volume, by its lines alone.
 
-    Its provider says it by `set_aside(spec, needed_bytes)`, as pairs; else the storage is there.
+    Its provider says it by `set_aside(spec, needed_bytes)`, as a pair; else the storage is there.
     """
-    asked = getattr(plugins("provider")[candidate.provider], "set_aside", None)
-    found = asked(candidate.spec, needed_bytes) if asked else {"data": (None, None)}
-    return {role: SetAside(*each) for role, each in found.items()}
+    return {
+        role: SetAside(*_asked(source, "set_aside", (), _needed(needed_bytes, role)))
+        for role, source in candidate.sources.items()
+    }

@@ -138,16 +138,20 @@ def _cpus(cpus: tuple[int, ...] | None) -> str:
 
 
 def _parts(candidate: CandidateFacts) -> Iterator[Part]:
-    """Its volumes: with drives one each, of which that of the data has every other role too."""
-    if not candidate.drives:
-        volume = Box(", ".join(ROLES), _filesystem(candidate.filesystem, candidate.mount_options))
-        yield Part(ROLES, volume, _storage(candidate), emulated=False)
-        return
+    """Its volumes, of which that of the data has every role that has none of its own."""
     by_role = {drive.role: drive for drive in candidate.drives}
+    elsewhere = {*by_role, *(each.role for each in candidate.roles)} - {"data"}
+    shared = tuple(each for each in ROLES if each not in elsewhere)
+    if "data" not in by_role:
+        volume = Box(", ".join(shared), _filesystem(candidate.filesystem, candidate.mount_options))
+        yield Part(shared, volume, _storage(candidate), emulated=False)
     arrays = {array.role: str(array) for array in candidate.arrays}
+    for each in candidate.roles:
+        volume = Box(each.role, _filesystem(each.filesystem, each.mount_options))
+        devices = " on ".join(each.devices) or "no block device known"
+        yield Part((each.role,), volume, Box(each.path, (devices,)), emulated=False)
     for role, drive in by_role.items():
-        rest = [each for each in ROLES if each not in by_role] if role == "data" else []
-        roles = (role, *rest)
+        roles = shared if role == "data" else (role,)
         volume = Box(", ".join(roles), _filesystem(drive.filesystem, drive.mount_options))
         yield Part(roles, volume, _drive(drive, arrays.get(role)), emulated=True)
 

@@ -228,14 +228,11 @@ def _emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
 
 def _named(candidate: CandidateFacts) -> str:
     """`generic-nvme`, `4 × generic-sata as btrfs raid10`, `data generic-sata, log generic-nvme`."""
-    drives = candidate.drives
-    if len(drives) == 1:
-        return named(drives[0])
-    by_role = {drive.role: named(drive) for drive in drives}
+    by_role = {drive.role: named(drive) for drive in candidate.drives}
     for array in candidate.arrays:
         by_role[array.role] = f"{len(array.members)} × {by_role[array.role]} as {array.kind}"
     return ", ".join(
-        text if len(by_role) == 1 else f"{role} {text}" for role, text in by_role.items()
+        text if list(by_role) == ["data"] else f"{role} {text}" for role, text in by_role.items()
     )
 
 

@@ -23,6 +23,7 @@ from stithy.run.preparation.equip import keeper_in
 from stithy.run.preparation.preflight import check_candidates, check_room
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
+from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -151,9 +152,8 @@ def _provider(study: Study, name: str) -> Provider:
         seeds=dict.fromkeys(ROLES, 0),
         less_room=less_room(study),
     )
-    module = plugins("provider")[candidate.provider]
-    provider: Provider = module.create(candidate.spec, name, site)
-    return provider
+    sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
+    return provider_of(sources, name, site)
 
 
 def _drafts(machine: Machine, wishes: Wishes, engine: str) -> Iterator[Draft]:

@@ -21,7 +21,7 @@ from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server
 from stithy.needs import Machine
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan, derive_seed
-from stithy.registry import part, plugins
+from stithy.registry import part
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
@@ -37,6 +37,7 @@ from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
+from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated
@@ -274,7 +275,8 @@ def providers_of(
             cpus=cpus,
             less_room=less_room(file.study),
         )
-        made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
+        sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
+        made[name] = provider_of(sources, name, site)
     return made
 
 

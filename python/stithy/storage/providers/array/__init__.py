@@ -50,12 +50,12 @@ def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     return members.image_bytes(needed_bytes["data"]) if isinstance(members, DriveKeys) else 0
 
 
-def set_aside(spec: Spec, needed_bytes: Mapping[Role, int]) -> dict[Role, tuple[int | None, float]]:
+def set_aside(spec: Spec, needed_bytes: Mapping[Role, int]) -> tuple[int | None, float]:
     """The bytes on all its drives, and how many of them a byte of files takes."""
     members = spec.array.members
     if isinstance(members, DriveKeys):
-        return {"data": members.set_aside(needed_bytes["data"])}
-    return {"data": (None, spec.array.layer.redundancy(spec.array.count))}
+        return members.set_aside(needed_bytes["data"])
+    return None, spec.array.layer.redundancy(spec.array.count)
 
 
 def overlap(one: Spec, other: Spec) -> bool:
@@ -78,8 +78,9 @@ def like(spec: Spec, _ending: str) -> Spec:
 
 
 def create(spec: Spec, candidate: str, site: Site | None = None) -> Provider:
-    """The provider of one candidate."""
+    """The provider of one role of a candidate."""
     members = spec.array.members
     if isinstance(members, DriveKeys):
-        return emulated.EmulatedProvider({"data": members}, candidate, site)
+        role = site.role if site else "data"
+        return emulated.EmulatedProvider({role: members}, candidate, site)
     return device.create(members, candidate, site)

@@ -59,7 +59,7 @@ class EmulatedProvider:
     """The emulated drives of one candidate."""
 
     def __init__(self, roles: Mapping[Role, DriveKeys], candidate: str, site: Site | None) -> None:
-        """`roles` has the data's drive at least; nothing is asked of the machine yet."""
+        """The first of `roles` is the main one; nothing is asked of the machine yet."""
         self._roles = roles
         self._candidate = candidate
         self._where = f"candidate {candidate}"
@@ -120,8 +120,8 @@ class EmulatedProvider:
         self._place.mkdir(mode=0o755)
         self._place.chmod(0o755)
         volumes = {role: self._mounted(role, drives, run_id, record) for role, drives in up.items()}
-        data = volumes.pop("data")
-        return replace(data, others=volumes)
+        main = volumes.pop(next(iter(self._roles)))
+        return replace(main, others=volumes)
 
     def space(self, volume: Volume) -> Space:
         """All of a drive is its own, whatever its image takes of memory or files."""
@@ -204,7 +204,10 @@ class EmulatedProvider:
         for role, name in named:
             if (backing := self._roles[role].backing) is not None:
                 record("image", {"path": str(self._image(run_id, name, backing))})
-        folder = places.folder_of(self._candidate, run_id)
+        # A candidate has another program where its data lie on another source.
+        main = next(iter(self._roles))
+        own = self._candidate if main == "data" else f"{self._candidate}.{main}"
+        folder = places.folder_of(own, run_id)
         record("drive", {"folder": str(folder)})
         self._site.logs.mkdir(parents=True, exist_ok=True)
         specs = [self._spec(run_id, role, name) for role, name in named]

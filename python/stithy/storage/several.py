@@ -1,0 +1,145 @@
+"""Several sources under one candidate: each role may lie on storage of its own kind.
+
+The log on a mirror of disks while the data are on SSDs, backups in a directory. Every source is
+provided by its own provider, and all of them together are one provider. A provider whose module
+has `create_together(specs, candidate, site)` serves all its roles at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from stithy.registry import plugins
+from stithy.storage.provider import ROLES, Provider, Record, Role, Room, Site, Volume
+from stithy.storage.space import Space
+
+Sources = Mapping[Role, tuple[str, BaseModel]]
+"""The name of a provider and its `Spec` for each role that has a source; `data` always has."""
+
+
+def site_of(role: Role, site: Site) -> Site:
+    """What a run offers the source of one role, which need not know that there are others."""
+    return replace(
+        site,
+        role=role,
+        needed_bytes={**site.needed_bytes, "data": site.needed_bytes[role]},
+        seeds={**site.seeds, "data": site.seeds[role]},
+    )
+
+
+def provider_of(sources: Sources, candidate: str, site: Site) -> Provider:
+    """What provides all volumes of a candidate."""
+    groups = list(_groups(sources, candidate, site))
+    return groups[0].provider if len(groups) == 1 else SeveralSources(groups, site.needed_bytes)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Roles that one provider serves; the first is the one whose volume it returns."""
+
+    roles: tuple[Role, ...]
+    provider: Provider
+
+
+def _groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
+    by_name: dict[str, dict[Role, BaseModel]] = {}
+    for role in (each for each in ROLES if each in sources):
+        name, spec = sources[role]
+        by_name.setdefault(name, {})[role] = spec
+    found = []
+    for name, specs in by_name.items():
+        module = plugins("provider")[name]
+        if hasattr(module, "create_together"):
+            found.append(Group(tuple(specs), module.create_together(specs, candidate, site)))
+            continue
+        found += [
+            Group((role,), module.create(spec, candidate, site_of(role, site)))
+            for role, spec in specs.items()
+        ]
+    return sorted(found, key=lambda each: ROLES.index(each.roles[0]))
+
+
+class SeveralSources:
+    """The providers of a candidate as one; that of the data stands for it where one must."""
+
+    def __init__(self, groups: Sequence[Group], needed_bytes: Mapping[Role, int]) -> None:
+        """The first group has the data."""
+        self._groups = groups
+        self._needed = needed_bytes
+        self._owners: dict[Path, Provider] = {}
+
+    @property
+    def _data(self) -> Provider:
+        return self._groups[0].provider
+
+    def check(self) -> None:
+        """Each of them."""
+        for each in self._groups:
+            each.provider.check()
+
+    def place(self) -> Path:
+        """Where the data lie."""
+        return self._data.place()
+
+    def rooms(self) -> tuple[Room, ...]:
+        """Of each; a role without the data takes what that role may come to hold."""
+        return tuple(
+            room if room.takes_bytes is not None or "data" in each.roles
+            else replace(room, takes_bytes=self._needed[each.roles[0]])
+            for each in self._groups
+            for room in each.provider.rooms()
+        )  # fmt: skip
+
+    def cautions(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        said = (each for group in self._groups for each in group.provider.cautions())
+        return tuple(dict.fromkeys(said))
+
+    def fingerprint(self) -> str | None:
+        """Of each that has one, with its role."""
+        known = ((each.roles[0], each.provider.fingerprint()) for each in self._groups)
+        return "; ".join(f"{role}: {words}" for role, words in known if words is not None) or None
+
+    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+        """Of all drives."""
+        return {
+            key: asked_s
+            for each in self._groups
+            for key, asked_s in each.provider.asked_times_s().items()
+        }
+
+    def left_by(self) -> str | None:
+        """The dead run that left something on any."""
+        return next(filter(None, (each.provider.left_by() for each in self._groups)), None)
+
+    def survives(self, run_id: str) -> Path | None:
+        """The volume of the data, where all outlive a session: a database is all its parts."""
+        found = [each.provider.survives(run_id) for each in self._groups]
+        return found[0] if all(found) else None
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """All volumes, one after the other."""
+        made: dict[Role, Volume] = {}
+        for each in self._groups:
+            volume = each.provider.provision(run_id, record)
+            made |= {each.roles[0]: replace(volume, others={}), **volume.others}
+            parts = (volume.path, *(other.path for other in volume.others.values()))
+            self._owners |= dict.fromkeys(parts, each.provider)
+        data = made.pop("data")
+        return replace(data, others=made)
+
+    def space(self, volume: Volume) -> Space:
+        """Asked of the one that made it."""
+        return self._owners[volume.path].space(volume)
+
+    def keep(self) -> None:
+        """Each of them."""
+        for each in self._groups:
+            each.provider.keep()
+
+    def release(self) -> None:
+        """Each of them."""
+        for each in self._groups:
+            each.provider.release()
