@@ -53,9 +53,10 @@ def block(
     empty, and its name in /dev/disk/by-id. A device that is mounted or in use is always refused.
 
     With `--learn` the profile is learned from the trace of an emulated drive (`stithy drive
-    trace`), a log of fio (`write_iolog`, version 3) or what blkparse prints: sizes, read share,
-    places, flushes and concurrency. It is written to the file that `--profile` names. Targets are
-    measured with it at the rate of the trace, and both are shown.
+    trace`), a run that kept one (`trace: true` of a drive), a log of fio (`write_iolog`, version 3)
+    or what blkparse prints: sizes, read share, places, flushes, concurrency and batches. It is
+    written to the file that `--profile` names. Targets are measured with it at the rate of the
+    trace, and both are shown.
 
     Examples:
 
@@ -66,13 +67,14 @@ def block(
         stithy block gp3 --profile oltp-8k --rate 10-120% --stop-at "20 ms"
         stithy block gp3 --profile sql --print > gp3.yaml
         stithy block --learn data.trace --profile ./mine.toml
+        stithy block --learn runs/ours --profile ./ours.toml
 
     Parameters
     ----------
     targets
         What is measured; the others are compared with the first.
     learn
-        Learn the profile from this trace.
+        Learn the profile from this trace, or from the one that this run kept.
     profile
         An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own: a
         profile (./mine.toml), a job file of fio (./mine.fio) or a parameter file of Vdbench

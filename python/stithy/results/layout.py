@@ -21,6 +21,7 @@
     hammer.{response,service,late}.hlog, and hammer.pool-wait.hlog where users share connections
     hammer.ledger               what was meant and acknowledged, where the study wants it
     verify-ledger.jsonl         raw output of comparing it with the database
+    <drive>.trace               each request of an emulated drive, where the study wants it
     recovery.log                what a server wrote that was started again for that
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     histograms.parquet          the logs of the measurement merged, for whoever needs no seconds
@@ -91,6 +92,10 @@ class WindowDirectory:
     def server_log(self) -> Path:
         """What the database server wrote during this window."""
         return self.root / "server.log"
+
+    def trace(self, drive: str) -> Path:
+        """Each request of one of the candidate's emulated drives."""
+        return self.root / f"{drive}.trace"
 
     def table(self, name: str) -> Path:
         """A Parquet table of this window, by the name of its `tables.Table`."""

@@ -40,7 +40,7 @@ class EmulatedDrive:
     socket. `profile` is the drive profile's text, `assumed` names its
     keys that nobody measured or published; rates and capacity are divided by `scale`. `transport_s`
     is the transport latency, by which answers are made earlier. `log_stem`: stem of its latency
-    logs.
+    logs. `traced`: each request of a measurement is recorded.
     """
 
     name: str
@@ -60,6 +60,7 @@ class EmulatedDrive:
     transport_s: float
     spin_s: float
     log_stem: Path
+    traced: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A profile learned from a trace: read, written as a file, held against what it does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,22 +10,61 @@ from stithy.errors import UserError, failures_of_the_machine
 from stithy.fio.learned import OPERATIONS, Learned, Request, learn
 from stithy.fio.traces import read_text
 from stithy.metrics import Quantity
+from stithy.results.read import read_run
 
 if TYPE_CHECKING:
     from stithy.report.context import Context
 
+TRACES = "*.trace"
 HEADER = ("operation", "by", "per second", "mean")
 ALIGN: tuple[Align, ...] = ("left", "left", "right", "right")
 
 
 def learned_from(trace: Path) -> Learned:
-    """What a trace teaches: of an emulated drive, of fio, or of blkparse. Raises UserError."""
+    """What a trace teaches: of an emulated drive, of fio, or of blkparse; or the one of a run.
+
+    Of a run's trace only what was measured counts. Raises UserError.
+    """
     try:
+        if trace.is_dir():
+            return _learned_from_run(trace)
         return learn(_requests(trace), trace.name)
     except OSError as error:
         problem = f"the trace cannot be read: {(error.strerror or str(error)).lower()}"
         remedy = "name a file that exists and is readable"
         raise UserError(problem, where=f"--learn {trace}", remedy=remedy) from error
+
+
+def _learned_from_run(run: Path) -> Learned:
+    """What the only trace of a run teaches, from the begin to the end of its measurement."""
+    results = read_run(run)
+    rows = {row["window_id"]: row for row in results.window.iter_rows(named=True)}
+    found = sorted(
+        path
+        for name, row in rows.items()
+        if row["complete"]
+        for path in results.directory.window(name).root.glob(TRACES)
+    )
+    if len(found) != 1:
+        raise _not_one(run, found)
+    row = rows[found[0].parent.name]
+    return learn(_between(found[0], row["measure_from_s"], row["measure_to_s"]), str(run))
+
+
+def _not_one(run: Path, found: Sequence[Path]) -> UserError:
+    if found:
+        problem = f"it has {len(found)} traces"
+        remedy = f"name one of them, such as --learn {found[0]}"
+    else:
+        problem = "it kept no trace of a whole window"
+        remedy = "give an emulated drive of its study `trace: true`, and run it again"
+    return UserError(problem, where=f"--learn {run}", remedy=remedy)
+
+
+def _between(trace: Path, from_s: float, to_s: float) -> Iterator[Request]:
+    """Requests that arrived between two times, Unix time."""
+    zero_s = read_trace(trace).started_at_s
+    return (each for each in _requests(trace) if from_s <= zero_s + each.arrived_s <= to_s)
 
 
 def _requests(trace: Path) -> Iterator[Request]:

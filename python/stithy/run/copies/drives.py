@@ -13,6 +13,7 @@ from stithy.drives.control import Control
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.devices import DiskCounters, parse_diskstats
 from stithy.plan.steps import Step
+from stithy.results.layout import WindowDirectory
 from stithy.run.context import Context
 from stithy.run.volumes import Volumes
 from stithy.storage.provider import EmulatedDrive
@@ -93,6 +94,22 @@ def counters(volumes: Volumes, candidate: str) -> Counters:
             )
         found[drive.name] = DriveReading(counted, devices.get(names[drive.name]))
     return found
+
+
+@contextmanager
+def traced(volumes: Volumes, candidate: str, window: WindowDirectory) -> Iterator[None]:
+    """Inside, those of the candidate's drives whose requests the study wants record them."""
+    drives = [each for each in volumes.of(candidate).drives if each.traced]
+    try:
+        for drive in drives:
+            path = window.trace(drive.name).absolute()
+            path.unlink(missing_ok=True)  # of a session that was cut off
+            _control(drive).trace(drive.name, path)
+        yield
+    finally:
+        for drive in drives:
+            with suppress(StithyError):  # a drive that is gone traces no more
+                _control(drive).trace(drive.name, None)
 
 
 def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:

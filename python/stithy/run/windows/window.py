@@ -16,7 +16,7 @@ from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
 from stithy.run.activity import Activity, Subject, Times
 from stithy.run.context import Context
-from stithy.run.copies.drives import Counters, counters
+from stithy.run.copies.drives import Counters, counters, traced
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Snapshot, snapshot
 
@@ -73,6 +73,7 @@ def window_step(context: Context, step: Step) -> str:
 def _measure(context: Context, measured: MeasuredWindow) -> None:
     """All activities at once, between two readings of everything, while collectors run."""
     candidate = measured.window.candidate
+    directory = context.session.directory.window(measured.window.id)
     with ExitStack() as stack:
         subjects = [stack.enter_context(each.ready()) for each in measured.activities]
         subject = next((each for each in subjects if each.database is not None), subjects[0])
@@ -82,7 +83,8 @@ def _measure(context: Context, measured: MeasuredWindow) -> None:
                 each.begin()
             before = counters(context.volumes, candidate)
             first = snapshot(context, pids, subject.log_folder)
-            _together([each.act for each in measured.activities], context.session.stop.asked)
+            with traced(context.volumes, candidate, directory):
+                _together([each.act for each in measured.activities], context.session.stop.asked)
             measured.snapshots = (first, snapshot(context, pids, subject.log_folder))
             measured.drives = (before, counters(context.volumes, candidate))
             for each in measured.activities:

@@ -268,6 +268,7 @@ class EmulatedProvider:
             transport_s=ready.transport_s,
             spin_s=ready.spin_s,
             log_stem=self._log_stem(ready.drive),
+            traced=keys.trace,
         )
 
     def _mounted(

@@ -132,6 +132,14 @@ class DriveKeys(BaseModel):
         examples=[7],
     )
 
+    trace: bool = Field(
+        default=False,
+        description=(
+            "Whether every request of each measurement is recorded, 32 bytes a request, for "
+            "`stithy block --learn RUN`."
+        ),
+    )
+
     @field_serializer("size_bytes")
     def _size_as_written(self, value: int | None) -> str | None:
         return None if value is None else format_size(value)
