@@ -11,6 +11,7 @@ from stithy.fio.learned import OPERATIONS, Learned, Request, learn
 from stithy.fio.traces import read_text
 from stithy.metrics import Quantity
 from stithy.results.read import read_run
+from stithy.results.tables import Row
 
 if TYPE_CHECKING:
     from stithy.report.context import Context
@@ -36,24 +37,26 @@ def learned_from(trace: Path) -> Learned:
 
 
 def _learned_from_run(run: Path) -> Learned:
-    """What the only trace of a run teaches, from the begin to the end of its measurement."""
+    """What the traces of a run teach, from the begin to the end of a measurement.
+
+    They must be of one drive at one point: then any of them will do, and one that was measured
+    again counts before the first.
+    """
     results = read_run(run)
-    rows = {row["window_id"]: row for row in results.window.iter_rows(named=True)}
-    found = sorted(
-        path
-        for name, row in rows.items()
-        if row["complete"]
-        for path in results.directory.window(name).root.glob(TRACES)
-    )
+    found: dict[tuple[str, str, str], tuple[Path, Row]] = {}
+    whole = results.window.filter("complete").sort(["attempt", "block"], descending=[False, True])
+    for row in whole.iter_rows(named=True):
+        for path in results.directory.window(row["window_id"]).root.glob(TRACES):
+            found[row["candidate"], row["point"], path.name] = (path, row)
     if len(found) != 1:
-        raise _not_one(run, found)
-    row = rows[found[0].parent.name]
-    return learn(_between(found[0], row["measure_from_s"], row["measure_to_s"]), str(run))
+        raise _not_one(run, sorted(path for path, _ in found.values()))
+    [(path, row)] = found.values()
+    return learn(_between(path, row["measure_from_s"], row["measure_to_s"]), str(run))
 
 
 def _not_one(run: Path, found: Sequence[Path]) -> UserError:
     if found:
-        problem = f"it has {len(found)} traces"
+        problem = f"it has traces of {len(found)} drives or points"
         remedy = f"name one of them, such as --learn {found[0]}"
     else:
         problem = "it kept no trace of a whole window"
