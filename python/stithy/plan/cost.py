@@ -117,15 +117,16 @@ TEMP_BYTES_MIN = 512 * 2**20
 def role_bytes(study: Study, sizes: Sequence[Sizes]) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
 
-    It holds the database of one dataset at a time.
+    It holds the database of one dataset at a time, a copy for each tenant.
     """
     log, held = _log_bytes(study), max(map(held_bytes, sizes))
-    return {
+    one: dict[Role, int] = {
         "data": held,
         "log": log + LOG_SLACK_BYTES,
         "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
         "backup": held,
     }
+    return {role: study.tenants * size for role, size in one.items()}
 
 
 def provision(held: int) -> Cost:

@@ -66,7 +66,10 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     roles.
     """
     if study.given_database is not None:
-        return cost.role_bytes(study, [size for _, size in _datasets(study)])
+        roles = cost.role_bytes(study, [size for _, size in _datasets(study)])
+        added = getattr(plugins("scenario")[study.scenario.name], "added_bytes", None)
+        more = added(study) if added else {}
+        return {role: size + more.get(role, 0) for role, size in roles.items()}
     found: dict[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
     return found
 
@@ -147,10 +150,10 @@ def _of_database(scene: Scene) -> dict[str, Any]:
 
 
 def _memory_most(study: Study) -> dict[str, int]:
-    """By candidate what its server may use where it has most, bytes."""
+    """By candidate what its servers may use together where they have most, bytes."""
     variants = study.variants
     return {
-        name: max(each.database_of(name).memory_bytes for each in variants)
+        name: study.tenants * max(each.database_of(name).memory_bytes for each in variants)
         for name in study.candidates
     }
 

@@ -68,6 +68,7 @@ def windows_of(
     *,
     checkpoint: bool = False,
     tried: bool = False,
+    tenants: int = 1,
 ) -> Iterator[WindowPlan]:
     """The windows of a block; `tried` where a search chose its point."""
     for position, candidate in enumerate(block.candidates):
@@ -83,6 +84,7 @@ def windows_of(
             checkpoint=checkpoint,
             tried=tried,
             activities=activities,
+            tenants=tenants,
         )
 
 

@@ -150,7 +150,8 @@ class WindowPlan:
     `tried`: a search chose this point, and only the candidates of which it wants to know more have
     a window there.
     `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
-    `activities` are what happens in it; its times are those of the first.
+    `activities` are what happens in it; its times are those of the first. `tenants`: how many
+    instances share the candidate, each with its own copy of the dataset.
     """
 
     id: str
@@ -165,6 +166,7 @@ class WindowPlan:
     tried: bool = False
     attempt: int = 0
     activities: tuple[str, ...] = ("hammer",)
+    tenants: int = 1
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,17 @@ def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
 
 def transaction_rows(window_id: str, summary: RunSummary) -> list[Row]:
     """Rows of TRANSACTIONS: each type in the workload's order, then `all`."""
-    whole = [(total.name, [total]) for total in summary.transactions]
-    of_types = [*whole, (ALL, list(summary.transactions))]
-    return [_total_row(window_id, name, totals) for name, totals in of_types]
+    return merged_totals(window_id, [summary])
+
+
+def merged_totals(window_id: str, summaries: Sequence[RunSummary]) -> list[Row]:
+    """The same of several hammers together: counts are added, histograms merged."""
+    types: dict[str, list[TransactionTotal]] = {}
+    for summary in summaries:
+        for total in summary.transactions:
+            types.setdefault(total.name, []).append(total)
+    every = [total for totals in types.values() for total in totals]
+    return [_total_row(window_id, *each) for each in [*types.items(), (ALL, every)]]
 
 
 def _total_row(window_id: str, name: str, totals: Sequence[TransactionTotal]) -> Row:
@@ -122,11 +130,41 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
     return rows
 
 
+def merged_seconds(
+    window_id: str, hammers: Sequence[Sequence[Second]], latencies: Latencies
+) -> list[Row]:
+    """The same of several hammers that began together, second by second.
+
+    The times of all logs are those of the first hammer.
+    """
+    first, *others = hammers
+    by_second = [{each.second: each for each in other} for other in others]
+    return second_rows(
+        window_id,
+        [_with(each, [o[each.second] for o in by_second if each.second in o]) for each in first],
+        latencies,
+    )
+
+
+def _with(one: Second, others: Sequence[Second]) -> Second:
+    """A second of several hammers: counts are added."""
+    own = {each.name: each for each in one.transactions}
+    for each in (each for other in others for each in other.transactions):
+        had = own.get(each.name)
+        counts = {name: getattr(each, name) + getattr(had, name, 0) for name in _COUNTS}
+        own[each.name] = each.model_copy(update=counts)
+    waiting = one.waiting + sum(other.waiting for other in others)
+    return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
+
+
 def _by_second(intervals: Iterable[Interval]) -> dict[int, dict[str, Histogram]]:
     """Histograms of each type by the millisecond at which their second began."""
     groups: dict[int, dict[str, Histogram]] = {}
     for each in intervals:
-        groups.setdefault(_milliseconds(each.started_at_s), {})[each.tag] = each.histogram
+        found = groups.setdefault(_milliseconds(each.started_at_s), {})
+        had = found.get(each.tag)
+        both = each.histogram if had is None else merge((had, each.histogram))
+        found[each.tag] = both or each.histogram
     return groups
 
 

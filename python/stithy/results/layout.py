@@ -27,6 +27,7 @@
     histograms.parquet          the logs of the measurement merged, for whoever needs no seconds
     ledger.parquet  ledger_findings.parquet  drives.parquet  surroundings.parquet
     server.log
+    tenant-<number>/            raw output and logs of one of several instances
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
   master-copy/                  the loaded database, while the run goes on
   sensitivity/                  there where `stithy run --sensitivity` was asked for
@@ -96,6 +97,10 @@ class WindowDirectory:
     def trace(self, drive: str) -> Path:
         """Each request of one of the candidate's emulated drives."""
         return self.root / f"{drive}.trace"
+
+    def of_tenant(self, name: str) -> "WindowDirectory":
+        """The files of one of several instances that share the candidate."""
+        return WindowDirectory(self.root / name)
 
     def table(self, name: str) -> Path:
         """A Parquet table of this window, by the name of its `tables.Table`."""

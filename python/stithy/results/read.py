@@ -40,6 +40,7 @@ from stithy.results.tables import (
     SPACE,
     SPANS,
     SURROUNDINGS,
+    TENANT_SECONDS,
     TRANSACTIONS,
     VALUES,
     WINDOW,
@@ -123,6 +124,19 @@ class Run:
         for row in read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS):
             found[row["second"]] = found.get(row["second"], 0) + row["requests"]
         return {second: found.get(second, 0) for second in range(max(found, default=-1) + 1)}
+
+    @cached_property
+    def tenant_seconds(self) -> dict[str, dict[str, list[int]]]:
+        """By window and tenant, its transactions in each second of the measurement."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for name in self.window["window_id"]:
+            table = self.directory.window(name).table(TENANT_SECONDS.name)
+            rows = read_rows(table, TENANT_SECONDS) if table.exists() else ()
+            for row in rows:
+                if row["phase"] == "measure":
+                    mine = found.setdefault(name, {}).setdefault(row["tenant"], [])
+                    mine.append(row["completed"])
+        return found
 
     @property
     def problems(self) -> tuple[Problem, ...]:

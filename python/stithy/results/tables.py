@@ -166,6 +166,19 @@ IO_SECONDS = Table(
     ),
 )  # fmt: skip
 
+TENANT_SECONDS = Table(
+    "tenant_seconds",
+    "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
+    (
+        _t("window_id", "id of the window"),
+        _t("tenant", "the tenant, such as `tenant-1`"),
+        _i("second", "s", "seconds since the users started, from 0"),
+        _r("at_s", "s", "Unix time at which the second began"),
+        _t("phase", "`ramp-up`, `measure` or `drain`"),
+        _i("completed", "", "transactions committed, or rolled back as specified"),
+    ),
+)  # fmt: skip
+
 PRECONDITIONING = Table(
     "preconditioning",
     "One row per test of a round of preconditioning, of block I/O alone. A resumed run does all rounds again, and has those.",
@@ -438,7 +451,7 @@ SPACE = Table(
 
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, PRECONDITIONING,
+    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, TENANT_SECONDS, PRECONDITIONING,
     SPACE,
 )  # fmt: skip
 

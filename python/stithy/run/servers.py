@@ -51,14 +51,17 @@ class Servers:
         point: Point | None = None,
         memory_cgroup: Path | None = None,
         loading: bool = False,
+        tenant: int | None = None,
     ) -> Iterator[Instance]:
         """A server on the candidate's database that runs inside only, as it is at a point.
 
-        Without a point it is the study's own.
+        Without a point it is the study's own. `tenant`: on the copy of one of several instances.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         books = self.session.books
-        start = self._start(candidate, log, memory_cgroup, loading=loading, point=point)
+        start = self._start(
+            candidate, log, memory_cgroup, loading=loading, point=point, tenant=tenant
+        )
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
@@ -81,9 +84,10 @@ class Servers:
         self.session.books.record("shared-memory", self._memory_facts(candidate, instance))
         return instance
 
-    def sockets(self, candidate: str) -> Path:
-        """The candidate's directory for sockets, made where it is missing."""
-        path = self.scratch / str(list(self.study.candidates).index(candidate))
+    def sockets(self, candidate: str, tenant: int | None = None) -> Path:
+        """The directory for sockets of a candidate's server, made where it is missing."""
+        number = str(list(self.study.candidates).index(candidate))
+        path = self.scratch / (number if tenant is None else f"{number}-{tenant}")
         if not path.exists():
             path.mkdir(mode=0o700)
             own(path, self.volumes.user)
@@ -133,10 +137,11 @@ class Servers:
         *,
         loading: bool = False,
         point: Point | None = None,
+        tenant: int | None = None,
     ) -> Start:
         """The start of a server on the candidate's database, where its parts lie by now."""
-        parts = parts_of(self.volumes.of(candidate))
-        sockets = self.sockets(candidate)
+        parts = parts_of(self.volumes.of(candidate), tenant)
+        sockets = self.sockets(candidate, tenant)
         start = Start(parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
         if self.volumes.held.get(candidate) not in self.volumes.masters:
             # What becomes the master copy is nobody's own, and lies in one place.

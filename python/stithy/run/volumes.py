@@ -37,9 +37,27 @@ class Parts:
     temp: Path | None
 
 
-def parts_of(volume: Volume) -> Parts:
-    """Where the parts of the database of the candidate with this volume lie, or are to be made."""
-    return Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
+def parts_of(volume: Volume, tenant: int | None = None) -> Parts:
+    """Where the parts of the database of the candidate with this volume lie, or are to be made.
+
+    Those of a `tenant` (from 1) are folders of its own in them.
+    """
+    whole = Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
+    if tenant is None:
+        return whole
+    name = tenant_name(tenant)
+    log, temp = (each and each / name for each in (whole.log, whole.temp))
+    return Parts(whole.data / name, log, temp)
+
+
+def tenant_name(tenant: int) -> str:
+    """What one of several instances on a candidate is called."""
+    return f"tenant-{tenant}"
+
+
+def tenants_of(count: int) -> tuple[int | None, ...]:
+    """The instances on a candidate: a single one has no number."""
+    return tuple(range(1, count + 1)) if count > 1 else (None,)
 
 
 def _own(volume: Volume, role: Role, name: str) -> Path | None:

@@ -84,7 +84,8 @@ def _mark(fields: Mapping[str, object]) -> Mark:
 
 DATA = "data"
 MASTER = "master"
-OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER})
+NEIGHBOUR = "neighbour"
+OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER, NEIGHBOUR})
 """What Stithy puts into a candidate's directory; of several master copies each has a name more."""
 
 

@@ -426,6 +426,11 @@ class Study(BaseModel):
         return resolved(self, values, self._data) if values else self
 
     @property
+    def tenants(self) -> int:
+        """How many instances of the database share each candidate; the most where that varies."""
+        return max(int(getattr(each.scenario.spec, "tenants", 1)) for each in self.variants)
+
+    @property
     def connections_max(self) -> int:
         """The most connections that the users have at any point."""
         return max(each.load.connections_max for each in self.variants)

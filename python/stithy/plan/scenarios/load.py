@@ -37,12 +37,13 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """The steps in their order."""
     assert isinstance(scene, DatabaseScene)  # its studies have a database
     yield from loop.provisions(study, scene)
-    yield from _database(study, scene)
+    yield from database(study, scene)
     yield from _windows(study, scene)
     yield from loop.tear_downs(study, scene)
 
 
-def _database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+    """Each dataset is loaded, verified and kept as a master copy."""
     master, memory = scene.master_candidate, scene.loading_memory
     several = len(scene.datasets) > 1
     for dataset, size in scene.datasets:

@@ -4,6 +4,7 @@ Copy, hash every file and compare, make durable, drop from the page cache: pages
 read or wrote are charged to the copier, so a server that found them would escape its memory limit.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,16 @@ from stithy.plan.steps import Dataset, Step
 from stithy.results import tables
 from stithy.run.context import Context
 from stithy.run.copies import drives, space
-from stithy.run.volumes import LOG, TEMP, Parts, Volumes, master_name, parts_of
+from stithy.run.volumes import (
+    LOG,
+    TEMP,
+    Parts,
+    Volumes,
+    master_name,
+    own,
+    parts_of,
+    tenants_of,
+)
 from stithy.storage.consent import DATA
 from stithy.storage.copy import (
     Contents,
@@ -33,34 +43,43 @@ def restore_step(context: Context, step: Step) -> str:
     assert step.candidate is not None  # the plan gives every restore a candidate
     assert step.window is not None  # and its window
     dataset = context.plan.dataset_at(step.window.point)
-    row = restore(context, step.candidate, dataset, window_id=step.window.id)
+    row = restore(
+        context, step.candidate, dataset, window_id=step.window.id, tenants=step.window.tenants
+    )
     space.record(context, step.candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 
 
 def restore(
-    context: Context, candidate: str, dataset: Dataset, *, window_id: str | None
+    context: Context,
+    candidate: str,
+    dataset: Dataset,
+    *,
+    window_id: str | None,
+    tenants: int = 1,
 ) -> dict[str, Any]:
     """Replace the candidate's database by a copy of a master copy; returns the row of RESTORES.
 
-    A restore that belongs to no window is not written to the table. Raises InfrastructureError
-    where the copy differs.
+    Each of several `tenants` gets a copy. A restore that belongs to no window is not written to the
+    table. Raises InfrastructureError where the copy differs.
     """
     clock, volumes = context.session.clock, context.volumes
     source = volumes.keeper.place() / master_name(dataset)
     began_s = clock.monotonic_s()
-    parts = _make_trees(volumes, candidate)
-    copied_s = _copy(context, source, parts)
-    found = _contents(context, parts)
-    # The plan makes each master copy before any restore of it.
-    compare(volumes.masters[dataset.name], found, str(parts.data))
+    every = _make_trees(volumes, candidate, tenants)
+    for parts in every:
+        copied_s = _copy(context, source, parts)
+    for parts in every:
+        found = _contents(context, parts)
+        # The plan makes each master copy before any restore of it.
+        compare(volumes.masters[dataset.name], found, str(parts.data))
     volumes.held[candidate] = dataset.name
     verified_s = clock.monotonic_s()
     for part in volumes.of(candidate).parts:
         sync_filesystem(part.path)
     drives.put_back(volumes, candidate)
-    resident, note = _evict(context, candidate)
+    resident, note = _evict(context, candidate, every)
     ended_s = clock.monotonic_s()
     volumes.restore_s[candidate] = ended_s - began_s
     row = {
@@ -69,8 +88,8 @@ def restore(
         "copy_s": copied_s - began_s,
         "verify_s": verified_s - copied_s,
         "sync_s": ended_s - verified_s,
-        "files": len(found.files),
-        "size_bytes": found.size_bytes,
+        "files": tenants * len(found.files),
+        "size_bytes": tenants * found.size_bytes,
         "identical": True,
         "resident_bytes": resident,
         "resident_note": note,
@@ -80,7 +99,7 @@ def restore(
     return row
 
 
-def _make_trees(volumes: Volumes, candidate: str) -> Parts:
+def _make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
     """Empty directories for all parts; what an earlier window left there is gone."""
     parts = parts_of(volumes.of(candidate))
     if parts.log is not None:
@@ -88,7 +107,13 @@ def _make_trees(volumes: Volumes, candidate: str) -> Parts:
     if parts.temp is not None:
         volumes.make_tree(candidate, TEMP, "temp")
     volumes.make_tree(candidate, DATA)
-    return parts
+    every = [parts_of(volumes.of(candidate), tenant) for tenant in tenants_of(tenants)]
+    for each in every:
+        for path in (each.data, each.log, each.temp):
+            if path is not None and not path.exists():
+                path.mkdir(mode=0o700)
+                own(path, volumes.user)
+    return every
 
 
 def _copy(context: Context, source: Path, parts: Parts) -> float:
@@ -135,14 +160,17 @@ def compare(master: Contents, found: Contents, where: str) -> None:
     )
 
 
-def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
+def _evict(
+    context: Context, candidate: str, every: Iterable[Parts]
+) -> tuple[int | None, str | None]:
     """Bytes still resident, and why they are None or not 0."""
-    volume = context.volumes.of(candidate)
-    if volume.memory_backed:
+    if context.volumes.of(candidate).memory_backed:
         return None, NOT_EVICTABLE
-    parts = parts_of(volume)
-    if parts.log is None:
-        resident = evict_tree(parts.data)
-    else:
-        resident = evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)
+    resident = sum(_evicted(context, parts) for parts in every)
     return resident, STILL_THERE if resident else None
+
+
+def _evicted(context: Context, parts: Parts) -> int:
+    if parts.log is None:
+        return evict_tree(parts.data)
+    return evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)

@@ -203,6 +203,7 @@ def check_memory(study: Study, machine: Machine) -> None:
     if study.given_database is None:
         return
     total, problems = memory_of(machine, "MemTotal"), Problems()
+    tenants, several = study.tenants, f"{study.tenants} servers" if study.tenants > 1 else ""
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
     varied = max(each.memory_bytes for each in study.databases) if study.vary else None
     for section, asked in {
@@ -210,13 +211,13 @@ def check_memory(study: Study, machine: Machine) -> None:
         **own,
         "vary.database": varied,
     }.items():
-        if total is not None and asked is not None and asked > total:
+        if total is not None and asked is not None and tenants * asked > total:
             problems.found.append(
                 PreconditionError(
-                    f"the study gives the server {format_size(asked)} of memory, and this machine "
-                    f"has {format_size(total)}",
+                    f"the study gives {several or 'the server'} {format_size(tenants * asked)} of "
+                    f"memory, and this machine has {format_size(total)}",
                     where=f"{section}.memory",
-                    remedy=f"lower `{section}.memory`",
+                    remedy=f"lower `{section}.memory`{' or `tenants`' if several else ''}",
                 )
             )
     problems.refuse("memory")

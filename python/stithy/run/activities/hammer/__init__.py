@@ -23,13 +23,14 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
+from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger, rows
 from stithy.run.activities.hammer.request import request_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note, SecondPassed
-from stithy.run.volumes import parts_of
+from stithy.run.volumes import parts_of, tenant_name
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 from stithy.workload.workloads.order_entry import Choice
@@ -42,10 +43,16 @@ WARM_UP_MAX = 20_000
 
 @dataclass
 class HammerActivity:
-    """One window of the users; what it did not come to is None or empty."""
+    """One window of the users; what it did not come to is None or empty.
+
+    `tenant`: the one of several instances whose users they are. `start_at_s`: when they begin
+    together with those of others, Unix time.
+    """
 
     context: Context
     window: WindowPlan
+    tenant: int | None = None
+    start_at_s: float | None = None
     limit_bytes: int | None = None
     limit_note: str | None = None
     limit_lost: str | None = None
@@ -65,13 +72,13 @@ class HammerActivity:
     def ready(self) -> Iterator[Subject]:
         """The server runs, its caches warm."""
         context, window = self.context, self.window
-        log = context.session.directory.window(window.id).server_log
+        log = self.directory.server_log
         with context.servers.limited(window.candidate, window.point) as limit:
             self._keep_limit(limit)
             group = limit.group
             with context.servers.running(
                 window.candidate, log, point=window.point,
-                memory_cgroup=group.path if group else None,
+                memory_cgroup=group.path if group else None, tenant=self.tenant,
             ) as instance:  # fmt: skip
                 try:
                     yield from self._used(instance, group)
@@ -94,16 +101,15 @@ class HammerActivity:
         finally:
             ledger.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
-        directory = self.context.session.directory.window(self.window.id)
         self.checked = hammer.check(
             self._choice,
             quick=True,
             after_load=False,
-            watch=Watch(raw_output=directory.check_output),
+            watch=Watch(raw_output=self.directory.check_output),
         )
 
     def _subject(self, instance: Instance, group: MemoryGroup | None) -> Subject:
-        parts = parts_of(self.context.volumes.of(self.window.candidate))
+        parts = parts_of(self.context.volumes.of(self.window.candidate), self.tenant)
         servers = self.context.servers
         return Subject(
             database=instance,
@@ -122,12 +128,12 @@ class HammerActivity:
 
     def act(self) -> None:
         """The users work."""
-        context, window = self.context, self.window
-        directory = context.session.directory.window(window.id)
-        request = request_of(context.file.study, window, directory)
+        context, directory = self.context, self.directory
+        request = request_of(context.file.study, self.window, directory, self.start_at_s)
 
         def on_message(message: AnyMessage) -> None:
-            if isinstance(message, Second):
+            # Nobody watches one of several instances as if it were all of them.
+            if isinstance(message, Second) and self.tenant is None:
                 context.session.tell(self._second(message))
 
         watch = Watch(directory.hammer_output, on_message, context.session.stop.asked)
@@ -140,6 +146,12 @@ class HammerActivity:
     def aftermath(self) -> None:
         """Where the server ended under the users: compare the ledger all the same."""
         ledger.verify_after_end(self)
+
+    @cached_property
+    def directory(self) -> WindowDirectory:
+        """Where its files are."""
+        whole = self.context.session.directory.window(self.window.id)
+        return whole if self.tenant is None else whole.of_tenant(tenant_name(self.tenant))
 
     @property
     def _choice(self) -> Choice:
@@ -184,7 +196,7 @@ class HammerActivity:
             seed=derive_seed(context.plan.seed, "warm-up"),
             transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * reach),
             watch=Watch(
-                raw_output=context.session.directory.window(self.window.id).warm_up_output,
+                raw_output=self.directory.warm_up_output,
                 stop=context.session.stop.asked,
             ),
         )
@@ -206,7 +218,7 @@ class HammerActivity:
     @cached_property
     def latencies(self) -> Latencies:
         """The logs of the window, which are complete when its tables are written: read once."""
-        return read_latencies(self.context.session.directory.window(self.window.id).hlog_stem)
+        return read_latencies(self.directory.hlog_stem)
 
     @cached_property
     def numbers(self) -> Row:
@@ -241,9 +253,8 @@ class HammerActivity:
 
     def _log_lines(self) -> list[str]:
         """What the server wrote; nothing where it left no log."""
-        log = self.context.session.directory.window(self.window.id).server_log
         try:
-            return log.read_text(errors="replace").splitlines()
+            return self.directory.server_log.read_text(errors="replace").splitlines()
         except OSError:
             return []
 

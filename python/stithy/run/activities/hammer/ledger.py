@@ -30,7 +30,7 @@ def verify(measured: "HammerActivity", hammer: Program, instance: Instance) -> N
     context = measured.context
     if not context.file.study.load.ledger:
         return
-    if not context.session.directory.window(measured.window.id).ledger.exists():
+    if not measured.directory.ledger.exists():
         measured.ledger_unverified_because = "the window wrote no ledger"
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
@@ -46,7 +46,7 @@ def verify_after_end(measured: "HammerActivity") -> None:
     of the machine's; a person who wants an end gets it.
     """
     context = measured.context
-    directory = context.session.directory.window(measured.window.id)
+    directory = measured.directory
     wanted = context.file.study.load.ledger and directory.ledger.exists()
     ended = measured.ended_because is not None and measured.ledger is None
     if not wanted or not ended or context.session.stop.asked.is_set():
@@ -54,7 +54,9 @@ def verify_after_end(measured: "HammerActivity") -> None:
     with (
         suppress(Interrupted),
         _keeping_reason(measured, "after the server's end, "),
-        context.servers.running(measured.window.candidate, directory.recovery_log) as instance,
+        context.servers.running(
+            measured.window.candidate, directory.recovery_log, tenant=measured.tenant
+        ) as instance,
     ):
         measured.ledger = _verified(measured, context.hammer(instance.url))
         measured.ledger_unverified_because = None
@@ -74,8 +76,7 @@ def _keeping_reason(measured: "HammerActivity", when: str = "") -> Iterator[None
 
 
 def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
-    context = measured.context
-    directory = context.session.directory.window(measured.window.id)
+    context, directory = measured.context, measured.directory
     watch = Watch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(
         context.choice_at(measured.window.point), directory.ledger, watch=watch

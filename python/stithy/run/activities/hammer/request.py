@@ -40,7 +40,9 @@ def pause_s(load: Load) -> float | None:
     return None
 
 
-def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> RunRequest:
+def request_of(
+    study: Study, window: WindowPlan, directory: WindowDirectory, start_at_s: float | None = None
+) -> RunRequest:
     """What the hammer is asked in a window."""
     study = study.at(window.point)
     load = study.load
@@ -51,6 +53,7 @@ def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> 
         duration_s=window.duration_s,
         connections=load.connections,
         pace=pace_of(load),
+        start_at_s=start_at_s,
         isolation=Isolation(load.isolation),
         error_limit=load.error_limit,
         hlog_stem=directory.hlog_stem,

@@ -1,0 +1,31 @@
+"""Virtual users at work on several instances that share a candidate: of all together, and of each.
+
+What is beside them says here what was asked of it and what it achieved, whatever kind it is.
+"""
+
+from collections.abc import Iterator
+
+from stithy.activities import hammer
+from stithy.metrics import Metric, Unit
+
+NAME = "tenants"
+TABLES = (*hammer.TABLES, "tenant_seconds")
+
+
+def _metrics() -> Iterator[Metric]:
+    yield _told("tenant.tpm", "1/min", "transactions per minute of a tenant")
+    for percent in (95, 99):
+        noun = f"{percent}th percentile of response time of a tenant"
+        yield _told(f"tenant.p{percent}_s", "s", noun)
+    yield _told("neighbour.asked_per_s", "1/s", "requests per second asked of the neighbour")
+    yield _told("neighbour.offered_per_s", "1/s", "requests per second that its limit lets through")
+    yield _told("neighbour.achieved_per_s", "1/s", "requests per second of the neighbour")
+    yield _told("neighbour.mean_s", "s", "mean latency of the neighbour")
+
+
+def _told(name: str, unit: Unit, noun: str) -> Metric:
+    label = noun[0].upper() + noun[1:]
+    return Metric(name, unit, None, "values", "", noun, label, compared=False)
+
+
+METRICS = tuple(_metrics())

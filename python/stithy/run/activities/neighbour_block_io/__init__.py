@@ -1,0 +1,171 @@
+"""A neighbour that reads and writes a file of its own beside the tenants, by fio, at a rate.
+
+As many requests are outstanding as its pattern has, no more: a neighbour that is slowed down does
+not pile up work, and what it achieved says how far it got.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stithy.collect.collector import TimedSample
+from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.fio import library
+from stithy.fio.histogram import merged
+from stithy.fio.load import Load, Target
+from stithy.fio.measure import Measured as FioMeasured
+from stithy.fio.measure import lay_out as write_target
+from stithy.fio.measure import measure, ready
+from stithy.plan.scenarios.noisy_neighbour import asked_of, spec_of
+from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.results.tables import Row, Table
+from stithy.run.activities.tenants import lead_s
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+from stithy.storage.consent import NEIGHBOUR
+from stithy.units import format_size
+
+NAME = "neighbour-block-io"
+FILE = "file"
+FOLDER = "neighbour"
+NS_PER_S = 1e9
+
+
+class NeighbourBlockIo:
+    """The I/O of the neighbour in a window."""
+
+    is_full = False
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """Nothing is read or written yet."""
+        self._context, self._window = context, window
+        self._spec = spec_of(context.file.study.at(window.point))
+        self._files = context.session.directory.window(window.id).root / FOLDER
+        self._found: FioMeasured | None = None
+        self.times: Times | None = None
+        self.ended_because: str | None = None
+
+    @property
+    def _asked_per_s(self) -> int:
+        return asked_of(self._window.point)
+
+    @property
+    def _offered_per_s(self) -> float:
+        """What its guard lets through."""
+        return float(min(self._asked_per_s, self._spec.limit or self._asked_per_s))
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """fio, its engine, and the file are there."""
+        self._target = target_of(self._context, self._window.candidate)
+        self._files.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self._files, ignore_errors=True)
+        self._machine = ready(self._context.runner, self._target, self._files / "tried")
+        yield Subject()
+
+    def begin(self) -> None:
+        """fio counts by itself."""
+
+    def act(self) -> None:
+        """Run the pattern until the users' measurement has ended."""
+        context, window, spec = self._context, self._window, self._spec
+        pattern = library.find(spec.profile).patterns[0]
+        lead = lead_s(window.tenants)
+        load = Load(
+            duration_s=window.duration_s + 1,
+            ramp_s=window.ramp_up_s + lead,
+            rate_per_s=self._offered_per_s,
+            bounded=True,
+            seed=derive_seed(window.seed, NAME) % 2**31,
+            engine=self._machine.engine,
+        )
+        began_s = context.session.clock.now_s()
+        try:
+            with failures_of_the_machine("the neighbour"):
+                self._found = measure(
+                    self._machine, pattern, [(self._target, load)], self._files / "run",
+                    context.session.stop.asked,
+                )  # fmt: skip
+        except Interrupted:
+            raise
+        except StithyError as error:
+            # The tenants work on: what fails is this window's neighbour, and no other window's.
+            self.ended_because = f"the neighbour failed: {error.where}: {error.problem}"
+            return
+        from_s = began_s + load.ramp_s
+        ended_s = context.session.clock.now_s()
+        self.times = Times(began_s, from_s, ended_s, complete=True)
+
+    def end(self) -> None:
+        """Nothing is counted besides."""
+
+    def aftermath(self) -> None:
+        """What fio wrote about every request is not kept."""
+        for each in self._files.glob("run/**/*.log"):
+            each.unlink(missing_ok=True)
+
+    def cut_short(self) -> str:
+        """It ends at its time, or by an error."""
+        return self.ended_because or "the neighbour did not end"
+
+    def values(self) -> Iterator[Measured]:
+        """What was asked and what came of it."""
+        asked, found = float(self._asked_per_s), self._found
+        yield Measured("neighbour.asked_per_s", asked)
+        yield Measured("neighbour.offered_per_s", self._offered_per_s)
+        because = None if found else self.ended_because or "it never began"
+        yield Measured("neighbour.achieved_per_s", found.iops if found else None,
+                       missing_because=because)  # fmt: skip
+        latency = merged(each.latency for each in found.answers) if found else None
+        mean_s = latency.mean_s if latency else None
+        missing = because or (None if mean_s is not None else "nothing was answered")
+        yield Measured("neighbour.mean_s", mean_s, missing_because=missing)
+
+    def spans(self) -> tuple[Span, ...]:
+        """While it worked."""
+        if self.times is None:
+            return ()
+        return (Span("neighbour", self.times.started_at_s, self.times.measure_to_s, "done"),)
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """None of its own."""
+        yield from ()
+
+    def surroundings(self) -> Row:
+        """It has no server."""
+        return {}
+
+    def said(self) -> str:
+        """What it did of what was asked."""
+        done = f"{self._found.iops:,.0f}" if self._found else "none"
+        return f"neighbour {done} of {self._asked_per_s:,} requests a second"
+
+
+def target_of(context: Context, candidate: str) -> Target:
+    """The neighbour's file."""
+    spec = spec_of(context.file.study)
+    volume = context.volumes.of(candidate).of(spec.volume)
+    return Target(str(volume.path / NEIGHBOUR / FILE), spec.size_bytes)
+
+
+def lay_out(context: Context, candidate: str) -> str:
+    """Write the neighbour's file once; in words."""
+    context.volumes.make_tree(candidate, NEIGHBOUR, spec_of(context.file.study).volume)
+    target = target_of(context, candidate)
+    with Path(target.path).open("wb") as file:
+        # What is tried before anything is written must be there.
+        file.truncate(target.size_bytes)
+    folder = context.session.directory.root / FOLDER / candidate
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    machine = ready(context.runner, target, folder / "tried")
+    seed = derive_seed(context.plan.seed, NAME) % 2**31
+    stop = context.session.stop.asked
+    write_target(machine, target, folder / "written", seed=seed, stop=stop)
+    return f"{format_size(target.size_bytes)} written"
+
+
+def create(context: Context, window: WindowPlan) -> NeighbourBlockIo:
+    """The neighbour of a window."""
+    return NeighbourBlockIo(context, window)

@@ -1,0 +1,82 @@
+"""Noisy neighbours as a scenario: its keys, its points, its steps, and what they need."""
+
+import pytest
+
+from fakes.machine import FakeMachine
+from stithy.errors import PreconditionError
+from stithy.plan.expand import expand, needed_bytes
+from stithy.run.preparation.preflight import check_memory
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+from stithy.study.problems import StudyError
+
+
+def made(keys: str, memory: str = "256 MiB") -> Study:
+    """A study of two directories."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+        f"scenario: {{noisy-neighbour: {{{keys}}}}}\n"
+        f"database: {{engine: postgresql, memory: {memory}}}\n"
+        "workload: {name: order-entry, warehouses: 1}\n"
+        "load: {users: [2], duration: 10 s, ramp_up: 2 s, repeat: 2}\n"
+    )
+    return parse_study("study.yaml", text.encode())
+
+
+def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour() -> None:
+    """In rounds; the neighbour is in no window of the tenants alone, and the load is the same."""
+    plan = expand(made("tenants: 3, rate: [800, 200]"))
+    windows = [step.window for step in plan.steps if step.kind == "window" and step.window]
+    beside = {each.point.values["neighbour"]: each.activities for each in windows}
+    both = ("tenants", "neighbour-block-io")
+    assert beside == {0: ("tenants",), 200: both, 800: both}
+    assert [each.block for each in windows] == [0] * 6 + [1] * 6
+    assert {each.tenants for each in windows} == {3}
+    assert plan.question is not None
+    assert plan.question.point.values["neighbour"] == 800
+    kinds = [step.kind for step in plan.steps]
+    assert kinds[:5] == [
+        "provision",
+        "provision",
+        "lay-out-neighbour",
+        "lay-out-neighbour",
+        "prepare",
+    ]
+
+
+def test_room_and_memory_are_those_of_all_tenants_and_of_the_neighbours_file() -> None:
+    """One more tenant needs as much again."""
+    one, two, three = (
+        needed_bytes(made(f"tenants: {n}, rate: [9], size: 32 MiB")) for n in (1, 2, 3)
+    )
+    assert three["data"] - two["data"] == two["data"] - one["data"]
+    elsewhere = needed_bytes(made("tenants: 2, rate: [9], size: 32 MiB, volume: backup"))
+    assert two["data"] - elsewhere["data"] == elsewhere["backup"] - two["backup"] == 96 * 2**20
+    memory = [
+        max(step.cost.memory_bytes for step in expand(made(f"tenants: {n}, rate: [9]")).steps)
+        for n in (4, 8)
+    ]
+    assert memory[1] == 2 * memory[0] == 8 * 256 * 2**20
+
+
+def test_tenants_that_do_not_fit_into_memory_are_refused_before_anything_is_made() -> None:
+    """Together they have more than the machine, though each alone would fit."""
+    small = FakeMachine(texts={"/proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 900000 kB\n"})
+    check_memory(made("tenants: 4, rate: [9]"), small)
+    with pytest.raises(PreconditionError) as caught:
+        check_memory(made("tenants: 5, rate: [9]"), small)
+    assert "5 servers" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "rate: []", "rate: [0]", "rate: [5, 5]", "tenants: 0, rate: [5]", "tenants: 65, rate: [5]",
+        "rate: [5], profile: nothing", "rate: [5], profile: four-corners",
+        "rate: [5], aggressor: noise", "rate: [5], volume: log",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_neighbour_is_refused(keys: str) -> None:
+    """Each with its place in the file."""
+    with pytest.raises(StudyError):
+        made(keys)
