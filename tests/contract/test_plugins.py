@@ -13,6 +13,7 @@ from stithy.plan.expand import expand
 from stithy.registry import part, plugins
 from stithy.results.tables import TABLES
 from stithy.run.preparation.doctor import FAMILIES
+from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
 from stithy.validity import Flag
@@ -42,7 +43,9 @@ def examples_of(spec: type[BaseModel]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, info in spec.model_fields.items():
         if below := model_of(info):
-            found[info.alias or name] = examples_of(below)
+            one = any(isinstance(each, OneLayer) for each in info.metadata)
+            examples = examples_of(below)
+            found[info.alias or name] = dict([*examples.items()][:1]) if one else examples
         elif info.examples:
             found[info.alias or name] = info.examples[0]
     return found

@@ -22,6 +22,7 @@ PROGRAMS = {
     "e2fsck": "e2fsck 1.47.0 (5-Feb-2023)",
     "mkfs.xfs": "mkfs.xfs version 6.1.0",
     "xfs_repair": "xfs_repair version 6.1.0",
+    "mdadm": "mdadm - v4.2 - 2021-12-30",
     "mkfs.btrfs": "mkfs.btrfs, part of btrfs-progs v6.2",
     "btrfs": "btrfs-progs v6.2",
     "mount": "mount from util-linux 2.38.1",
@@ -29,6 +30,7 @@ PROGRAMS = {
     "fio": "fio-3.33",
 }
 TEXTS = {
+    "/proc/mdstat": "Personalities : [raid1]",
     "/proc/filesystems": "nodev\tproc\n\text4\n\txfs\n\tbtrfs",
     "/proc/diskstats": "254 0 vda",
     "/proc/stat": "cpu 1",

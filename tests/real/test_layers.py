@@ -1,6 +1,7 @@
 """Arrays over real devices: built, as large as promised, unmade."""
 
 import os
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from stithy.drives import places
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
+from stithy.storage.layers import md
 from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
@@ -55,6 +57,36 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         (volume.path / "file").unlink()
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         provider.check()  # which takes empty devices alone
+
+
+@pytest.mark.skipif(
+    not Path("/proc/mdstat").exists() or shutil.which("mdadm") is None,
+    reason="this kernel has no md, or mdadm is missing",
+)
+@pytest.mark.parametrize("level", md.MEMBERS)
+def test_an_array_of_md_is_made_mounted_and_stopped(place: Path, level: md.Level) -> None:
+    """Its devices are empty afterwards, and its node is free."""
+    with ExitStack() as stack:
+        devices = [
+            stack.enter_context(a_loop(place, f"disk-{n}", MIB * 600))
+            for n in range(md.MEMBERS[level][0])
+        ]
+        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": level}}})
+        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        provider = create(spec, "array", site)
+        provider.check()
+        recorded: list[Resource] = []
+        volume = provider.provision(
+            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+        )
+        assert volume.filesystem == "ext4"
+        assert provider.space(volume).redundancy == md.redundancy(
+            md.Spec(level=level), len(devices)
+        )
+        [made] = [each.facts["device"] for each in recorded if each.kind == "md"]
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert not Path("/sys/block", Path(made).name, "md").exists()
+        provider.check()
 
 
 def test_an_emulated_drive_without_a_file_system_is_the_volume(

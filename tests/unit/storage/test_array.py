@@ -49,6 +49,8 @@ def test_a_policy_is_the_level_that_honours_it(
         ({"drives": 2, "level": "raidz"}, "level"),
         ({"drives": 1}, "drives"),
         ({"drives": 2, "chunk": "64 KiB"}, "chunk"),
+        ({"drives": 3, "engine": "md", "compression": "lzo"}, "compression"),
+        ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
         ({"drives": 2, "engine": "paper"}, "engine"),
         ({"drives": 2, "wipe": True}, "wipe"),
         ({"drives": 2, "size": "7"}, "size"),

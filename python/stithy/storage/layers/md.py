@@ -1,0 +1,182 @@
+"""An array of the kernel's own RAID: md, made by mdadm, with a file system on it.
+
+Levels and options as in mdadm(8). Mirrors begin as if they were in sync: what was never written
+may differ between copies, and nobody reads it. Levels with parity are synchronised before they are
+used, because wrong parity makes wrong data once a drive fails.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from stithy.drives import filesystems
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
+from stithy.needs import Need, Package, Program, Readable
+from stithy.storage.layer import Task, rule
+from stithy.units import format_size, parse_size
+
+NAME = "md"
+Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
+AS_MDADM: dict[Level, str] = {
+    "single": "linear", "raid0": "0", "raid1": "1", "raid1c3": "1", "raid10": "10", "raid5": "5",
+    "raid6": "6",
+}  # fmt: skip
+MEMBERS: dict[Level, tuple[int, int | None]] = {
+    "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
+    "raid10": (4, None), "raid5": (3, None), "raid6": (4, None),
+}  # fmt: skip
+COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
+PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
+STRIPED = ("raid0", "raid10", "raid5", "raid6")
+METADATA_BYTES = 130 * 2**20
+"""What mdadm may keep of each device before its data. Source: mdadm, super1.c, at most 128 MiB."""
+NUMBERS = range(200, 500)
+SYNC_TIMEOUT_S = 24 * 3600
+TIMEOUT_S = 120
+PACKAGE = Package("mdadm", "mdadm")
+
+NEEDS: tuple[Need, ...] = (
+    Program(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
+    Readable(
+        path="/proc/mdstat",
+        why="arrays of md",
+        remedy="load the module (modprobe md_mod), or use a kernel with md, or the engine btrfs",
+    ),
+)
+
+
+def _chunk(value: str | None) -> str | None:
+    if value is None:
+        return None
+    right = "a power of two from 4 KiB up, such as 64 KiB"
+    try:
+        size = parse_size(value)
+    except ValueError as error:
+        raise rule("not a chunk", right) from error
+    if size < 4096 or size & (size - 1):
+        raise rule("not a chunk of md", right)
+    return format_size(size)
+
+
+class Spec(BaseModel):
+    """An array of md, with a file system on it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    level: Level = Field(
+        default="raid1",
+        description=(
+            "How data lie on the devices: one after the other (`single`), striped (`raid0`), in "
+            "two or three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), "
+            "striped with parity (`raid5`, `raid6`)."
+        ),
+        examples=["single"],
+    )
+    chunk: Annotated[str | None, AfterValidator(_chunk)] = Field(
+        default=None,
+        json_schema_extra={"default": "that of mdadm, 512 KiB"},
+        description="How much of a stripe lies on one device.",
+    )
+
+    @model_validator(mode="after")
+    def _only_stripes_have_chunks(self) -> Self:
+        if self.chunk is not None and self.level not in STRIPED:
+            right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
+            raise rule(f"{self.level} has no stripes", right)
+        return self
+
+
+def members(spec: Spec) -> tuple[int, int | None]:
+    """By the level: a mirror has as many devices as copies."""
+    return MEMBERS[spec.level]
+
+
+def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
+    """What copies and parity leave of the smallest; `single` adds all up."""
+    usable = [max(0, each - METADATA_BYTES) for each in sizes_bytes]
+    if spec.level == "single":
+        return sum(usable)
+    return int(len(usable) * min(usable) / redundancy(spec, len(usable)))
+
+
+def redundancy(spec: Spec, count: int) -> float:
+    """Copies, or the share of a stripe that is not parity, inverted."""
+    if spec.level in PARITY:
+        return count / (count - PARITY[spec.level])
+    return float(COPIES.get(spec.level, 1))
+
+
+def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:
+    """The words of `mdadm` that make the array."""
+    words = [
+        "--create", node, "--run", "--metadata=1.2", f"--uuid={identifier}", "--homehost=any",
+        f"--level={AS_MDADM[spec.level]}", f"--raid-devices={len(devices)}",
+    ]  # fmt: skip
+    if spec.level == "single" and len(devices) == 1:
+        words.append("--force")
+    if spec.level in COPIES:
+        words += ["--assume-clean", "--bitmap=internal"]
+    if spec.chunk is not None:
+        words.append(f"--chunk={parse_size(spec.chunk) // 1024}K")
+    return [*words, *devices]
+
+
+def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
+    """Make the array, and wait until its parity is right."""
+    node = _free_node()
+    task.record("md", {"device": node, "uuid": task.identifier})
+    _done(_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node)
+    if spec.level in PARITY:
+        # It ends with 1 where nothing was to be waited for.
+        _mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
+    return node
+
+
+def _free_node(blocks: Path = Path("/sys/block")) -> str:
+    number = next((each for each in NUMBERS if not (blocks / f"md{each}").exists()), None)
+    if number is None:
+        raise InfrastructureError(
+            "there is no free number for one more array of md",
+            where="/dev/md*",
+            remedy="stop arrays that nobody needs: mdadm --stop",
+        )
+    return f"/dev/md{number}"
+
+
+def _mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
+    argv = [filesystems.program_path("mdadm", "md"), *words]
+    return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
+
+
+def _done(finished: Finished, node: str) -> None:
+    if finished.code != 0:
+        said = [line for line in finished.stderr.splitlines() if line.strip()] or [
+            "no reason given"
+        ]
+        raise InfrastructureError(
+            f"the array could not be made: {said[-1].strip()}",
+            where=node,
+            remedy="check the kernel log (dmesg), and that its devices are empty",
+        )
+
+
+def _stop(facts: Mapping[str, str]) -> None:
+    """Stop the array, if the node is still that of this one; another one is not touched."""
+    node = facts["device"]
+    if not Path(node).is_block_device():
+        return
+    runner = LocalRunner()
+    said = _mdadm(["--detail", "--export", node], runner).stdout
+    if _digits(facts["uuid"]) in map(_digits, said.splitlines()):
+        _done(_mdadm(["--stop", node], runner), node)
+
+
+def _digits(text: str) -> str:
+    """A UUID without its separators: mdadm sets colons elsewhere than blkid its hyphens."""
+    return "".join(each for each in text.removeprefix("MD_UUID=") if each.isalnum()).lower()
+
+
+HANDLERS = {"md": _stop}
