@@ -11,7 +11,9 @@ from stithy.analysis.answers.neighbours import (
     first_percentile,
     isolation,
 )
+from stithy.analysis.validity.checks.work import commits, servers
 from stithy.analysis.verdict.effect import Effect, paired_ratio
+from stithy.engines import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
 
@@ -84,3 +86,18 @@ def test_a_neighbour_is_saturated_by_what_was_offered_and_works_by_what_it_asked
     assert (held.saturated, held.limited) == (False, True)
     assert held.work == pytest.approx(0.9 + 390 / 500)
     assert _disturbance(Effect(1.5, 1.0, 2.0, 4), 379.0).saturated
+
+
+def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
+    """Of twelve tenants twelve times as much, of a tenant that was lost nothing."""
+    window = {
+        "client_commits": 168, "server_commits": 422, "started_at_s": 0.0, "measure_to_s": 7.0,
+        "users": 12, "connections_opened": 12, "connections_reopened": 0, "maintenance_runs": 0,
+    }  # fmt: skip
+    rates = {("tenant.tpm", f"tenant-{n}"): {"value": 120.0} for n in range(12)}
+    engine = declaration("postgresql")
+    assert commits(window, engine, servers(rates)) is None
+    one = commits(window, engine, servers({}))
+    assert one is not None
+    assert one.invalidates
+    assert servers({**rates, ("tenant.tpm", "tenant-0"): {"value": None}}) == 11

@@ -185,14 +185,16 @@ def commit_bounds(
     *,
     connections: int,
     maintenance_runs: int,
+    servers: int = 1,
 ) -> tuple[int, int]:
     """Least and greatest growth of the server's commit counter that agrees with the driver's count.
 
-    Units: `job_s` seconds from the first reading to the last.
+    Units: `job_s` seconds from the first reading to the last; of several `servers` together the
+    counters, connections and maintenance runs of all.
     """
-    extra = allowed.more + allowed.per_connection * connections
-    extra += round(allowed.per_s * job_s) + allowed.per_maintenance_run * maintenance_runs
-    return client_commits - allowed.fewer, client_commits + extra
+    extra = allowed.per_connection * connections + allowed.per_maintenance_run * maintenance_runs
+    extra += servers * (allowed.more + round(allowed.per_s * job_s))
+    return client_commits - servers * allowed.fewer, client_commits + extra
 
 
 def commit_rule(engine: Declaration) -> str:

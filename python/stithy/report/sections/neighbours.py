@@ -17,7 +17,7 @@ from stithy.analysis.answers.neighbours import (
 from stithy.analysis.evidence import Evidence
 from stithy.metrics import Quantity
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
-from stithy.report.blocks import Block, Section, bullets, grid, paragraph
+from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
@@ -115,6 +115,7 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page, found: Found) -> Iterator[Block]:
     evidence = page.context.evidence
     yield from bullets((*_headlines(found), *_verdicts(evidence, found)), "findings", "Findings")
+    yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables[NAME])
     missing = _missing(found)
     yield from paragraph(NOTE, missing, style="note")

@@ -6,7 +6,7 @@ from stithy.run.context import Context
 
 NAME = "lay-out-neighbour"
 WHAT = BRIEF = "write the neighbour's file"
-PHASE, PACED = "loading", False
+PHASE, PACED = "copying", False
 
 
 def do(context: Context, step: Step) -> str:

@@ -1,6 +1,6 @@
 """Was the work done that was acknowledged, on the right data?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.analysis.validity.work import commit_bounds
@@ -73,8 +73,8 @@ def order_numbers(window: Row) -> Reason | None:
     return Reason(ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
-def commits(window: Row, engine: Declaration) -> Reason | None:
-    """Server and driver do not count the same commits.
+def commits(window: Row, engine: Declaration, servers: int = 1) -> Reason | None:
+    """Server and driver do not count the same commits; those of several servers are added.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
@@ -88,11 +88,18 @@ def commits(window: Row, engine: Declaration) -> Reason | None:
         max(0.0, job_s),
         connections=_connections(window),
         maintenance_runs=window["maintenance_runs"] or 0,
+        servers=servers,
     )
     if least <= server <= most:
         return None
     texts = {"server": server, "client": client, "least": least, "most": most}
     return Reason(COMMITS, {key: f"{value:,}" for key, value in texts.items()})
+
+
+def servers(values: Mapping[tuple[str, str], Row]) -> int:
+    """How many servers the counters of a window are of: one for each tenant that counts."""
+    tenants = (row for (metric, _), row in values.items() if metric == "tenant.tpm")
+    return max(1, sum(row["value"] is not None for row in tenants))
 
 
 def _connections(window: Row) -> int:
@@ -125,7 +132,7 @@ def restore(row: Row | None) -> Reason | None:
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
     Check(("load",), lambda of: order_numbers(of.window)),
-    Check(("load",), lambda of: commits(of.window, of.engine)),
+    Check(("load",), lambda of: commits(of.window, of.engine, servers(of.values))),
     Check(("conditions",), lambda of: conditions(of.conditions)),
     Check(("restores",), lambda of: restore(of.restore)),
 )

@@ -1,0 +1,52 @@
+"""What the report says of tenants beside a neighbour, from a run of fakes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fakes.hammer import FakeHammer
+from stithy.report.context import context_of
+from stithy.report.page import Page
+from stithy.results.read import read_run
+from stithy.run.executor import execute
+from support.faked_run import FakedRun
+
+STUDY = """
+study: Who bears a neighbour?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario: {noisy-neighbour: {tenants: 2, rate: [500]}}
+database: {engine: postgresql, memory: 256 MiB}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
+"""
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
+    """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=STUDY)
+    context = faked.start()
+    steps = tuple(
+        replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
+        for step in context.plan.steps
+        if step.kind != "lay-out-neighbour"
+    )
+    execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
+    page = Page(context_of(read_run(faked.out)))
+    table = page.tables["neighbours"].frame
+    assert table["candidate"].to_list() == ["a", "b"]
+    assert table["goodput"].to_list() == [1.0, 1.0]
+    assert table["isolation"].to_list() == [1.0, 1.0]
+    assert table["fairness"].to_list() == [1.0, 1.0]
+    assert [each.key for each in page.sections].count("neighbours") == 1
+
+
+def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:
+    """Its tables are those it had."""
+    faked = FakedRun(tmp_path)
+    faked.run()
+    page = Page(context_of(read_run(faked.out)))
+    assert "neighbours" not in page.tables
+    assert "neighbours" not in [each.key for each in page.sections]
