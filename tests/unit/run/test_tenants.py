@@ -44,6 +44,7 @@ def test_tenants_have_copies_of_their_own_and_begin_together(tmp_path: Path) -> 
     assert len({each.hlog_stem for each in first}) == COUNT
     one, all_three = (read_run(each.out) for each in (alone, faked))
     assert all_three.window["tpm"][0] == COUNT * one.window["tpm"][0]
+    assert all_three.window["lateness_p99_s"][0] == one.window["lateness_p99_s"][0]
     assert all_three.seconds["committed"][0] == COUNT * one.seconds["committed"][0]
     assert all_three.restores["size_bytes"][0] == COUNT * one.restores["size_bytes"][0]
     assert all_three.conditions.height == one.conditions.height - 2 * 12

@@ -15,7 +15,7 @@ from stithy.results.convert import (
     merged_seconds,
     merged_totals,
 )
-from stithy.results.hlog import Interval
+from stithy.results.hlog import Interval, decode, merge
 from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer.rows import tables_of as tables_of_one
 
@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 LARGEST = frozenset(
     {
-        "lateness_p99_s",
         "longest_response_s",
         "ledger_sync_max_s",
         "first_success_s",
         "memory_peak_bytes",
-        "service_p50_s",
     }
 )
 SAME = frozenset(
@@ -47,7 +45,8 @@ def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
     """All tables that only hammers fill."""
     kept = of.kept or of.each
     single = [{table.name: rows for table, rows in tables_of_one(each, ())} for each in kept]
-    yield tables.LOAD, [_load([each["load"][0] for each in single])]
+    load = _load([each["load"][0] for each in single])
+    yield tables.LOAD, [load | _distributions(of)]
     for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
         yield table, _joined(table, [row for each in single for row in each.get(table.name, [])])
     if not of.kept:
@@ -67,6 +66,19 @@ def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
 def _load(rows: Sequence[Row]) -> Row:
     kinds = {column.name: column.kind for column in tables.LOAD.columns}
     return {name: _one(name, kinds[name], [row[name] for row in rows]) for name in rows[0]}
+
+
+def _distributions(of: "TenantsActivity") -> Row:
+    """What of the row of LOAD is read from histograms, merged over all tenants."""
+    summaries = [each.driven.summary for each in of.kept if each.driven]
+    if not summaries:
+        return {}
+    lateness = merge(decode(each.lateness) for each in summaries)
+    whole = merged_totals(of.window.id, summaries)[-1]
+    return {
+        "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
+        "service_p50_s": whole["service_p50_s"],
+    }
 
 
 def _one(name: str, kind: str, found: Sequence[Any]) -> Any:
