@@ -32,7 +32,7 @@ demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; 
 	@study=demo; tools/setup can-emulate || study=disk-and-memory; \
 	tools/setup && .venv/bin/stithy run studies/$$study.yaml
 
-papers: setup papers-block ## run studies/papers, scale models of published tests, in about 55 minutes
+papers: setup papers-block ## run studies/papers, scale models of published tests, in about an hour
 	@code=0; for each in studies/papers/test-*.yaml; do .venv/bin/stithy run $$each || code=$$?; done; exit $$code
 
 # Each study by itself: one that cannot answer does not keep the others from being printed.
