@@ -119,6 +119,10 @@ class FakeInstance:
         """After five minutes."""
         return engine.CheckpointRule(300.0, 2**28)
 
+    def checksums(self) -> dict[str, str]:
+        """No table."""
+        return {}
+
     def facts(self) -> engine.ServerFacts:
         """Three settings, as the candidate has them."""
         settings = {"fsync": "on", "shared_buffers": "1MB", "wal_level": "replica"}

@@ -195,7 +195,7 @@ def test_a_scenario_of_ones_own_is_planned_run_resumed_reported_and_compared(
     assert run(["plan", str(wrong)]) == 2
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
     scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
-    assert scenarios == ["block-io", "load", "notes", "sleep"]
+    assert scenarios == ["backup", "block-io", "load", "noisy-neighbour", "notes", "sleep"]
 
 
 def _is_window(event: object) -> bool:

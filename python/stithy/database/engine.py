@@ -15,6 +15,7 @@ from typing import Protocol
 
 from stithy.clock import Clock
 from stithy.collect.collector import Collector
+from stithy.database.backup import Options
 from stithy.hosts.runner import Runner, ServerUser
 from stithy.secrets import Secret
 
@@ -91,6 +92,10 @@ class Endpoint(Protocol):
         """Version and settings in force."""
         ...
 
+    def checksums(self) -> Mapping[str, str]:
+        """By table the number of its rows and a checksum of them, in whatever order they lie."""
+        ...
+
     def activity(self, clock: Clock) -> Collector:
         """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
         ...
@@ -155,7 +160,8 @@ class Request:
 
     `own`: each other configuration that a server may get, and which section of the study gives it.
     `cpus`
-    are the CPUs to which a server is bound except while it loads, None for any.
+    are the CPUs to which a server is bound except while it loads, None for any. `backups`: the
+    methods by which it is backed up, with their options.
     """
 
     runner: Runner
@@ -165,6 +171,7 @@ class Request:
     password: Secret
     cpus: tuple[int, ...] | None = None
     own: Sequence[tuple[str, Configuration]] = ()
+    backups: Sequence[tuple[str, Options]] = ()
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     if study.given_database is not None:
         roles = cost.role_bytes(study, [size for _, size in _datasets(study)])
         added = getattr(plugins("scenario")[study.scenario.name], "added_bytes", None)
-        more = added(study) if added else {}
+        more = added(study, roles["data"]) if added else {}
         return {role: size + more.get(role, 0) for role, size in roles.items()}
     found: dict[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
     return found

@@ -36,14 +36,16 @@ def windows(
     *,
     in_rounds: bool,
     first: Callable[[Point], float] | None = None,
+    alike: frozenset[str] = frozenset(),
 ) -> Iterator[Step]:
     """All windows of all blocks, each with the steps around it.
 
     `in_rounds`: a block of each point, and again; else all blocks of a point follow each other.
-    `first`: within a round the points with the least of it come first.
+    `first`: within a round the points with the least of it come first. `alike`: factors whose
+    values are compared with each other, so that all of them have the blocks of the question.
     """
     ordered = rounds if in_rounds else blocks
-    drawn = ordered(list(study.candidates), _counts(study, scene), study.seed)
+    drawn = ordered(list(study.candidates), _counts(study, scene, alike), study.seed)
     if first is not None:
         drawn = tuple(sorted(drawn, key=lambda each: (each.index, first(each.point))))
     for block in drawn:
@@ -51,13 +53,20 @@ def windows(
             yield from around(study, scene, window)
 
 
-def _counts(study: Study, scene: Scene) -> list[tuple[Point, int]]:
-    """The points with their blocks; last the one that goes on until the question is decided."""
+def _counts(study: Study, scene: Scene, alike: frozenset[str]) -> list[tuple[Point, int]]:
+    """The points with their blocks; last those that go on until the question is decided."""
     asked, repeat = scene.question, study.repeat
     if asked is None or repeat is not None:
         return [(point, repeat or 1) for point in study.points]
-    others = [(point, 1) for point in study.points if point != asked.point]
-    return [*others, (asked.point, asked.blocks_most)]
+    lasting = [
+        each for each in study.points if _without(each, alike) == _without(asked.point, alike)
+    ]
+    others = [(point, 1) for point in study.points if point not in lasting]
+    return [*others, *((point, asked.blocks_most) for point in lasting)]
+
+
+def _without(point: Point, names: frozenset[str]) -> Point:
+    return Point(tuple(each for each in point.factors if each[0] not in names))
 
 
 def windows_of(
@@ -88,10 +97,12 @@ def windows_of(
         )
 
 
-def may_be_spared(scene: Scene, window: WindowPlan) -> bool:
-    """Whether a window is left out once the primary question is decided."""
-    asked = scene.question
-    optional = asked is not None and asked.may_spare(window.point, window.block)
+def may_be_spared(scene: Scene, window: WindowPlan, alike: frozenset[str] = frozenset()) -> bool:
+    """Whether a window is left out once the primary question is decided; `alike` as above."""
+    asked, point = scene.question, window.point
+    if asked is not None and _without(point, alike) == _without(asked.point, alike):
+        point = asked.point
+    optional = asked is not None and asked.may_spare(point, window.block)
     # What stands in for a block that was needed is needed, too.
     return optional and not window.tried and not window.attempt
 

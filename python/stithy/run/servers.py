@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
@@ -28,7 +28,8 @@ class Servers:
     """What starts servers: the engine, where they may run, and what they may use.
 
     `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
-    `limited_starts`: how many servers were given a memory limit.
+    `limited_starts`: how many servers were given a memory limit. `live`: the servers that
+    run, by their data directory.
     """
 
     study: Study
@@ -41,6 +42,7 @@ class Servers:
     cpus: tuple[int, ...] | None
     scratch: Path
     limited_starts: int = 0
+    live: dict[Path, Instance] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -58,10 +60,30 @@ class Servers:
         Without a point it is the study's own. `tenant`: on the copy of one of several instances.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
-        books = self.session.books
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, tenant=tenant
         )
+        with self._started(candidate, start) as instance:
+            self.live[start.data] = instance
+            try:
+                yield instance
+            finally:
+                del self.live[start.data]
+
+    @contextmanager
+    def second(self, candidate: str, data: Path, log: Path) -> Iterator[Instance]:
+        """Another server, on files that were restored of a backup; it knows nothing of the first.
+
+        Its temporary files and its configuration are those of its files.
+        """
+        log.parent.mkdir(parents=True, exist_ok=True)
+        sockets = self._sockets(f"{self._number(candidate)}r")
+        with self._started(candidate, Start(data, sockets, log)) as instance:
+            yield instance
+
+    @contextmanager
+    def _started(self, candidate: str, start: Start) -> Iterator[Instance]:
+        books = self.session.books
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
@@ -86,8 +108,14 @@ class Servers:
 
     def sockets(self, candidate: str, tenant: int | None = None) -> Path:
         """The directory for sockets of a candidate's server, made where it is missing."""
-        number = str(list(self.study.candidates).index(candidate))
-        path = self.scratch / (number if tenant is None else f"{number}-{tenant}")
+        number = self._number(candidate)
+        return self._sockets(number if tenant is None else f"{number}-{tenant}")
+
+    def _number(self, candidate: str) -> str:
+        return str(list(self.study.candidates).index(candidate))
+
+    def _sockets(self, name: str) -> Path:
+        path = self.scratch / name
         if not path.exists():
             path.mkdir(mode=0o700)
             own(path, self.volumes.user)

@@ -63,7 +63,11 @@ def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     # A single ladder of users stays in its order; other factors are compared with each other.
     yield from loop.windows(study, scene, windows_of, around, in_rounds=bool(study.vary))
-    # After all of them, because how many blocks there will be is not known before.
+    yield from checks_at_end(study, scene)
+
+
+def checks_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+    """After all windows, because how many blocks there will be is not known before."""
     yield from (_check_end(name, scene) for name in study.candidates)
 
 

@@ -21,7 +21,7 @@ from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server
 from stithy.needs import Machine
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan, derive_seed
-from stithy.registry import part
+from stithy.registry import part, plugins
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
@@ -237,6 +237,7 @@ def _request(
     if study.given_database is None:
         return None
     shared = configuration_of(study.database)
+    asked = getattr(plugins("scenario")[study.scenario.name], "backups", None)
     return Request(
         runner=runner,
         configuration=shared,
@@ -245,6 +246,7 @@ def _request(
         password=password,
         cpus=cpus,
         own=tuple((where, each) for where, each in _own(study) if each != shared),
+        backups=tuple(asked(study)) if asked else (),
     )
 
 

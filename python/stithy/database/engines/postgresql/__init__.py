@@ -11,6 +11,9 @@ URL_SCHEMES = ("postgresql", "postgres")
 VARIABLES = ("PG",)
 """How the variables begin that libpq and its programs read: PGHOST, PGOPTIONS, PGDATA, …"""
 
+BACKUPS = ("basebackup",)
+"""The ways to back it up, modules of `backups`."""
+
 EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
 """Settings as a study may give them: of the database, and of a candidate."""
 

@@ -165,3 +165,26 @@ def loaded_warehouses(url: Secret) -> int | None:
             return None
         rows = connection.run("SELECT warehouses FROM stithy_meta")
     return int(rows[0][0]) if rows else None
+
+
+CHECKSUMS_S = 3600.0
+"""Reading all tables on a slow device takes as long as it takes."""
+
+
+def read_checksums(url: Secret) -> dict[str, str]:
+    """By table the number of its rows and the sum of their hashes. Errors as in `connect`."""
+    with connect(parse_url(url), timeout_s=CHECKSUMS_S) as connection:
+        names = [name for (name,) in connection.run(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+        )]  # fmt: skip
+        return {name: _checksum(connection, name) for name in names}
+
+
+def _checksum(connection: Connection, table: str) -> str:
+    """The name is quoted by the server itself."""
+    [[count, total]] = connection.run(
+        f"SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text"
+        f" FROM {table} t"
+    )
+    return f"{count} rows, {total}"

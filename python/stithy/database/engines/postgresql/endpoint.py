@@ -1,5 +1,7 @@
 """A PostgreSQL database by its URL, whoever runs its server."""
 
+from collections.abc import Mapping
+
 from stithy.clock import Clock
 from stithy.collect.collector import Collector
 from stithy.database.engine import (
@@ -13,6 +15,7 @@ from stithy.database.engines.postgresql.connection import parse_url, with_absolu
 from stithy.database.engines.postgresql.counters import (
     loaded_warehouses,
     read_checkpoint_rule,
+    read_checksums,
     read_commit_counters,
     read_maintenance_counters,
     read_server_facts,
@@ -61,6 +64,10 @@ class Endpoint:
     def facts(self) -> ServerFacts:
         """Version and settings in force."""
         return read_server_facts(self.url)
+
+    def checksums(self) -> Mapping[str, str]:
+        """By table the number of its rows and the sum of their hashes."""
+        return read_checksums(self.url)
 
     def activity(self, clock: Clock) -> Collector:
         """Its metrics of the collector `database`; connected at once."""

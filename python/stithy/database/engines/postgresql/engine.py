@@ -7,6 +7,7 @@ copy of the same files.
 
 import os
 import re
+import shutil
 import site
 import sysconfig
 import time
@@ -15,8 +16,10 @@ from functools import partial
 from glob import glob
 from pathlib import Path
 
+from stithy.database import backup
+from stithy.database.backup import Options
 from stithy.database.engine import Configuration, Installation, Request, Start
-from stithy.database.engines.postgresql import log_bytes
+from stithy.database.engines.postgresql import NAME, log_bytes
 from stithy.database.engines.postgresql.server import (
     PROGRAM,
     ROLE,
@@ -170,8 +173,17 @@ class PostgreSQL:
         problems.attempt(lambda: questions.check(shared, most))
         for where, own in asked.own:
             problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
+        for name, options in asked.backups:
+            problems.attempt(partial(self._check_backup, name, options))
         problems.refuse("the database's settings")
         return self._found
+
+    def _check_backup(self, name: str, options: Options) -> None:
+        """Its programs are the engine's own, or the machine's."""
+        method = backup.method_of(NAME, name)
+        path = f"{self._installation().programs}:{os.defpath}"
+        places = {each: shutil.which(each, path=path) for each in method.programs(options)}
+        backup.check(method, options, places)
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database, owned by one role with the generated password."""

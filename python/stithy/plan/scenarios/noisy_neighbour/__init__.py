@@ -52,7 +52,7 @@ def factors(spec: Spec, load: Load) -> Mapping[str, Sequence[Value]]:
     return {USERS: load.users, NEIGHBOUR: (ALONE, *spec.rate)}
 
 
-def added_bytes(study: Study) -> dict[Role, int]:
+def added_bytes(study: Study, _: int = 0) -> dict[Role, int]:
     """What the aggressor's file takes, by the role whose volume it lies on."""
     every = [spec_of(each) for each in study.variants]
     return {each.volume: max(other.size_bytes for other in every) + SLACK_BYTES for each in every}

@@ -1,0 +1,1 @@
+"""The ways to back PostgreSQL up, a module each; `database/backup.py` is their interface."""

@@ -1,0 +1,68 @@
+"""`pg_basebackup`: a copy of all files of a running server, with the log that it needs.
+
+It writes one archive, and one with the log, which it streams meanwhile, so that a backup can be
+restored by itself. A tablespace of temporary files is not restored: its place is the source's.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from stithy.database.backup import Options, Source, Tools
+from stithy.hosts.runner import Command
+from stithy.needs import Package
+
+ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
+"""Of its archives, by compression."""
+PACKAGES = {"gzip": Package("gzip", "gzip"), "lz4": Package("lz4", "lz4"),
+            "zstd": Package("zstd", "zstd")}  # fmt: skip
+CLIENT = Package("postgresql-client", "postgresql")
+
+
+def problem(options: Options) -> str | None:
+    """It reads with one process; only zstd compresses with several."""
+    if options.processes > 1 and options.compression != "zstd":
+        return "basebackup uses several processes only with `compression: zstd`"
+    return None
+
+
+def programs(options: Options) -> Mapping[str, Package]:
+    """Its own, and what unpacks."""
+    own = {"pg_basebackup": CLIENT, "tar": Package("tar", "tar")}
+    packed = options.compression
+    return own if packed == "none" else {**own, packed: PACKAGES[packed]}
+
+
+def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
+    """A fast checkpoint first: a spread one would only make the backup begin later."""
+    url = urlsplit(source.url.reveal())
+    host = parse_qs(url.query)["host"][0]
+    packed = options.compression
+    workers = f":workers={options.processes}" if options.processes > 1 else ""
+    compress = packed if packed in ("none", "gzip") else f"client-{packed}{workers}"
+    return Command(
+        [
+            str(tools.programs / "pg_basebackup"), "--no-password", "--checkpoint=fast",
+            "--format=tar", "--wal-method=stream", f"--compress={compress}",
+            f"--host={host}", f"--username={unquote(url.username or '')}",
+            f"--pgdata={target}",
+        ],
+        environment={"PGPASSWORD": unquote(url.password or ""), "LC_ALL": "C"},
+        directory=target,
+    )  # fmt: skip
+
+
+def restore(tools: Tools, backup: Path, data: Path, options: Options) -> Sequence[Command]:
+    """Unpack the files, then the log; links to places of the source are not made again."""
+    del tools
+    base = backup / f"base.tar{ENDINGS[options.compression]}"
+    logs = sorted(backup.glob("pg_wal.tar*"))
+    places = [(base, data), *((log, data / "pg_wal") for log in logs)]
+    return [
+        Command(
+            ["tar", "--extract", "--auto-compress", f"--file={archive}", f"--directory={place}",
+             "--exclude=tablespace_map"],
+            environment={"LC_ALL": "C"}, directory=data,
+        )
+        for archive, place in places
+    ]  # fmt: skip

@@ -1,0 +1,178 @@
+"""Backup: what users lose while their database is backed up, and how long backup and restore take.
+
+Each block measures the same users on the same data with and without backups, in interleaved
+rounds, so that the difference is that of the backups alone. Backups lie on the candidate's volume
+of the role `backup`, without one on that of its data. Each restore goes into a directory of its
+own, and a second server on it shows that all conditions hold. At the end each candidate's database
+is backed up once more while it is quiet, and what is restored must be equal, row by row.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from stithy.database.backup import Options
+from stithy.needs import MemoryLimit, OwnProgram
+from stithy.plan import cost, loop
+from stithy.plan.order import Block
+from stithy.plan.scenario import DatabaseScene, Scene
+from stithy.plan.scenarios import load as usual
+from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.point import USERS, Value
+from stithy.registry import plugins
+from stithy.storage.provider import Role
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+from stithy.study.problems import rule_error
+from stithy.suggest import instead
+
+NAME = "backup"
+NEEDS = (
+    OwnProgram(name="stithy-hammer", why="it is the users"),
+    MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
+)
+BACKUP = "backup"
+"""The factor: whether the database is backed up during a window."""
+OFF, ON = "off", "on"
+
+BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
+"""How fast a backup is made or restored: likely, and at least."""
+WORK = 2
+"""A backup and a restore, each as large as the database."""
+
+
+def _method(name: str) -> str:
+    known = tuple(each for engine in plugins("engine").values()
+                  for each in getattr(engine, "BACKUPS", ()))  # fmt: skip
+    if name not in known:
+        raise rule_error("not a method of backup", instead(name, known))
+    return name
+
+
+class Spec(BaseModel):
+    """How the database is backed up while users work."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    FIXED: ClassVar = frozenset({"verify"})
+    """Keys whose values `vary` cannot list."""
+
+    method: Annotated[str, AfterValidator(_method)] = Field(
+        default="basebackup",
+        description=(
+            "With what the database is backed up. `basebackup`: PostgreSQL's `pg_basebackup`, all "
+            "files of the running server and the log that they need."
+        ),
+        examples=["basebackup"],
+    )
+    cycles: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1,
+        description=(
+            "Number of backups in a window, one after the other, from the start of the "
+            "measurement. None begins after its end."
+        ),
+        examples=[2],
+    )
+    processes: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=1,
+        description=(
+            "Number of processes or threads of a backup. `basebackup` uses several only to "
+            "compress with `zstd`."
+        ),
+        examples=[2],
+    )
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
+        default="none", description="How a backup is compressed.", examples=["zstd"]
+    )
+    verify: bool = Field(
+        default=True,
+        description=(
+            "Whether the last backup of each window is restored and checked, and whether each "
+            "candidate's database is backed up and compared row by row at the end. A backup that "
+            "does not restore to an equal database fails the study with exit code 5."
+        ),
+        examples=[False],
+    )
+
+    @property
+    def options(self) -> Options:
+        """As a method takes them."""
+        return Options(self.processes, self.compression)
+
+
+def spec_of(study: Study) -> Spec:
+    """The keys of the scenario; the defaults where it stands by its name alone."""
+    spec = study.scenario.spec
+    return spec if isinstance(spec, Spec) else Spec()
+
+
+def backups(study: Study) -> list[tuple[str, Options]]:
+    """The methods of all points, with their options."""
+    every = (spec_of(each) for each in study.variants)
+    return list(dict.fromkeys((spec.method, spec.options) for spec in every))
+
+
+def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
+    """The levels of the load, each without and with backups."""
+    return {USERS: load.users, BACKUP: (OFF, ON)}
+
+
+def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
+    """Room beside the database: for a backup, and for what is restored of it.
+
+    Without a source of its own the backup lies with the data.
+    """
+    restored = held if spec_of(study).verify else 0
+    return {"data": held + restored}
+
+
+def steps(study: Study, scene: Scene) -> Iterator[Step]:
+    """As for a load, and at the end a proof that a backup holds the whole database."""
+    assert isinstance(scene, DatabaseScene)  # its studies have a database
+    yield from loop.provisions(study, scene)
+    yield from usual.database(study, scene)
+    yield from loop.windows(
+        study, scene, windows_of, around, in_rounds=True, alike=frozenset({BACKUP})
+    )
+    if spec_of(study).verify:
+        yield from (_proof(name, scene) for name in study.candidates)
+    yield from usual.checks_at_end(study, scene)
+    yield from loop.tear_downs(study, scene)
+
+
+def _proof(name: str, scene: DatabaseScene) -> Step:
+    cost_of_it = _longer(cost.check(scene.largest, scene.held, scene.memory(name)), scene)
+    return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
+
+
+def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
+    """The windows of a block, which have backups where their point says so."""
+    on = block.point.values[BACKUP] == ON
+    for window in usual.windows_of(study, block, tried=tried):
+        yield replace(window, activities=("hammer", "backup")) if on else window
+
+
+def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+    """As around each window of a load; backups may last longer than the users work."""
+    assert isinstance(scene, DatabaseScene)  # as in `steps`
+    optional = loop.may_be_spared(scene, window, frozenset({BACKUP}))
+    for step in usual.around(study, scene, window):
+        longer = step.kind == "window" and window.point.values[BACKUP] == ON
+        yield replace(
+            step,
+            if_undecided=optional,
+            cost=_longer(step.cost, scene) if longer else step.cost,
+        )
+
+
+def _longer(usually: Cost, scene: DatabaseScene) -> Cost:
+    """And with a backup and a restore, and a second server."""
+    size = WORK * scene.largest.data_bytes
+    return Cost(
+        usually.time_s + size / BYTES_PER_S,
+        usually.time_s_max + size / BYTES_PER_S_MIN,
+        usually.space_bytes,
+        usually.memory_bytes + max(scene.memory_bytes.values()),
+    )

@@ -1,0 +1,198 @@
+"""Backups of the running database while its users work; afterwards the last one is restored.
+
+They begin with the measurement, and follow each other. A backup that fails is a span that does not
+count; the users' window stays as it is.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+
+from stithy.collect.collector import TimedSample
+from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.plan.scenarios.backup import spec_of
+from stithy.plan.steps import WindowPlan
+from stithy.results.tables import Row, Table
+from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+from stithy.run.events import Note
+from stithy.run.volumes import parts_of
+from stithy.units import format_measured_duration, format_size
+from stithy.workload.program import Watch
+
+NAME = "backup"
+DONE, HOLDS, UNEQUAL = "done", "restored, all conditions hold", "NOT EQUAL"
+"""Outcomes of spans."""
+
+NONE = "no backup of the window succeeded"
+NOT_RESTORED = "the last backup of the window was not restored"
+
+
+class BackupActivity:
+    """The backups of one window."""
+
+    ended_because: str | None = None
+    is_full = False
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """Nothing is read or written yet."""
+        self._context, self._window = context, window
+        self._spec = spec_of(context.file.study.at(window.point))
+        self._backups: Backups = backups_at(context, window)
+        self._cycles: list[Cycle] = []
+        self._restore: Cycle | None = None
+        self._broken: tuple[int, ...] | None = None
+        self._until_s: float | None = None
+        self.times: Times | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """The users' server runs already: it is theirs."""
+        yield Subject()
+
+    def begin(self) -> None:
+        """Nothing is counted."""
+
+    def act(self) -> None:
+        """Back up from the start of the measurement, at most until its end."""
+        context, window = self._context, self._window
+        clock, stop = context.session.clock, context.session.stop
+        began_s = clock.now_s()
+        from_s = began_s + window.ramp_up_s
+        self._until_s = from_s + window.duration_s
+        stop.asked.wait(window.ramp_up_s)
+        while len(self._cycles) < self._spec.cycles and clock.now_s() < self._until_s:
+            stop.check()
+            self._cycles.append(self._taken())
+        self.times = Times(began_s, from_s, clock.now_s(), complete=True)
+
+    def _taken(self) -> Cycle:
+        """A cycle; what fails before its program begins is its failure, too."""
+        began_s = self._context.session.clock.now_s()
+        data = parts_of(self._context.volumes.of(self._window.candidate)).data
+        instance = self._context.servers.live[data]
+        try:
+            with failures_of_the_machine("backup"):
+                return self._backups.take(instance, self._log)
+        except Interrupted:
+            raise
+        except StithyError as error:
+            now_s = self._context.session.clock.now_s()
+            return Cycle(began_s, now_s, 0, None, f"{error.where}: {error.problem}")
+
+    @property
+    def _log(self) -> Path:
+        return self._context.session.directory.window(self._window.id).root / "backup.log"
+
+    def end(self) -> None:
+        """Restore the last backup, once the users are done, and check it."""
+        if self._spec.verify and self._cycles and self._cycles[-1].failed_because is None:
+            self._verify()
+        self._backups.remove()
+
+    def _verify(self) -> None:
+        began_s = self._context.session.clock.now_s()
+        try:
+            with (
+                failures_of_the_machine("restore"),
+                self._backups.restored(self._log) as (cycle, instance),
+            ):
+                self._restore = cycle
+                if instance is not None:
+                    output = self._log.with_name("restored-check.jsonl")
+                    choice = self._context.choice_at(self._window.point)
+                    hammer = self._context.hammer(instance.url)
+                    watch = Watch(raw_output=output)
+                    checked = hammer.check(choice, quick=True, after_load=False, watch=watch)
+                    self._broken = checked.broken
+        except Interrupted:
+            raise
+        except StithyError as error:
+            now_s = self._context.session.clock.now_s()
+            because = f"{error.where}: {error.problem}"
+            self._restore = self._restore or Cycle(began_s, now_s, 0, None, because)
+            self._context.session.tell(Note(f"{self._window.candidate}: restore: {because}"))
+
+    def aftermath(self) -> None:
+        """Nothing is left to be found out."""
+
+    def cut_short(self) -> str:
+        """It ends by itself."""
+        return "the backups did not end"
+
+    @property
+    def _good(self) -> list[Cycle]:
+        return [each for each in self._cycles if each.failed_because is None]
+
+    def values(self) -> Iterator[Measured]:
+        """Means of the cycles that succeeded."""
+        good = self._good
+        rates = [each.source_bytes / each.duration_s for each in good]
+        sizes = [float(each.size_bytes or 0) for each in good]
+        ratios = [each.source_bytes / each.size_bytes for each in good if each.size_bytes]
+        yield _mean("backup.duration_s", [each.duration_s for each in good])
+        yield _mean("backup.bytes_per_s", rates)
+        yield _mean("backup.size_bytes", sizes)
+        yield _mean("backup.compression", ratios)
+        yield Measured("backup.covered_share", self._covered())
+        restores = [self._restore] if self._restore and not self._restore.failed_because else []
+        yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
+        rates = [each.source_bytes / each.duration_s for each in restores]
+        yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
+
+    def _covered(self) -> float | None:
+        """The share of the measurement during which a backup ran, also one that failed."""
+        if self._until_s is None:
+            return None
+        inside = (min(each.to_s, self._until_s) - each.from_s for each in self._cycles)
+        return min(1.0, sum(inside) / self._window.duration_s)
+
+    def spans(self) -> Iterator[Span]:
+        """One for each backup, and one for the restore."""
+        for number, each in enumerate(self._cycles, 1):
+            outcome = "failed" if each.failed_because else DONE
+            yield Span(f"backup {number}", each.from_s, each.to_s, outcome, each.failed_because)
+        if self._restore is not None:
+            yield Span("restore", self._restore.from_s, self._restore.to_s,
+                       self._restored(), self._restore.failed_because)  # fmt: skip
+
+    def _restored(self) -> str:
+        assert self._restore is not None  # asked by the caller
+        if self._restore.failed_because:
+            return UNEQUAL
+        if self._broken is None:
+            return "restored, not checked"
+        return UNEQUAL if self._broken else HOLDS
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """All is in values and spans."""
+        yield from ()
+
+    def surroundings(self) -> Row:
+        """The users' server is theirs."""
+        return {}
+
+    def said(self) -> str:
+        """How long a backup took, and what became of the restore."""
+        if not self._good:
+            return NONE
+        last = self._good[-1]
+        said = f"backup {format_measured_duration(last.duration_s)}"
+        said += f" ({format_size(last.size_bytes or 0)})"
+        if self._restore is None:
+            return said
+        took = format_measured_duration(self._restore.duration_s)
+        return f"{said}, restore {took}: {self._restored()}"
+
+
+def _mean(name: str, values: list[float], missing: str = NONE) -> Measured:
+    if not values:
+        return Measured(name, None, missing_because=missing)
+    return Measured(name, fmean(values), count=len(values))
+
+
+def create(context: Context, window: WindowPlan) -> BackupActivity:
+    """The backups of a window."""
+    return BackupActivity(context, window)

@@ -1,0 +1,129 @@
+"""Whether a backup holds the whole database: backed up and restored while nobody works on it.
+
+All rows of all tables are summed up in both, the conditions are checked in the restored one, and
+where the study keeps a commit ledger, that of the candidate's last window is compared with it.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from stithy.database.engine import Instance
+from stithy.errors import InfrastructureError, InvalidMeasurement
+from stithy.plan.additional import steps_of
+from stithy.plan.steps import Step
+from stithy.results.layout import WindowDirectory
+from stithy.results.read import read_rows
+from stithy.results.tables import SPANS, WINDOW
+from stithy.run.activities.backup import UNEQUAL
+from stithy.run.activities.backup.cycles import backups_of
+from stithy.run.context import Context, choice_of
+from stithy.run.copies.loading import need_database
+from stithy.units import format_measured_duration
+from stithy.workload.program import Watch
+
+
+def prove(context: Context, step: Step) -> str:
+    """Compare a candidate's database with what its backup is restored to.
+
+    Raises InvalidMeasurement where they differ, or where a restore of a window did not hold.
+    """
+    assert step.candidate is not None  # the plan gives every proof its candidate
+    candidate = step.candidate
+    need_database(context, candidate, step)
+    _refuse_broken(context, candidate)
+    log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    backups = backups_of(context, candidate, context.file.study)
+    with context.servers.running(candidate, log.with_suffix(".server.log")) as instance:
+        before = instance.checksums()
+        taken = backups.take(instance, log)
+        if taken.failed_because:
+            raise _failed(candidate, taken.failed_because)
+        with backups.restored(log) as (cycle, restored):
+            if restored is None:
+                raise _unequal(candidate, f"it cannot be restored: {cycle.failed_because}")
+            _compare(candidate, before, dict(restored.checksums()))
+            _check(context, candidate, restored)
+            compared = _ledger(context, candidate, restored)
+    backups.remove()
+    return (
+        f"{len(before)} tables are equal after backup and restore{compared}, restored in "
+        f"{format_measured_duration(cycle.duration_s)}"
+    )
+
+
+def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -> None:
+    differing = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    if differing:
+        name = differing[0]
+        raise _unequal(
+            candidate,
+            f"{name} has {before.get(name, 'no rows')} in the database and "
+            f"{after.get(name, 'no rows')} in what was restored",
+        )
+
+
+def _check(context: Context, candidate: str, restored: Instance) -> None:
+    output = context.session.directory.check_output(candidate, "restored")
+    choice = choice_of(context.study_of(context.volumes.held[candidate]))
+    checked = context.hammer(restored.url).check(
+        choice, quick=False, after_load=False, watch=Watch(raw_output=output)
+    )
+    if checked.broken:
+        broken = ", ".join(map(str, checked.broken))
+        raise _unequal(candidate, f"conditions {broken} do not hold in what was restored")
+
+
+def _ledger(context: Context, candidate: str, restored: Instance) -> str:
+    """Compare the ledger of its last window, whose database this is."""
+    last = _last_window(context, candidate)
+    if last is None or not last.ledger.exists():
+        return ""
+    output = context.session.directory.check_output(candidate, "restored-ledger")
+    choice = choice_of(context.study_of(context.volumes.held[candidate]))
+    found = context.hammer(restored.url).verify_ledger(
+        choice, last.ledger, watch=Watch(raw_output=output)
+    )
+    if not found.summary.holds:
+        raise _unequal(candidate, "acknowledged work is missing in what was restored")
+    return ", nothing acknowledged is missing"
+
+
+def _last_window(context: Context, candidate: str) -> WindowDirectory | None:
+    """The directory of the candidate's last window."""
+    began: dict[float, WindowDirectory] = {}
+    for directory in _windows(context, candidate):
+        for row in read_rows(directory.table("window"), WINDOW):
+            began[row["started_at_s"] or 0.0] = directory
+    return began[max(began)] if began else None
+
+
+def _refuse_broken(context: Context, candidate: str) -> None:
+    for directory in _windows(context, candidate):
+        for row in read_rows(directory.table("spans"), SPANS):
+            if row["outcome"] == UNEQUAL:
+                because = row["invalid_because"] or "conditions do not hold"
+                raise _unequal(candidate, f"{because} (window {row['window_id']})")
+
+
+def _windows(context: Context, candidate: str) -> Iterator[WindowDirectory]:
+    """Of all its windows so far, those of earlier sessions and second attempts among them."""
+    additional = context.state.progress.additional
+    for step in steps_of(context.file.study, context.plan, additional):
+        if step.kind == "window" and step.candidate == candidate:
+            yield context.session.directory.window(step.id)
+
+
+def _unequal(candidate: str, because: str) -> InvalidMeasurement:
+    return InvalidMeasurement(
+        f"a backup does not restore to an equal database: {because}",
+        where=f"candidate {candidate}",
+        remedy="do not trust this method on this storage; read the logs beside the checks",
+    )
+
+
+def _failed(candidate: str, because: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"the backup failed: {because}",
+        where=f"candidate {candidate}",
+        remedy="correct what it names, then `stithy resume`",
+    )

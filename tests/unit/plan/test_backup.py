@@ -1,0 +1,62 @@
+"""The scenario backup: with and without in the same rounds, as often, with room for it."""
+
+from stithy.plan.cost import space_by_candidate
+from stithy.plan.expand import expand
+from stithy.plan.scenarios.backup import BACKUP, OFF, ON
+from stithy.plan.steps import Plan
+from support.studies import load, primary, refused, study
+
+ASKED = primary("{users: 4, blocks: 6}")
+
+
+def scenario(keys: str) -> tuple[str, str]:
+    """A change that names the scenario with these keys."""
+    return "study:", f"scenario: {{backup: {keys}}}\nstudy:"
+
+
+def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
+    """Of the first candidate's windows at a point: block, seed, activities, and if it is spared."""
+    return [
+        (step.window.block, step.window.seed, step.window.activities, step.if_undecided)
+        for step in plan.steps
+        if step.kind == "window" and step.window is not None and step.candidate == "disk"
+        and (step.window.point.users, step.window.point.values[BACKUP]) == (users, backup)
+    ]  # fmt: skip
+
+
+def test_windows_with_and_without_backups_have_the_same_blocks_users_and_end() -> None:
+    """Only what happens beside the users differs, so that the difference is that of backups."""
+    plan = expand(study(scenario("{cycles: 2}"), ASKED))
+    off, on = blocks(plan, 4, OFF), blocks(plan, 4, ON)
+    assert [(block, seed, spared) for block, seed, _, spared in off] == [
+        (block, seed, spared) for block, seed, _, spared in on
+    ]
+    assert len(on) == 6
+    assert [spared for *_, spared in on] == [False] * 4 + [True] * 2
+    assert {activities for _, _, activities, _ in off} == {("hammer",)}
+    assert {activities for _, _, activities, _ in on} == {("hammer", "backup")}
+    assert len(blocks(plan, 1, ON)) == len(blocks(plan, 1, OFF)) == 1
+
+
+def test_room_is_planned_for_the_backup_and_for_what_is_restored() -> None:
+    """Before anything is made; without a proof nothing is restored."""
+    usual = space_by_candidate(expand(study(load("repeat: 1"))))["disk"]
+    proven = space_by_candidate(expand(study(scenario("{}"), load("repeat: 1"))))["disk"]
+    plain = space_by_candidate(expand(study(scenario("{verify: false}"), load("repeat: 1"))))[
+        "disk"
+    ]
+    assert (plain, proven) == (2 * usual, 3 * usual)
+
+
+def test_each_candidate_is_proven_at_the_end_unless_the_study_says_otherwise() -> None:
+    """After all windows, on a database that nobody changes."""
+    for keys, expected in (("{}", ["disk", "memory"]), ("{verify: false}", [])):
+        kinds = [(step.kind, step.candidate) for step in expand(study(scenario(keys))).steps]
+        assert [name for kind, name in kinds if kind == "prove-backup"] == expected
+        last = max(place for place, (kind, _) in enumerate(kinds) if kind == "window")
+        assert all(kind != "prove-backup" for kind, _ in kinds[:last])
+
+
+def test_a_method_that_no_engine_has_is_refused() -> None:
+    """At its key."""
+    assert refused(scenario("{method: tape}")) == ["scenario.backup.method"]
