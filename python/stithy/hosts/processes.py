@@ -106,6 +106,11 @@ def pids_inside(directory: Path, program: str) -> list[int]:
     ]
 
 
+def pids_within(directory: Path) -> list[int]:
+    """All processes that work in `directory`, whatever their program is."""
+    return [pid for pid in _all_pids() if _link(pid, "cwd") == str(directory)]
+
+
 @dataclass(frozen=True)
 class User:
     """A process that uses a file system, and the name of its program."""

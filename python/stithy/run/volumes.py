@@ -96,6 +96,11 @@ class Volumes:
         """The emulated drives of all volumes that were made."""
         return [drive for volume in self.made.values() for drive in volume.drives]
 
+    @property
+    def clusters(self) -> list[Path]:
+        """The folders of the clusters of all volumes that were made."""
+        return [folder for volume in self.made.values() for folder in volume.clusters]
+
     def provision(self, candidate: str) -> Volume:
         """Make the volume of a candidate; what comes to be is in the books first."""
         provider, books = self.providers[candidate], self.books

@@ -84,7 +84,7 @@ class Volume:
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
     as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
     `array` is the layer that makes one of several devices. `raw`: a block device without a file
-    system, whose node `path` is.
+    system, whose node `path` is. `cluster` is the folder of the laboratory cluster that serves it.
     """
 
     path: Path
@@ -96,6 +96,7 @@ class Volume:
     emulated: tuple[EmulatedDrive, ...] = ()
     array: Array | None = None
     raw: bool = False
+    cluster: Path | None = None
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
     def of(self, role: Role) -> "Volume":
@@ -112,6 +113,11 @@ class Volume:
     def parts(self) -> tuple["Volume", ...]:
         """This volume and all others of the candidate."""
         return (self, *self.others.values())
+
+    @property
+    def clusters(self) -> tuple[Path, ...]:
+        """The folders of the clusters under all parts."""
+        return tuple(part.cluster for part in self.parts if part.cluster is not None)
 
     @property
     def drives(self) -> tuple[EmulatedDrive, ...]:

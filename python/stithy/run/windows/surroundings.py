@@ -20,6 +20,7 @@ from stithy.hosts.activity import (
     read_others,
 )
 from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
+from stithy.hosts.processes import pids_within
 from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
 from stithy.storage.provider import EmulatedDrive, Volume
@@ -45,6 +46,7 @@ class Snapshot:
 def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
     own = {os.getpid(), *pids, *_drive_pids(context.volumes.drives)}
+    own.update(*(pids_within(folder) for folder in context.volumes.clusters))
     others = read_others(context.session.clock, own)
     log_files = births(log_folder) if log_folder else None
     return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)

@@ -122,6 +122,7 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
         Scope(
             volumes=tuple(part.path for part in volume.parts),
             drives={drive.name: drive.control for drive in volume.drives},
+            clusters=volume.clusters,
             database=subject.database,
             memory_cgroup=subject.memory_cgroup,
             clock=context.session.clock,

@@ -31,7 +31,8 @@ COUNT_MAX = 64
 MEMORY = "memory"
 
 
-def _profile(value: Any) -> str:
+def read_profile(value: Any) -> str:
+    """For pydantic: the name or path of a drive profile."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         context = {
             "what": "not a drive profile",
@@ -41,7 +42,7 @@ def _profile(value: Any) -> str:
     return value.strip()
 
 
-def _backing(value: Any) -> Path | None:
+def read_backing(value: Any) -> Path | None:
     """None is memory."""
     if value is None or value == MEMORY:
         return None
@@ -54,7 +55,8 @@ def _backing(value: Any) -> Path | None:
     raise PydanticCustomError("backing", "{what}: {right}", context)
 
 
-def _size(value: int | None) -> int | None:
+def read_size(value: int | None) -> int | None:
+    """For pydantic: a size that a device can have."""
     if value is not None and not SIZE_BYTES_MIN <= value <= SIZE_BYTES_MAX:
         small = value < SIZE_BYTES_MIN
         bound = SIZE_BYTES_MIN if small else SIZE_BYTES_MAX
@@ -71,7 +73,7 @@ class DriveKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: Annotated[str, BeforeValidator(_profile)] = Field(
+    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
@@ -87,7 +89,7 @@ class DriveKeys(BaseModel):
         json_schema_extra={"default": "none"},
         description="The array that makes one volume of the drives.",
     )
-    size_bytes: Annotated[BytesOrNone, AfterValidator(_size)] = Field(
+    size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
         alias="size",
         default=None,
         json_schema_extra={"default": "the space that the plan needs"},
@@ -115,7 +117,7 @@ class DriveKeys(BaseModel):
         examples=["1/8"],
     )
     backing: Annotated[
-        Path | None, BeforeValidator(_backing), WithJsonSchema({"type": "string"})
+        Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})
     ] = Field(
         default=None,
         json_schema_extra={"default": MEMORY},

@@ -1,0 +1,1 @@
+"""Laboratory clusters of Ceph on this machine: hosts as network namespaces, real daemons."""

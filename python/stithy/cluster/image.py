@@ -1,0 +1,99 @@
+"""The image of a volume: its pool by the policy, and its way to a block device.
+
+The kernel's own client is used where it is there. Elsewhere the image goes through QEMU's NBD
+export, nbdfuse and a loop device. QEMU's own FUSE export mixes up concurrent writes, and rbd-fuse
+drops errors: neither is ever used.
+"""
+
+from pathlib import Path
+
+from stithy.clock import SystemClock
+from stithy.cluster.configuration import CONF
+from stithy.cluster.daemons import start
+from stithy.cluster.layout import IMAGE, METADATA_POOL, POOL
+from stithy.cluster.policy import Policy
+from stithy.cluster.tools import call, ceph, rbd, tool
+from stithy.errors import InfrastructureError
+
+PGS = 32
+SOCKET = "nbd.sock"
+CONNECTIONS = 4
+PATIENCE_S = 30.0
+FEATURES = "layering,exclusive-lock"
+
+
+def make(folder: Path, policy: Policy, size_bytes: int) -> None:
+    """Make the pool or pools of the policy, and the image."""
+    pgs = str(PGS)
+    if policy.coded:
+        _coded_pool(folder, policy, pgs)
+        _copies(folder, METADATA_POOL, "8", policy.failures + 1)
+    else:
+        _copies(folder, POOL, pgs, policy.hosts)
+    _qualities(folder, policy)
+    holder = METADATA_POOL if policy.coded else POOL
+    words = ["create", "--size", f"{size_bytes // 2**20}M", "--image-feature", FEATURES]
+    words += ["--data-pool", POOL] if policy.coded else []
+    words += ["--thick-provision", "--no-progress"] if policy.thick else []
+    rbd(folder, *words, f"{holder}/{IMAGE}")
+    if policy.iops_limit:
+        key, limit = "rbd_qos_iops_limit", str(policy.iops_limit)
+        rbd(folder, "config", "image", "set", f"{holder}/{IMAGE}", key, limit)
+
+
+def _coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
+    shards = [f"k={policy.data_shards}", f"m={policy.failures}", "crush-failure-domain=host"]
+    ceph(folder, "osd", "erasure-code-profile", "set", "policy", *shards)
+    ceph(folder, "osd", "pool", "create", POOL, pgs, pgs, "erasure", "policy")
+    ceph(folder, "osd", "pool", "set", POOL, "allow_ec_overwrites", "true")
+    ceph(folder, "osd", "pool", "set", POOL, "min_size", str(policy.min_size))
+    ceph(folder, "osd", "pool", "application", "enable", POOL, "rbd")
+
+
+def _copies(folder: Path, pool: str, pgs: str, count: int) -> None:
+    ceph(folder, "osd", "pool", "create", pool, pgs, pgs, "replicated")
+    sure = ["--yes-i-really-mean-it"] if count == 1 else []
+    ceph(folder, "osd", "pool", "set", pool, "size", str(count), *sure)
+    ceph(folder, "osd", "pool", "set", pool, "min_size", "1")
+    ceph(folder, "osd", "pool", "application", "enable", pool, "rbd")
+
+
+def _qualities(folder: Path, policy: Policy) -> None:
+    wanted = {"csum_type": policy.checksum} if policy.checksum != "crc32c" else {}
+    if policy.compression != "none":
+        wanted |= {"compression_algorithm": policy.compression, "compression_mode": "force"}
+    for key, value in wanted.items():
+        ceph(folder, "osd", "pool", "set", POOL, key, value)
+
+
+def attach(folder: Path, pool: str, image: str, conf: str = CONF) -> str:
+    """Make a block device of an image; everything works in `folder`, and is found by it."""
+    node = f"driver=rbd,node-name=image,pool={pool},image={image},conf={conf}"
+    options = f"{node},discard=unmap,cache.direct=on"
+    server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
+    export = "type=nbd,id=export,node-name=image,name=image,writable=on"
+    words = ["--blockdev", options, "--nbd-server", server, "--export", export]
+    start(folder, [tool("qemu-storage-daemon"), *words])
+    _wait_for(folder / SOCKET, folder, lambda: (folder / SOCKET).exists())
+    file = folder / "device"
+    file.touch(mode=0o600)
+    address = f"nbd+unix:///image?socket={SOCKET}"
+    start(folder, [tool("nbdfuse"), "-C", str(CONNECTIONS), "device", address])
+    _wait_for(file, folder, lambda: file.stat().st_size > 0)
+    return call(
+        [tool("losetup"), "--direct-io=on", "--sector-size", "4096", "-f", "--show", str(file)]
+    ).strip()
+
+
+def _wait_for(what: Path, folder: Path, there) -> None:  # type: ignore[no-untyped-def]
+    clock = SystemClock()
+    until_s = clock.monotonic_s() + PATIENCE_S
+    while not there():
+        if clock.monotonic_s() > until_s:
+            said = (folder / "errors.txt").read_text(errors="replace").strip().splitlines()[-2:]
+            raise InfrastructureError(
+                f"{what.name} did not appear" + "".join(f": {each}" for each in said),
+                where=str(folder),
+                remedy="install what `stithy doctor` says is missing, and try again",
+            )
+        clock.sleep_s(0.05)

@@ -1,0 +1,124 @@
+"""A cluster's folder: everything that belongs to a cluster lies in it, or is found from it.
+
+The folder has an entry, written before anything is made, with names that were drawn for this
+cluster alone. Its processes work in the folder, and by that they are found; so whoever is killed
+leaves nothing that could not be removed.
+"""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stithy.environment import state_home
+from stithy.errors import UserError
+
+ENTRY = "cluster.json"
+VERSION = 1
+IMAGE = "image"
+"""The image of the volume; also the file in the folder by which it reaches the kernel."""
+
+POOL = "volumes"
+METADATA_POOL = "volumes-metadata"
+"""Headers of images, which an erasure-coded pool cannot hold."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is written of a cluster before it is made.
+
+    `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
+    addresses. `run_id` None: a person's.
+    """
+
+    name: str
+    run_id: str | None
+    tag: str
+    subnet: str
+    hosts: int
+    drives_per_host: int
+
+    @property
+    def bridge(self) -> str:
+        """The network between the hosts."""
+        return f"sc{self.tag}"
+
+    def namespace(self, host: int) -> str:
+        """The network namespace that is a host, counted from 1."""
+        return f"stithy-{self.tag}-h{host}"
+
+    def link(self, host: int) -> str:
+        """The host's port at the bridge."""
+        return f"sc{self.tag}p{host}"
+
+    def address(self, host: int) -> str:
+        """The address of a host; 0 is this machine's, where monitor and clients are."""
+        return f"{self.subnet}.{1 if host == 0 else 10 + host}"
+
+    @property
+    def osds(self) -> tuple[tuple[int, int], ...]:
+        """The number of each OSD, and of the host that it is on."""
+        count = self.hosts * self.drives_per_host
+        return tuple((osd, osd // self.drives_per_host + 1) for osd in range(count))
+
+
+def home() -> Path:
+    """Where the folders of clusters lie."""
+    return state_home() / "clusters"
+
+
+def folder_of(name: str, run_id: str | None = None) -> Path:
+    """The folder of a person's cluster, or of a candidate of a run."""
+    return home() / (name if run_id is None else f"{run_id}.{name}")
+
+
+def all_folders() -> list[Path]:
+    """The folders of all clusters, sorted."""
+    if not home().is_dir():
+        return []
+    return sorted(each for each in home().iterdir() if read_entry(each) is not None)
+
+
+def fresh_entry(name: str, run_id: str | None, hosts: int, drives_per_host: int) -> Entry:
+    """An entry with names that nothing else has."""
+    tag = secrets.token_hex(3)
+    subnet = f"10.{128 + secrets.randbelow(127)}.{secrets.randbelow(255)}"
+    return Entry(name, run_id, tag, subnet, hosts, drives_per_host)
+
+
+def make(folder: Path, entry: Entry) -> None:
+    """Make the folder with its entry. Raises UserError where there is one."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
+    fresh.mkdir(mode=0o700, exist_ok=True)
+    write_private(fresh / ENTRY, json.dumps({"stithy_cluster": VERSION, **asdict(entry)}))
+    try:
+        fresh.rename(folder)
+    except OSError as error:
+        (fresh / ENTRY).unlink(missing_ok=True)
+        fresh.rmdir()
+        raise UserError(
+            "a cluster of this name is already up, or was killed",
+            where=folder.name,
+            remedy="give another name, or remove it with `stithy cluster down`",
+        ) from error
+
+
+def read_entry(folder: Path) -> Entry | None:
+    """The entry of a folder; None where there is none that this version can read."""
+    try:
+        fields = json.loads((folder / ENTRY).read_text())
+        if fields.pop("stithy_cluster") != VERSION:
+            return None
+        return Entry(**fields)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its user may read; it is whole on disk when this returns."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,256 @@
+"""A laboratory cluster as storage: raised on emulated drives, and taken away again.
+
+Everything of it but the drives lies in one folder, by which clean-up finds it.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.cluster import layout
+from stithy.cluster.cluster import ClusterSpec, raise_cluster
+from stithy.cluster.tools import PACKAGES, tool
+from stithy.drives import filesystems
+from stithy.errors import PreconditionError
+from stithy.needs import Device, Need, OwnProgram, Program, Root
+from stithy.storage import sizes
+from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.provider import EmulatedDrive, Record, Room, Site, Volume
+from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.volume import room_of
+from stithy.units import format_size
+
+if TYPE_CHECKING:
+    from stithy.drives.profiles import Profile
+    from stithy.drives.program import DriveProgram
+    from stithy.wire.drive.messages import DriveFacts
+
+RIGHTS: tuple[Need, ...] = (
+    Root(why="network namespaces, FUSE, loop devices and mounting"),
+    Device(path="/dev/fuse", module="fuse", why="the way to drives and to the image"),
+    Device(path="/dev/loop-control", module="loop", why="their block devices"),
+)
+PROGRAMS: tuple[Need, ...] = tuple(
+    Program(name=name, package=PACKAGES[name], why=why)
+    for name, why in (
+        ("ceph-mon", "the monitor of a cluster"),
+        ("ceph-osd", "the drives' daemons of a cluster"),
+        ("ceph", "administration of a cluster"),
+        ("qemu-storage-daemon", "the image of a cluster"),
+        ("nbdfuse", "the image of a cluster"),
+        ("ip", "the network of a cluster"),
+        ("nsenter", "the hosts of a cluster"),
+    )
+)
+NEEDS: tuple[Need, ...] = (
+    *RIGHTS,
+    *PROGRAMS,
+    OwnProgram(name="stithy-drive", why="the drives under a cluster"),
+    *filesystems.needs(usual="ext4"),
+)
+INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
+SECTOR_BYTES = 4096
+OSD_BYTES = 250 * 2**20
+"""Memory of an OSD, with its share of the monitor."""
+
+
+def folder_in(facts: Mapping[str, str]) -> Path:
+    """The cluster's folder, by a resource's facts."""
+    return Path(facts["folder"])
+
+
+class LaboratoryProvider:
+    """The cluster of one candidate."""
+
+    def __init__(self, keys: CephKeys, candidate: str, site: Site | None) -> None:
+        """Nothing is asked of the machine yet."""
+        self._keys = keys
+        self._candidate = candidate
+        self._where = f"candidate {candidate}"
+        self._given_site = site
+        self._place = fresh_place()
+
+    def place(self) -> Path:
+        """The folder that holds the mount point."""
+        return self._place
+
+    def check(self) -> None:
+        """Raise for a machine or size with which this cannot work."""
+        need_rights((*RIGHTS, *PROGRAMS), "clusters of Ceph", self._where, INSTEAD)
+        if self._keys.network_gbit is not None:
+            tool("tc")
+        VolumeSpec((), self._keys.filesystem).check(self._where)
+        capacity = self._profile.facts.capacity_bytes
+        if self._drive_bytes > capacity:
+            raise PreconditionError(
+                f"each drive must hold {format_size(self._drive_bytes)}, and "
+                f"{self._keys.drive} has {format_size(capacity)}",
+                where=self._where,
+                remedy="use more hosts or drives, a smaller `size` or `scale`, or less data",
+            )
+        usable = sizes.usable_bytes(self._keys.filesystem, self._volume_bytes)
+        if usable < self._needed:
+            raise PreconditionError(
+                f"the volume holds about {format_size(usable)}, and its database may need "
+                f"{format_size(self._needed)}",
+                where=self._where,
+                remedy="leave out `size`, or give it a larger one",
+            )
+
+    def rooms(self) -> tuple[Room, ...]:
+        """What the images of all drives take."""
+        size = self._drive_bytes * len(self._keys.names)
+        if self._keys.backing is not None:
+            return (replace(room_of(self._keys.backing), takes_bytes=size),)
+        name = f"drives of {self._candidate}"
+        return (Room(name, None, True, self._place / "data", takes_bytes=size),)
+
+    def cautions(self) -> tuple[str, ...]:
+        """What the policy means here."""
+        hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
+        return (
+            f"{self._candidate}: {self._keys.policy.policy} on {hosts}, all on this machine: its "
+            "CPUs carry hosts, drives and database together",
+        )
+
+    def fingerprint(self) -> str | None:
+        """The version of Ceph."""
+        from stithy.cluster.tools import call
+
+        with suppress(PreconditionError):
+            return " ".join(call([tool("ceph-osd"), "--version"]).split()[:3])
+        return None
+
+    def asked_times_s(self) -> dict[tuple[str, str], float]:
+        """The times that its drives are asked for."""
+        facts = self._profile.facts
+        times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
+        return {(facts.name, name): s for name, s in times.items() if s is not None}
+
+    def left_by(self) -> str | None:
+        """None: everything is made anew, under names that no run had before."""
+        return None
+
+    def survives(self, run_id: str) -> None:
+        """Never: clusters are made anew."""
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """Bring drives up, raise the cluster on them, and mount a file system on its image."""
+        from stithy.drives.control import Control
+
+        drives = self._bring_up(run_id, record)
+        control = Control(drives[0].control)
+        for each in drives:
+            control.set(each.name, paced=False)
+        device = self._raise(run_id, record, drives)
+        record("directory", {"path": str(self._place), "run_id": run_id})
+        self._place.mkdir(mode=0o755)
+        self._place.chmod(0o755)
+        asked = VolumeSpec((device,), self._keys.filesystem)
+        volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
+        for each in drives:
+            control.set(each.name, paced=True)
+        return replace(volume, emulated=drives, cluster=self._folder(run_id))
+
+    def keep(self) -> None:
+        """Nothing is to be done: a cluster goes on until it is told to end."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    @cached_property
+    def _site(self) -> Site:
+        assert self._given_site is not None  # runs always give one
+        return self._given_site
+
+    @cached_property
+    def _profile(self) -> "Profile":
+        from stithy.drives.profiles import find_profile
+
+        return find_profile(self._keys.drive, scale=self._keys.scale)
+
+    @property
+    def _needed(self) -> int:
+        return sum(self._site.needed_bytes.values())
+
+    @property
+    def _volume_bytes(self) -> int:
+        return self._keys.volume_bytes(self._needed)
+
+    @property
+    def _drive_bytes(self) -> int:
+        return self._keys.drive_bytes(self._needed)
+
+    def _folder(self, run_id: str) -> Path:
+        return layout.folder_of(self._candidate, run_id)
+
+    def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
+        keys, folder = self._keys, self._folder(run_id)
+        record("cluster", {"folder": str(folder)})
+        entry = layout.fresh_entry(self._candidate, run_id, keys.hosts, keys.drives_per_host)
+        layout.make(folder, entry)
+        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.network_gbit)
+        return raise_cluster(folder, entry, asked, [each.device for each in drives])
+
+    def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
+        from stithy.drives import places, program
+        from stithy.drives.spec import DriveSpec, File, Memory
+
+        backing = self._keys.backing
+        images = {name: self._image(run_id, name) for name in self._keys.names}
+        if backing is not None:
+            for path in images.values():
+                record("image", {"path": str(path)})
+        folder = places.folder_of(self._candidate, run_id)
+        record("drive", {"folder": str(folder)})
+        self._site.logs.mkdir(parents=True, exist_ok=True)
+        specs = [
+            DriveSpec(
+                name=name,
+                profile=self._profile.text,
+                size_bytes=self._drive_bytes,
+                sector_bytes=SECTOR_BYTES,
+                backing=Memory() if backing is None else File(path),
+                scale=self._keys.scale,
+                seed=self._seed(name),
+                hlog_stem=self._log_stem(name),
+            )
+            for name, path in images.items()
+        ]
+        up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
+        return tuple(self._described(up, each) for each in up.drives)
+
+    def _image(self, run_id: str, name: str) -> Path:
+        return (self._keys.backing or Path()) / f"stithy-{run_id}-{self._candidate}-{name}.img"
+
+    def _log_stem(self, name: str) -> Path:
+        return self._site.logs / f"{self._candidate}.{name}"
+
+    def _seed(self, name: str) -> int:
+        return (self._site.seeds["data"] + self._keys.names.index(name)) % 2**64
+
+    def _described(self, up: "DriveProgram", ready: "DriveFacts") -> EmulatedDrive:
+        facts = self._profile.facts
+        backing = self._keys.backing
+        return EmulatedDrive(
+            name=ready.drive,
+            role="data",
+            control=up.control.path,
+            device=ready.device,
+            profile_name=facts.name,
+            title=facts.title,
+            profile=self._profile.text,
+            assumed=facts.assumed,
+            scale=ready.scale,
+            size_bytes=ready.size_bytes,
+            sector_bytes=ready.sector_bytes,
+            backing="memory" if backing is None else f"a file in {backing}",
+            seed=self._seed(ready.drive),
+            transport=ready.transport,
+            transport_s=ready.transport_s,
+            spin_s=ready.spin_s,
+            log_stem=self._log_stem(ready.drive),
+        )
