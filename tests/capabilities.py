@@ -84,6 +84,19 @@ def missing_drive() -> str | None:
     return None
 
 
+def missing_ceph() -> str | None:
+    """A laboratory cluster: Ceph, QEMU's NBD export, nbdfuse, drives and network namespaces."""
+    for name in ("ceph-mon", "ceph-osd", "ceph", "qemu-storage-daemon", "nbdfuse", "ip", "nsenter"):
+        if not shutil.which(name):
+            return f"{name} is not there: run `make setup`, or see `stithy doctor`"
+    space = f"stithy-test-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", space], capture_output=True, text=True)
+    if made.returncode != 0:
+        return f"no network namespaces: {made.stderr.strip()}: run as root with CAP_SYS_ADMIN"
+    subprocess.run(["ip", "netns", "delete", space], check=True)
+    return missing_drive()
+
+
 def missing_browser() -> str | None:
     """Chromium, and axe-core to judge what it shows."""
     from support import axe, browser
@@ -95,6 +108,7 @@ def missing_browser() -> str | None:
 
 PROBES: dict[str, Callable[[], str | None]] = {
     "browser": missing_browser,
+    "ceph": missing_ceph,
     "cgroup": missing_cgroup,
     "drive": missing_drive,
     "postgresql": missing_postgresql,

@@ -28,6 +28,13 @@ PROGRAMS = {
     "mount": "mount from util-linux 2.38.1",
     "wipefs": "wipefs from util-linux 2.38.1",
     "fio": "fio-3.33",
+    "ceph-mon": "ceph version 16.2.15",
+    "ceph-osd": "ceph version 16.2.15",
+    "ceph": "ceph version 16.2.15",
+    "qemu-storage-daemon": "qemu-storage-daemon version 7.2.22",
+    "nbdfuse": "nbdfuse 1.14.2",
+    "ip": "ip utility, iproute2-6.1.0",
+    "nsenter": "nsenter from util-linux 2.38.1",
 }
 TEXTS = {
     "/proc/mdstat": "Personalities : [raid1]",

@@ -188,8 +188,10 @@ def left_by(out: Path) -> list[str]:
 def is_there(kind: str, facts: Mapping[str, str]) -> bool:
     """Whether a thing of the journal still exists."""
     match kind:
-        case "directory" | "scratch" | "cgroup" | "image" | "drive":
-            return Path(facts["folder" if kind == "drive" else "path"]).exists()
+        case "directory" | "scratch" | "cgroup" | "image":
+            return Path(facts["path"]).exists()
+        case "drive" | "cluster":
+            return Path(facts["folder"]).exists()
         case "mark":
             return (Path(facts["path"]) / ".stithy.json").exists()
         case "tree":

@@ -11,6 +11,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from stithy.cluster.layout import read_entry
+
 TIMEOUT_S = 5.0
 
 
@@ -23,8 +25,8 @@ def ask(folder: Path, daemon: str, command: str) -> Any:
             line.settimeout(TIMEOUT_S)
             line.connect(f"/proc/self/fd/{descriptor}/{daemon}.asok")
             line.sendall(json.dumps({"prefix": command, "format": "json"}).encode() + b"\0")
-            (size,) = struct.unpack(">I", _exactly(line, 4))
-            return json.loads(_exactly(line, size))
+            (size_bytes,) = struct.unpack(">I", _exactly(line, 4))
+            return json.loads(_exactly(line, size_bytes))
     finally:
         os.close(descriptor)
 
@@ -37,10 +39,17 @@ def try_ask(folder: Path, daemon: str, command: str) -> Any | None:
         return None
 
 
-def _exactly(line: socket.socket, size: int) -> bytes:
+def readings(folder: Path) -> dict[str, Any]:
+    """The counters of each OSD of the cluster, by its name; None of one that does not answer."""
+    entry = read_entry(folder)
+    osds = [f"osd.{osd}" for osd, _ in entry.osds] if entry else []
+    return {osd: try_ask(folder, osd, "perf dump") for osd in osds}
+
+
+def _exactly(line: socket.socket, size_bytes: int) -> bytes:
     parts = bytearray()
-    while len(parts) < size:
-        if not (part := line.recv(size - len(parts))):
+    while len(parts) < size_bytes:
+        if not (part := line.recv(size_bytes - len(parts))):
             raise ConnectionError("the daemon closed the connection")
         parts += part
     return bytes(parts)

@@ -7,9 +7,9 @@ which every daemon works, for the address of a socket holds 107 bytes only.
 import base64
 import os
 import struct
-import time
 from pathlib import Path
 
+from stithy.clock import SystemClock
 from stithy.cluster.layout import Entry, write_private
 
 CONF = "ceph.conf"
@@ -71,7 +71,7 @@ def fresh_key() -> str:
 
     Source: CryptoKey::encode in src/auth/Crypto.cc of Ceph.
     """
-    head = struct.pack("<hiih", 1, int(time.time()), 0, 16)
+    head = struct.pack("<hiih", 1, int(SystemClock().now_s()), 0, 16)
     return base64.b64encode(head + os.urandom(16)).decode()
 
 

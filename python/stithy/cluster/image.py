@@ -5,6 +5,7 @@ export, nbdfuse and a loop device. QEMU's own FUSE export mixes up concurrent wr
 drops errors: neither is ever used.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from stithy.clock import SystemClock
@@ -85,7 +86,7 @@ def attach(folder: Path, pool: str, image: str, conf: str = CONF) -> str:
     ).strip()
 
 
-def _wait_for(what: Path, folder: Path, there) -> None:  # type: ignore[no-untyped-def]
+def _wait_for(what: Path, folder: Path, there: Callable[[], bool]) -> None:
     clock = SystemClock()
     until_s = clock.monotonic_s() + PATIENCE_S
     while not there():

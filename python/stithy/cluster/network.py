@@ -50,6 +50,18 @@ def set_link(entry: Entry, host: int, *, up: bool) -> None:
     call([tool("ip"), "link", "set", entry.link(host), "up" if up else "down"])
 
 
+def all_plugged(entry: Entry) -> bool:
+    """Whether every host's port is there and up."""
+    return all(_is_up(entry.link(host)) for host in range(1, entry.hosts + 1))
+
+
+def _is_up(link: str) -> bool:
+    try:
+        return (INTERFACES / link / "operstate").read_text().strip() == "up"
+    except OSError:
+        return False
+
+
 def remove(entry: Entry) -> None:
     """Remove all of it. Idempotent."""
     for host in range(1, entry.hosts + 1):

@@ -54,7 +54,8 @@ class Scope:
     """What a window's collectors look at.
 
     `volumes`: directories of the candidate's volumes. `drives`: the control sockets of its emulated
-    drives, by the drives' names. `clusters`: folders of laboratory clusters. `database`: the running instance, None where there is none.
+    drives, by the drives' names. `clusters`: folders of the laboratory clusters under it.
+    `database`: the running instance, None where there is none.
     `memory_cgroup`: directory of the server's memory cgroup, None where it has none of its own.
     `server_cpus`: the CPUs that the server is bound to, None for any. `proc`, `sys`: roots of those
     file systems (a seam for tests).

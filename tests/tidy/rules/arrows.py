@@ -1,8 +1,8 @@
 """Which package may know which: the way of the data goes forward only; and what is declared.
 
-`study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `database`,
-`workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all. `fio` is for
-all of them, and knows none but `hosts`.
+`study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `cluster`,
+`database`, `workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all. `fio`
+is for all of them, and knows none but `hosts`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from re import split
 
 from tidy.project import Finding, Project, Rule, Source
 
-TOOLS_OF_RUN = {"storage", "drives", "database", "workload", "collect", "hosts", "wire"}
+TOOLS_OF_RUN = {"storage", "drives", "cluster", "database", "workload", "collect", "hosts", "wire"}
 AFTER_RUN = {"analysis", "report"}
 
 # A package, and what it must not import. Single modules (`errors`, `units`) are for everyone.

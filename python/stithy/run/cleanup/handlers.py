@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.clock import SystemClock
+from stithy.cluster import removal
 from stithy.drives import places
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import find, remove, repair, serving
@@ -152,6 +153,8 @@ def _remove_mount(facts: Facts) -> None:
         return
     for folder in {each for device in devices if (each := serving(device)) is not None}:
         repair(folder)
+    for cluster in {each for device in devices if (each := removal.serving(device)) is not None}:
+        removal.unblock(cluster)
     unmount(point, devices=devices)
 
 

@@ -23,7 +23,7 @@ def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     keys = spec.ceph
     if keys.backing is not None:
         return 0
-    return len(keys.names) * keys.drive_bytes(sum(needed_bytes.values()))
+    return len(keys.names) * keys.drive_bytes(needed_bytes["data"])
 
 
 def overlap(_one: Spec, _other: Spec) -> bool:

@@ -41,7 +41,6 @@ class PolicyKeys(BaseModel):
         default=None,
         json_schema_extra={"default": "none"},
         description="Shards of data and of parity in place of copies, each on a host of its own.",
-        examples=["2+1"],
     )
     checksum: Literal["crc32c", "xxhash64", "none"] = Field(
         default="crc32c", description="The checksum that the OSDs keep of data."

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cluster import layout
+from stithy.cluster.admin import readings
 from stithy.cluster.cluster import ClusterSpec, raise_cluster
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
@@ -20,6 +21,7 @@ from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.space import Space, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
@@ -155,6 +157,23 @@ class LaboratoryProvider:
             control.set(each.name, paced=True)
         return replace(volume, emulated=drives, cluster=self._folder(run_id))
 
+    def space(self, volume: Volume) -> Space:
+        """From the OSDs' own books: `rbd du` counts whole objects that were only touched."""
+        assert volume.cluster is not None  # provision gives it
+        own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
+        redundancy = self._keys.policy.policy.redundancy
+        promised = round(self._volume_bytes * redundancy)
+        books = readings(volume.cluster)
+        if None in books.values():
+            why = dict.fromkeys(("stored_bytes", "physical_bytes"), "an OSD does not answer")
+            return replace(own, stored_bytes=None, physical_bytes=None, redundancy=redundancy,
+                           provisioned_bytes=promised, allocated_bytes=None,
+                           missing=why | {"allocated_bytes": "an OSD does not answer"})  # fmt: skip
+        taken = sum(each["bluestore"]["bluestore_allocated"] for each in books.values() if each)
+        return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
+                       redundancy=redundancy, provisioned_bytes=promised,
+                       allocated_bytes=taken)  # fmt: skip
+
     def keep(self) -> None:
         """Nothing is to be done: a cluster goes on until it is told to end."""
 
@@ -174,7 +193,7 @@ class LaboratoryProvider:
 
     @property
     def _needed(self) -> int:
-        return sum(self._site.needed_bytes.values())
+        return self._site.needed_bytes["data"]
 
     @property
     def _volume_bytes(self) -> int:

@@ -1,0 +1,30 @@
+"""A study on a cluster of Ceph, from nothing to a report."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.exits import Exit
+from stithy.results.layout import RunDirectory
+from support.running import Stithy, left_by, write_study
+
+pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
+
+
+def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, place: Path) -> None:
+    """Cluster up, load, ledger checked, down; OSDs and the storage's CPU time are in the series."""
+    cluster = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
+    study = write_study(place / "s.yaml", {"lab": cluster}, users=(2,), load={"ledger": "true"})
+    out = place / "out"
+    finished = stithy.run("run", study, "--out", out)
+    assert finished.returncode in (Exit.OK, Exit.INVALID), finished.stderr
+    window = RunDirectory(out).window("w-lab-u2-b0")
+    assert pl.read_parquet(window.table("ledger"))["lost"].sum() == 0
+    series = pl.read_parquet(window.table("series")).filter(pl.col("collector") == "cluster")
+    assert {"osd.0", "osd.1", "host1", "host2", "clients"} <= set(series["subject"])
+    assert series.filter(pl.col("metric") == "cpu_share")["value"].sum() > 0
+    writes = series.filter(pl.col("metric") == "write_latency_s")["value"].drop_nulls()
+    assert (writes > 0).any()
+    assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
+    assert not list((stithy.state / "clusters").iterdir())

@@ -1,0 +1,108 @@
+"""Clusters of Ceph: raised, written to, broken, unmade."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stithy.cluster import layout, network
+from stithy.cluster.tools import ceph_json
+from stithy.drives import places
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import pids_inside, pids_within
+from stithy.hosts.runner import LocalRunner
+from stithy.run.cleanup.handlers import clean_up
+from stithy.run.cleanup.register import Resource
+from stithy.storage.provider import ROLES, Site, Volume
+from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.laboratory import LaboratoryProvider
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
+
+UP_S, DOWN_S = 60.0, 15.0
+Recorded = list[Resource]
+
+
+def _provider(place: Path, **keys: object) -> LaboratoryProvider:
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
+    found = CephKeys.model_validate({"size": "512 MiB", **keys})
+    return LaboratoryProvider(found, "lab", site)
+
+
+@pytest.fixture
+def recorded() -> Iterator[Recorded]:
+    """What was made; it is unmade whatever a test does."""
+    made: Recorded = []
+    yield made
+    clean_up("r1", made, lambda number: None, everything=False)
+
+
+def _up(provider: LaboratoryProvider, made: Recorded) -> Volume:
+    return provider.provision(
+        "r1", lambda kind, facts: made.append(Resource(len(made), kind, facts))
+    )
+
+
+def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
+    begun_s = time.monotonic()
+    assert clean_up("r1", made, lambda number: None, everything=False) == []
+    assert time.monotonic() - begun_s <= DOWN_S
+    assert pids_within(folder) == []
+    assert not folder.exists()
+    assert not any(str(folder) in str(each.point) for each in mounts())
+    links = {each.name for each in network.INTERFACES.iterdir()}
+    assert not any(entry.tag in each for each in links)
+    assert not any(entry.tag in each.name for each in network.NAMESPACES.iterdir())
+    assert places.all_folders() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind"), [({"ftt": 1}, 1), ({"erasure_coding": "2+1", "compression": "lz4"}, 3)]
+)
+def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
+    place: Path, own_state: Path, recorded: Recorded, policy: dict[str, object], kind: int
+) -> None:
+    """Up in a minute, with cephx, on its own addresses; each byte as often as the policy says."""
+    begun_s = time.monotonic()
+    provider = _provider(place, policy=policy, network_gbit=10)
+    provider.check()
+    volume = _up(provider, recorded)
+    assert time.monotonic() - begun_s <= UP_S
+    folder = volume.clusters[0]
+    entry = layout.read_entry(folder)
+    assert entry is not None
+    pools = {each["pool_name"]: each for each in ceph_json(folder, "osd", "pool", "ls", "detail")}
+    data, asked = pools[layout.POOL], provider._keys.policy.policy
+    assert (data["type"], data["size"], data["min_size"]) == (kind, asked.hosts, asked.min_size)
+    before = provider.space(volume)
+    with (volume.path / "file").open("wb") as file:
+        file.write(os.urandom(64 * 2**20))
+        os.fsync(file.fileno())
+    after = provider.space(volume)
+    assert before.physical_bytes is not None
+    assert after.physical_bytes is not None
+    grown = after.physical_bytes - before.physical_bytes
+    assert grown / 2**26 == pytest.approx(asked.redundancy, rel=0.1)
+    _assert_gone(entry, folder, recorded)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", ["hung", "killed", "unplugged"])
+def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
+    place: Path, own_state: Path, recorded: Recorded, fault: str
+) -> None:
+    """Without a second copy its requests would wait for ever, and unmounting with them."""
+    volume = _up(_provider(place, hosts=1, policy={"ftt": 0}), recorded)
+    folder = volume.clusters[0]
+    entry = layout.read_entry(folder)
+    assert entry is not None
+    (volume.path / "file").write_bytes(bytes(2**20))
+    if fault == "unplugged":
+        network.set_link(entry, 1, up=False)
+    else:
+        for pid in pids_inside(folder, "ceph-osd"):
+            os.kill(pid, signal.SIGSTOP if fault == "hung" else signal.SIGKILL)
+    _assert_gone(entry, folder, recorded)

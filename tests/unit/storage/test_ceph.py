@@ -1,0 +1,52 @@
+"""What a study says about a cluster of Ceph, and what its policies mean."""
+
+import pytest
+from pydantic import ValidationError
+
+from stithy.storage.providers.ceph.keys import CephKeys
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("policy", "hosts", "min_size", "redundancy"),
+    [
+        ({"ftt": 0}, 1, 1, 1.0),
+        ({"ftt": 1}, 2, 1, 2.0),
+        ({"ftt": 2}, 3, 1, 3.0),
+        ({"erasure_coding": "2+1"}, 3, 2, 1.5),
+        ({"erasure_coding": "3+1"}, 4, 3, 4 / 3),
+        ({"erasure_coding": "4+2"}, 6, 4, 1.5),
+    ],
+)
+def test_a_policy_serves_through_as_many_failed_hosts_as_its_name_says(
+    policy: dict[str, object], hosts: int, min_size: int, redundancy: float
+) -> None:
+    """It needs a host for each copy or shard, and goes on with those that carry the data."""
+    keys = CephKeys.model_validate({"hosts": hosts, "policy": policy})
+    found = keys.policy.policy
+    assert (found.hosts, found.min_size, found.redundancy) == (hosts, min_size, redundancy)
+    assert found.hosts - found.min_size == found.failures
+    if hosts > 1:
+        with pytest.raises(ValidationError, match=f"at least {hosts} hosts"):
+            CephKeys.model_validate({"hosts": hosts - 1, "policy": policy})
+
+
+def test_copies_and_shards_at_once_are_refused() -> None:
+    """A pool is one or the other."""
+    with pytest.raises(ValidationError, match="`ftt` or `erasure_coding`"):
+        CephKeys.model_validate({"policy": {"ftt": 1, "erasure_coding": "2+1"}})
+
+
+def test_drives_hold_the_whole_volume_with_all_copies() -> None:
+    """Each has its share, and room for what BlueStore keeps for itself."""
+    one = CephKeys.model_validate({"hosts": 1, "size": "1 GiB", "policy": {"ftt": 0}})
+    three = CephKeys.model_validate({"hosts": 3, "size": "1 GiB", "policy": {"ftt": 2}})
+    assert one.drive_bytes(0) == three.drive_bytes(0) > 1024 * MIB
+
+
+def test_drives_are_named_by_their_hosts() -> None:
+    """With a number where a host has several."""
+    assert CephKeys.model_validate({"hosts": 2}).names == ("host1", "host2")
+    several = CephKeys.model_validate({"hosts": 2, "drives_per_host": 2})
+    assert several.names == ("host1-1", "host1-2", "host2-1", "host2-2")
