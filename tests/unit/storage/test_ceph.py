@@ -47,6 +47,6 @@ def test_drives_hold_the_whole_volume_with_all_copies() -> None:
 
 def test_drives_are_named_by_their_hosts() -> None:
     """With a number where a host has several."""
-    assert CephKeys.model_validate({"hosts": 2}).names == ("host1", "host2")
+    assert CephKeys.model_validate({"hosts": 2}).names == ("data-host1", "data-host2")
     several = CephKeys.model_validate({"hosts": 2, "drives_per_host": 2})
-    assert several.names == ("host1-1", "host1-2", "host2-1", "host2-2")
+    assert several.names == tuple(f"data-host{each}" for each in ("1-1", "1-2", "2-1", "2-2"))

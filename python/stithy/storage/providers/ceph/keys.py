@@ -153,10 +153,10 @@ class CephKeys(BaseModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its drives are called: `host1`, or `host1-2` where a host has several."""
+        """What its drives are called: `data-host1`, or `data-host1-2` where a host has several."""
         several = self.drives_per_host > 1
         return tuple(
-            f"host{host}-{number}" if several else f"host{host}"
+            f"data-host{host}-{number}" if several else f"data-host{host}"
             for host in range(1, self.hosts + 1)
             for number in range(1, self.drives_per_host + 1)
         )

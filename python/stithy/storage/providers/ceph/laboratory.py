@@ -192,6 +192,15 @@ class LaboratoryProvider:
         return find_profile(self._keys.drive, scale=self._keys.scale)
 
     @property
+    def _label(self) -> str:
+        """A name that no other source of the candidate has, such as drives for its log."""
+        return f"{self._candidate}-ceph-{self._site.role}"
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"{self._site.role}{each.removeprefix('data')}" for each in self._keys.names]
+
+    @property
     def _needed(self) -> int:
         return self._site.needed_bytes["data"]
 
@@ -204,7 +213,7 @@ class LaboratoryProvider:
         return self._keys.drive_bytes(self._needed)
 
     def _folder(self, run_id: str) -> Path:
-        return layout.folder_of(self._candidate, run_id)
+        return layout.folder_of(self._label, run_id)
 
     def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
         keys, folder = self._keys, self._folder(run_id)
@@ -219,11 +228,11 @@ class LaboratoryProvider:
         from stithy.drives.spec import DriveSpec, File, Memory
 
         backing = self._keys.backing
-        images = {name: self._image(run_id, name) for name in self._keys.names}
+        images = {name: self._image(run_id, name) for name in self._names}
         if backing is not None:
             for path in images.values():
                 record("image", {"path": str(path)})
-        folder = places.folder_of(self._candidate, run_id)
+        folder = places.folder_of(self._label, run_id)
         record("drive", {"folder": str(folder)})
         self._site.logs.mkdir(parents=True, exist_ok=True)
         specs = [
@@ -243,20 +252,20 @@ class LaboratoryProvider:
         return tuple(self._described(up, each) for each in up.drives)
 
     def _image(self, run_id: str, name: str) -> Path:
-        return (self._keys.backing or Path()) / f"stithy-{run_id}-{self._candidate}-{name}.img"
+        return (self._keys.backing or Path()) / f"stithy-{run_id}-{self._label}-{name}.img"
 
     def _log_stem(self, name: str) -> Path:
-        return self._site.logs / f"{self._candidate}.{name}"
+        return self._site.logs / f"{self._label}.{name}"
 
     def _seed(self, name: str) -> int:
-        return (self._site.seeds["data"] + self._keys.names.index(name)) % 2**64
+        return (self._site.seeds["data"] + self._names.index(name)) % 2**64
 
     def _described(self, up: "DriveProgram", ready: "DriveFacts") -> EmulatedDrive:
         facts = self._profile.facts
         backing = self._keys.backing
         return EmulatedDrive(
             name=ready.drive,
-            role="data",
+            role=self._site.role,
             control=up.control.path,
             device=ready.device,
             profile_name=facts.name,
