@@ -30,7 +30,8 @@ NOTE = (
     "interval holds 95 % and is conservative from four blocks on. Under backup: the share of the "
     "measurement during which a backup ran; outside of it users lose nothing. Backup and restore "
     "are means of those that succeeded. A restore ends when a second server answers; users have "
-    "ended by then. MB/s are bytes of the database without its log."
+    "ended by then. Rates and the ratio count the database without its log; a backup holds the log "
+    "that it needs, so its ratio is below 1 where nothing is compressed."
 )
 
 
