@@ -28,9 +28,9 @@ State = Literal["kept", "saturated", "missed"]
 
 @dataclass(frozen=True)
 class Asked:
-    """A point of the sweep."""
+    """A point of the sweep; `share` None where the maximum was not measured."""
 
-    share: float
+    share: float | None
     rate_per_s: float
 
 
@@ -63,14 +63,14 @@ class Judged:
 def judge(asked: Asked, achieved_per_s: float, duration_s: float, late_share: float) -> Judged:
     """What a point is worth.
 
-    `saturated`: at or above the maximum, less was achieved. `missed`: the same below the maximum,
-    or more than asked anywhere.
+    `saturated`: at or above the maximum, or where nobody knows it, less was achieved. `missed`: the
+    same below the maximum, or more than asked anywhere.
     """
     chance = CHANCE / math.sqrt(max(1.0, asked.rate_per_s * duration_s))
     miss = achieved_per_s / asked.rate_per_s - 1
     state: State = "kept"
     if miss < -max(MISS_MOST, chance):
-        state = "saturated" if asked.share >= 1 else "missed"
+        state = "saturated" if asked.share is None or asked.share >= 1 else "missed"
     elif miss > max(MISS_MOST, chance):
         state = "missed"
     return Judged(asked, achieved_per_s, state, is_open=late_share <= LATE_MOST)

@@ -23,7 +23,7 @@ LONG_S = 1e6
 def test_a_sweep_asks_10_to_120_percent_of_the_maximum() -> None:
     """Of a maximum of nothing there are no shares."""
     asked = points(5000.0)
-    assert [round(each.share * 100) for each in asked] == list(range(10, 121, 10))
+    assert [round((each.share or 0) * 100) for each in asked] == list(range(10, 121, 10))
     assert asked[-1].rate_per_s == pytest.approx(6000)
     for maximum in (0.0, math.inf, math.nan):
         with pytest.raises(InvalidMeasurement):

@@ -92,8 +92,7 @@ def rate(of: WindowRecord) -> Reason | None:
     if asked is None or achieved is None:
         return None
     length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
-    share = value(of, "maximum_share") or 0.0
-    state = judge(Asked(share, asked), achieved, length_s, 0.0).state
+    state = judge(Asked(value(of, "maximum_share"), asked), achieved, length_s, 0.0).state
     if state == "kept":
         return None
     texts = {"achieved": f"{achieved:,.0f}", "asked": f"{asked:,.0f}"}

@@ -17,6 +17,7 @@ from pydantic import (
 from stithy.errors import Refused, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import why_no_rate
+from stithy.fio.mixed import mixed
 from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
@@ -24,7 +25,15 @@ from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.scenarios.block_io.rates import read_rates
 from stithy.point import Value
 from stithy.study.problems import Violation, refuse, rule_error, within
-from stithy.units import Bytes, Percent, Seconds, format_duration, format_size
+from stithy.units import (
+    Bytes,
+    BytesOrNone,
+    Percent,
+    PerSecondOrNone,
+    Seconds,
+    format_duration,
+    format_size,
+)
 
 MIB = 2**20
 
@@ -154,6 +163,27 @@ class Spec(BaseModel):
         description="Share of reads, instead of the profile's. Of patterns with one stream.",
         examples=["70%"],
     )
+    read_rate_per_s: PerSecondOrNone = Field(
+        alias="read_rate",
+        default=None,
+        json_schema_extra={"default": "as fast as it goes; none beside a `write_bandwidth`"},
+        description=(
+            "Reads per second, whether or not earlier ones were answered, beside what "
+            "`write_bandwidth` writes. Of patterns such as `reads-beside-writes`, whose streams "
+            "only read or only write. The report draws the matrix where both vary."
+        ),
+        examples=["2000/s"],
+    )
+    write_bytes_per_s: Annotated[
+        BytesOrNone,
+        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+    ] = Field(
+        alias="write_bandwidth",
+        default=None,
+        json_schema_extra={"default": "as fast as it goes; none beside a `read_rate`"},
+        description="Bytes written per second, beside `read_rate`; `0 MB` writes nothing.",
+        examples=["50 MB"],
+    )
     workers: Annotated[int | None, Field(ge=1, le=64)] = Field(
         default=None,
         json_schema_extra={"default": "those of the profile"},
@@ -243,10 +273,25 @@ class Spec(BaseModel):
         read_share = None if self.read_share_percent is None else self.read_share_percent / 100
         return Shape(self.block_size_bytes, self.queue_depth, self.threads, read_share)
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether reads have a rate, or writes a bandwidth."""
+        return self.read_rate_per_s is not None or self.write_bytes_per_s is not None
+
+    def mixed_rate(self, name: str) -> float | None:
+        """Requests a second of a mixed pattern; None where it goes as fast as it can."""
+        pattern = shaped(library.find(name).patterns[0], self.shape)
+        return self._mixed(pattern)[1] if self.is_mixed else None
+
+    def _mixed(self, pattern: Pattern) -> tuple[Pattern, float | None]:
+        return mixed(pattern, self.read_rate_per_s, self.write_bytes_per_s)
+
     def profile_of(self, name: str) -> Profile:
         """A profile as it is run."""
         profile = library.find(name)
         patterns = tuple(shaped(each, self.shape) for each in profile.patterns)
+        if self.is_mixed:
+            patterns = tuple(self._mixed(each)[0] for each in patterns)
         workers = profile.workers if self.workers is None else self.workers
         return profile.model_copy(update={"patterns": patterns, "workers": workers})
 
@@ -276,6 +321,9 @@ class Spec(BaseModel):
             if why is not None:
                 right = "leave out `rate`, or name patterns that can keep one"
                 yield Violation(f"{name}: {why}", right, name, ("profiles", place))
+        if self.is_mixed and self.rate is not None:
+            yield Violation("`rate` beside `read_rate` or `write_bandwidth`", "keep one of them",
+                            None, ("rate",))  # fmt: skip
         if self.stop_at_s is not None and self.rate is None:
             yield Violation("a latency to stop at without rates", "give `rate`, or leave it out",
                             None, ("stop_at",))  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stithy.errors import InvalidMeasurement
 from stithy.fio.curve import is_past
 from stithy.metrics import ALL
-from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
 from stithy.plan.steps import WindowPlan, window_id
 from stithy.point import Point
@@ -32,7 +32,9 @@ def rate_of(context: Context, window: WindowPlan) -> Rate | None:
     """
     value = window.point.values.get(RATE, MAXIMUM)
     if value == MAXIMUM:
-        return None
+        spec = spec_of(context.file.study.at(window.point))
+        asked = spec.mixed_rate(str(window.point.values[PROFILE]))
+        return None if asked is None else Rate(asked, None)
     maximum = _of(context, window, window.point.replaced(RATE, MAXIMUM), "fio.iops")
     share = share_of(value)
     if share is None:

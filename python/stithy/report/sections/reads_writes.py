@@ -1,0 +1,260 @@
+"""How writes hurt reads: a percentile of reads at each rate, beside each bandwidth of writes."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.validity.checks.block_io import SATURATED
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.annotations import MS_PER_S
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.compose import grid as panels
+from stithy.report.drawing.titles import named
+from stithy.report.figure import Drawn, Figure
+from stithy.report.page import Page
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import took
+from stithy.units import parse_rate, parse_size
+
+NAME = "reads-beside-writes"
+NEEDS = ("io_seconds",)
+TITLE = "How writes hurt reads"
+READS, WRITES = "scenario.block-io.read_rate", "scenario.block-io.write_bandwidth"
+IOPS = Quantity("fio.iops", "read")
+WRITTEN = Quantity("fio.bytes_per_s", "write")
+PERCENTILES = ("p99", "p95", "p50")
+"""The first is shown that every measured cell has enough reads for."""
+
+NOTE = (
+    "Reads come at random moments, whether or not earlier ones were answered; writes are "
+    "sequential. Where fewer requests were achieved than asked, the storage was saturated: that "
+    "latency grows with the length of the measurement."
+)
+CELL_WIDTH, CELL_HEIGHT, COLUMNS = 74, 30, 2
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A candidate at one rate of reads and one bandwidth of writes; None: no valid window."""
+
+    candidate: str
+    point: Point
+    latencies_s: dict[str, float | None]
+    reads_per_s: float | None
+    written_bytes_per_s: float | None
+    saturated: bool
+
+    def text(self, percentile: str) -> str:
+        """What stands in the cell."""
+        known = self.latencies_s[percentile]
+        return "–" if known is None else f"{took(known)}{' *' if self.saturated else ''}"
+
+    @property
+    def reads(self) -> str:
+        """The rate of reads, as the study has it."""
+        return str(self.point.values[READS])
+
+    @property
+    def writes(self) -> str:
+        """The bandwidth of writes, as the study has it."""
+        return str(self.point.values[WRITES])
+
+
+def tables(page: Page) -> Iterator[PageTable]:
+    """A row for each cell."""
+    yield _table(_cells(page.context))
+
+
+def _table(cells: Sequence[_Cell]) -> PageTable:
+    rows = [
+        {
+            "candidate": each.candidate, "reads": each.reads, "writes": each.writes,
+            **each.latencies_s, "reads_per_s": each.reads_per_s,
+            "written": each.written_bytes_per_s,
+            "state": "saturated" if each.saturated else "",
+        }
+        for each in cells
+    ]  # fmt: skip
+    types = {
+        "candidate": pl.String, "reads": pl.String, "writes": pl.String,
+        **dict.fromkeys(PERCENTILES, pl.Float64), "reads_per_s": pl.Float64,
+        "written": pl.Float64, "state": pl.String,
+    }  # fmt: skip
+    shows = (
+        Show("candidate", "Candidate"), Show("reads", "Reads asked"),
+        Show("writes", "Writes asked (per s)"),
+        *(Show(each, f"{each} of reads", "duration") for each in PERCENTILES),
+        Show("reads_per_s", "Reads (1/s)", "count"), Show("written", "Written (B/s)", "count"),
+        Show("state", "State"),
+    )  # fmt: skip
+    return PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=types))
+
+
+def _cells(context: Context) -> list[_Cell]:
+    """Of all candidates, where both vary; by reads, then by writes, both rising."""
+    evidence = context.evidence
+    points = [each for each in evidence.points if READS in each.values and WRITES in each.values]
+    points.sort(key=lambda each: (_amount(each, READS), _amount(each, WRITES)))
+    return [_cell(context, name, point) for name in evidence.candidates for point in points]
+
+
+def _amount(point: Point, factor: str) -> float:
+    value = point.values[factor]
+    parse = parse_rate if factor == READS else parse_size
+    return float(parse(value)) if isinstance(value, str) else float(value)
+
+
+def _percentile(cells: Sequence[_Cell]) -> str | None:
+    """The highest that all measured cells have; None where there are none."""
+    measured = [each for each in cells if each.reads_per_s]
+    for name in PERCENTILES:
+        if measured and all(each.latencies_s[name] is not None for each in measured):
+            return name
+    return None
+
+
+def _cell(context: Context, name: str, point: Point) -> _Cell:
+    evidence = context.evidence
+    reasons = [each for window in evidence.valid_at(name, point) for each in window.reasons]
+    latencies = {
+        each: evidence.level_of(name, point, Quantity(f"fio.{each}", "read"))
+        for each in PERCENTILES
+    }
+    return _Cell(
+        name, point, latencies, evidence.level_of(name, point, IOPS),
+        evidence.level_of(name, point, WRITTEN), any(each.flag == SATURATED for each in reasons),
+    )  # fmt: skip
+
+
+def draw(page: Page) -> Iterator[Drawn]:
+    """A panel for each candidate."""
+    context = page.context
+    cells = _cells(context)
+    if (percentile := _percentile(cells)) is None:
+        return
+    title, drawing = _finding(cells, percentile), Drawing()
+    yield Figure(
+        name=NAME,
+        title=title,
+        caption=f"{percentile} of read latency at each rate of reads (rows) beside each "
+        "bandwidth of writes (columns), a panel for each candidate with the same colours. "
+        "* the storage was saturated. – no valid window.",
+        description=f"{title}. Heat maps of write bandwidth against read rate, one for each "
+        f"candidate: {', '.join(context.evidence.candidates)}.",
+        footer=context.footer,
+        spec=drawing.spec(_chart(context, drawing, cells, percentile)),
+        table=_table(cells),
+    )
+
+
+def _finding(cells: Sequence[_Cell], percentile: str) -> str:
+    """From the fewest to the most writes, at the fewest reads: how much longer those took."""
+    grown: dict[str, tuple[float, float]] = {}
+    fewest, most = cells[0], cells[-1]
+    for name in dict.fromkeys(each.candidate for each in cells):
+        known = {
+            (each.reads, each.writes): each.latencies_s[percentile]
+            for each in cells
+            if each.candidate == name and not each.saturated
+        }
+        alone = known.get((fewest.reads, fewest.writes))
+        beside = known.get((fewest.reads, most.writes))
+        if alone and beside:
+            grown[name] = (alone, beside)
+    if not grown:
+        return f"{percentile} of reads beside writes"
+    each = named(
+        [*grown],
+        lambda name: grown[name][1] / grown[name][0],
+        lambda name: f"from {took(grown[name][0])} to {took(grown[name][1])} on {name}",
+    )
+    return (
+        f"From {fewest.writes} to {most.writes} written per second, the {percentile} of "
+        f"{fewest.reads} reads went {each}"
+    )
+
+
+def _chart(context: Context, drawing: Drawing, cells: Sequence[_Cell], percentile: str) -> Spec:
+    known = [each.latencies_s[percentile] for each in cells]
+    bounds = _bounds([each * MS_PER_S for each in known if each])
+    found = [
+        _panel(
+            drawing, name, [_row(each, bounds, percentile) for each in cells
+                            if each.candidate == name],
+        )
+        for name in context.evidence.candidates
+    ]  # fmt: skip
+    return panels(found, min(COLUMNS, len(found)))
+
+
+def _bounds(values_ms: Sequence[float]) -> list[float]:
+    """Edges of the classes of colour, evenly apart in ratios."""
+    low, high = math.log10(min(values_ms)), math.log10(max(values_ms))
+    count = len(palette.HEAT_COLOURS)
+    return [10 ** (low + (high - low) * step / count) for step in range(1, count)]
+
+
+def _panel(drawing: Drawing, name: str, rows: Rows) -> Spec:
+    reads = list(dict.fromkeys(str(row["reads"]) for row in rows))
+    writes = list(dict.fromkeys(str(row["writes"]) for row in rows))
+    x = alt.X("writes:N", sort=writes, title="Writes per second", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("reads:N", sort=reads[::-1], title="Reads")
+    colours = [light for light, _ in palette.HEAT_COLOURS]
+    colour = alt.Color(
+        "class:O", legend=None,
+        scale=alt.Scale(domain=list(range(-1, len(colours))), range=[palette.GRID[0], *colours]),
+    )  # fmt: skip
+    tips = [
+        alt.Tooltip("reads:N"), alt.Tooltip("writes:N"), alt.Tooltip("text:N", title="latency"),
+        alt.Tooltip("achieved:Q", title="reads achieved (1/s)", format=",.0f"),
+    ]  # fmt: skip
+    data = drawing.add(rows)
+    squares = alt.Chart(data).mark_rect(stroke=palette.PAPER[0], strokeWidth=2)
+    texts = [
+        unit(alt.Chart(drawing.add(mine)).mark_text(fontSize=11, color=ink).encode(
+            x=x, y=y, text="text:N"))
+        for ink, mine in _by_ink(rows)
+        if mine
+    ]  # fmt: skip
+    return layer(
+        [unit(squares.encode(x=x, y=y, color=colour, tooltip=tips)), *texts],
+        width=CELL_WIDTH * len(writes), height=CELL_HEIGHT * len(reads), title=name,
+    )  # fmt: skip
+
+
+def _by_ink(rows: Rows) -> tuple[tuple[str, Rows], tuple[str, Rows]]:
+    """Dark text on the light colours, light text on the others."""
+    half = len(palette.HEAT_COLOURS) // 2
+    return (
+        (palette.INK[0], [row for row in rows if row["class"] < half]),
+        (palette.PAPER[0], [row for row in rows if row["class"] >= half]),
+    )
+
+
+def _row(cell: _Cell, bounds: Sequence[float], percentile: str) -> dict[str, Any]:
+    known = cell.latencies_s[percentile]
+    colour = -1 if known is None else sum(each <= known * MS_PER_S for each in bounds)
+    return {
+        "reads": cell.reads, "writes": cell.writes, "text": cell.text(percentile),
+        "class": colour, "achieved": cell.reads_per_s,
+    }  # fmt: skip
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where a study varies both."""
+    if not page.tables[NAME].frame.is_empty():
+        yield Section(NAME, 24, TITLE, tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    yield from figures(page.drawn_in(NAME))
+    yield from grid(page.tables[NAME])
+    yield from paragraph(NOTE, page.context.footer + ".", style="note")

@@ -1,0 +1,49 @@
+"""A pattern whose reads have a rate and whose writes a bandwidth."""
+
+import pytest
+
+from stithy.errors import UserError
+from stithy.fio import library
+from stithy.fio.mixed import mixed
+
+MATRIX = library.find("reads-beside-writes").patterns[0]
+
+
+@pytest.mark.parametrize(
+    ("reads", "written", "weights"),
+    [
+        (2000.0, 64 * 2**20, {"reads": 2000.0, "writes": 512.0}),
+        (500.0, 0, {"reads": 500.0}),
+        (None, 2**20, {"writes": 8.0}),
+    ],
+)
+def test_reads_have_a_rate_and_writes_a_bandwidth(
+    reads: float | None, written: float | None, weights: dict[str, float]
+) -> None:
+    """Writes of 128K; what is not asked for beside the other is left out."""
+    pattern, rate_per_s = mixed(MATRIX, reads, written)
+    assert {each.name: each.weight for each in pattern.streams} == weights
+    assert rate_per_s == pytest.approx(sum(weights.values()))
+
+
+def test_without_writes_reads_go_as_fast_as_they_can() -> None:
+    """No rate is asked for then."""
+    pattern, rate_per_s = mixed(MATRIX, None, 0)
+    assert ([each.name for each in pattern.streams], rate_per_s) == (["reads"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("sql", "both reads and writes"), ("four-corners", "no stream that only writes")],
+)
+def test_a_pattern_that_cannot_be_so_is_refused(name: str, problem: str) -> None:
+    """With the profile that can."""
+    with pytest.raises(UserError, match=problem) as caught:
+        mixed(library.find(name).patterns[0], 100.0, 2**20)
+    assert "reads-beside-writes" in caught.value.remedy
+
+
+def test_nothing_at_all_cannot_be_measured() -> None:
+    """Neither reads nor writes."""
+    with pytest.raises(UserError, match="neither"):
+        mixed(MATRIX, 0, 0)
