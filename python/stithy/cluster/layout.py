@@ -101,7 +101,7 @@ def make(folder: Path, entry: Entry) -> None:
         raise UserError(
             "a cluster of this name is already up, or was killed",
             where=folder.name,
-            remedy="give another name, or remove it with `stithy cluster down`",
+            remedy="remove what killed runs have left with `stithy clean`, then run again",
         ) from error
 
 
