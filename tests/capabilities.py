@@ -97,6 +97,13 @@ def missing_ceph() -> str | None:
     return missing_drive()
 
 
+def missing_md() -> str | None:
+    """Arrays of the kernel's md, by mdadm."""
+    if not Path("/proc/mdstat").exists():
+        return "this kernel has no md: load its module (modprobe md_mod)"
+    return None if shutil.which("mdadm") else "mdadm is not there: install mdadm"
+
+
 def missing_browser() -> str | None:
     """Chromium, and axe-core to judge what it shows."""
     from support import axe, browser
@@ -111,6 +118,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "ceph": missing_ceph,
     "cgroup": missing_cgroup,
     "drive": missing_drive,
+    "md": missing_md,
     "postgresql": missing_postgresql,
     "root": missing_root,
     "unprivileged": missing_unprivileged,

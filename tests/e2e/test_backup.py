@@ -11,9 +11,10 @@ import pytest
 
 from stithy.analysis.evidence import Window
 from stithy.report.context import context_of
+from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.places import a_place
-from support.running import Stithy, write_study
+from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -70,3 +71,18 @@ def test_a_killed_backup_is_a_span_that_does_not_count_and_nothing_else_fails(
     assert rows["restore"]["outcome"] == "restored, all conditions hold"
     assert killed.measured
     assert killed.value("tpm")
+
+
+def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
+    stithy: Stithy, place: Path
+) -> None:
+    """The proof is made again, from the backup to the equal tables."""
+    out = place / "run"
+    journal = RunDirectory(out).journal
+    stithy.kill(
+        lambda: journal.exists() and entries(out, "step-started", kind="prove-backup"),
+        "run", study(place), "--out", out,
+    )  # fmt: skip
+    resumed = stithy.run("resume", out)
+    assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
+    assert left_by(out) == []

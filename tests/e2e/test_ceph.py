@@ -7,7 +7,7 @@ import pytest
 
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, left_by, write_study
+from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
 
@@ -26,5 +26,20 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     assert series.filter(pl.col("metric") == "cpu_share")["value"].sum() > 0
     writes = series.filter(pl.col("metric") == "write_latency_s")["value"].drop_nulls()
     assert (writes > 0).any()
+    assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
+    assert not list((stithy.state / "clusters").iterdir())
+
+
+def test_what_a_killed_run_has_made_of_a_cluster_is_cleaned(stithy: Stithy, place: Path) -> None:
+    """It is killed as soon as its journal names the cluster: namespaces and daemons come then."""
+    study = write_study(place / "s.yaml", {"lab": "{ceph: {hosts: 2, policy: {ftt: 1}}}"})
+    out = place / "out"
+    journal = RunDirectory(out).journal
+    stithy.kill(
+        lambda: journal.exists() and entries(out, "creating", kind="cluster")
+        and list((stithy.state / "clusters").glob("*/*")), "run", study, "--out", out,
+    )  # fmt: skip
+    cleaned = stithy.run("clean")
+    assert cleaned.returncode == Exit.OK, cleaned.stdout + cleaned.stderr
     assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
     assert not list((stithy.state / "clusters").iterdir())

@@ -1,7 +1,6 @@
 """Arrays over real devices: built, as large as promised, unmade."""
 
 import os
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -59,10 +58,7 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         provider.check()  # which takes empty devices alone
 
 
-@pytest.mark.skipif(
-    not Path("/proc/mdstat").exists() or shutil.which("mdadm") is None,
-    reason="this kernel has no md, or mdadm is missing",
-)
+@pytest.mark.needs_md
 @pytest.mark.parametrize("level", md.MEMBERS)
 def test_an_array_of_md_is_made_mounted_and_stopped(place: Path, level: md.Level) -> None:
     """Its devices are empty afterwards, and its node is free."""

@@ -148,6 +148,8 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
 
 
 OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
+BLOCKS = "(SELECT * FROM means WHERE collector = 'block')"
+"""Other collectors have metrics of the same names."""
 
 
 def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
@@ -165,7 +167,7 @@ def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
                 )
                 for what, source, metric in (
                     ("mean", "weighted", f"{operation}_latency"),
-                    ("per", "means", f"{OPERATIONS[operation]}_per"),
+                    ("per", BLOCKS, f"{OPERATIONS[operation]}_per"),
                 )
             }  # fmt: skip
         found |= {f"{operation}_{what}_s": value for what, value in shown.items()}

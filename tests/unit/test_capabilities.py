@@ -19,7 +19,7 @@ PROBES["unprivileged"] = lambda: None
     ("root", "assert True", "root", "1 error"),
     ("unprivileged", 'pytest.skip("not today")', "", "1 skipped"),
     ("unprivileged", 'pytest.skip("not today")', "unprivileged", "1 failed"),
-    ("root", "assert True", "postgres", "unknown postgres: known are browser, cgroup, drive"),
+    ("root", "assert True", "postgres", "unknown postgres: known are browser, ceph, cgroup"),
 ])  # fmt: skip
 def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
     tmp_path: Path, root: Path, needs: str, body: str, required: str, shown: str

@@ -108,6 +108,10 @@ ELSEWHERE = {
     "step-started lay-out": "test_block_io_killed.py kills a run in it",
     "step-started precondition": "as above",
     "step-started read-back": "as above",
+    "step-started lay-out-neighbour": "test_tenants.py kills a run in it",
+    "step-started prove-backup": "e2e/test_backup.py kills a run in it",
+    "creating cluster": "e2e/test_ceph.py kills a run after it",
+    "creating md": "needs a kernel with md; real/test_layers.py removes what it made",
     "step-failed": "a session that failed has ended by itself",
 }
 """Kinds of lines that this study cannot write, and why that is no gap."""

@@ -11,7 +11,7 @@ import pytest
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from support.running import Stithy, left_by, wait_for
+from support.running import Stithy, entries, left_by, manifest, wait_for
 
 pytestmark = [
     pytest.mark.needs_postgresql,
@@ -39,6 +39,22 @@ def _works(out: Path) -> Callable[[], bool]:
     """Whether the second tenant's users work."""
     said = RunDirectory(out).window(FIRST).of_tenant("tenant-2").hammer_output
     return lambda: said.exists() and '"second"' in said.read_text()
+
+
+def test_a_run_that_is_killed_while_the_neighbour_lays_out_is_resumed(
+    stithy: Stithy, place: Path
+) -> None:
+    """Its file is written again, and nothing is left."""
+    out = place / "out"
+    journal = RunDirectory(out).journal
+    stithy.kill(
+        lambda: journal.exists() and entries(out, "step-started", kind="lay-out-neighbour"),
+        "run", _study(place), "--out", out,
+    )  # fmt: skip
+    resumed = stithy.run("resume", out)
+    assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
+    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
+    assert left_by(out) == []
 
 
 def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Path) -> None:
