@@ -75,10 +75,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn a skip from inside a test with a required capability into a failure."""
+    """Turn a skip from inside a test with a required capability into a failure.
+
+    A test that also needs what nobody required, and what is not here, was skipped before it began.
+    """
     report = yield
-    required = sorted(_needs(item) & _required(item.config))
-    if report.skipped and required and not hasattr(report, "wasxfail"):
+    needs = _needs(item)
+    required = sorted(needs & _required(item.config))
+    began = not any(missing(name) for name in needs.difference(required))
+    if report.skipped and required and began and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although --require names {', '.join(required)}: {call.excinfo}"
     return report

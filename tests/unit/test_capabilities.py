@@ -19,6 +19,7 @@ PROBES["unprivileged"] = lambda: None
     ("root", "assert True", "root", "1 error"),
     ("unprivileged", 'pytest.skip("not today")', "", "1 skipped"),
     ("unprivileged", 'pytest.skip("not today")', "unprivileged", "1 failed"),
+    ("root\n@pytest.mark.needs_unprivileged", "assert True", "unprivileged", "1 skipped"),
     ("root", "assert True", "postgres", "unknown postgres: known are browser, ceph, cgroup"),
 ])  # fmt: skip
 def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
