@@ -103,7 +103,9 @@ class Stithy:
         for process in self.started:
             process.kill()
             process.communicate()
-        if self.registered() or self.drives():
+        if list(self.state.glob("clusters/*")):
+            Stithy(self.state).run("cluster", "down", "--all")
+        if self.registered() or self.drives() or list(self.state.glob("clusters/*")):
             Stithy(self.state).run("clean")
 
     def registered(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""`stithy clean`: remove whatever earlier runs and drives left."""
+"""`stithy clean`: remove whatever earlier runs, drives and clusters left."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,8 @@ from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.run.cleanup.handlers import Cleaned, DriveCleaned
+    from stithy.run.cleanup.handlers import Cleaned
+    from stithy.run.cleanup.orphans import OrphanCleaned
 
 
 def clean(
@@ -23,11 +24,12 @@ def clean(
     """Remove what a killed run left behind, or what `stithy run --keep` left running.
 
     Ends the servers of these runs. Removes their databases, directories, mounts, emulated drives,
-    sockets and memory groups. Stithy records each of these before it creates it, and removes
-    nothing that it did not record. Also removes what killed emulated drives left.
+    clusters, sockets and memory groups. Stithy records each of these before it creates it, and
+    removes nothing that it did not record. Also removes what killed emulated drives and clusters
+    left, even if their run is unknown.
 
-    Keeps all results, runs that are still active, and drives that a person started. Works from any
-    directory. Each user can clean only their own runs.
+    Keeps all results, runs that are still active, and drives and clusters that a person started.
+    Works from any directory. Each user can clean only their own runs.
 
     Examples:
 
@@ -37,12 +39,12 @@ def clean(
     Parameters
     ----------
     directory
-        Clean only the run with these results; default: all runs and drives of this user.
+        Clean only the run with these results; default: everything of this user.
     json
         Print what was done as JSON.
     """
     from stithy.run.cleanup.handlers import clean as clean_runs
-    from stithy.run.cleanup.handlers import clean_drives
+    from stithy.run.cleanup.orphans import clean_orphans
 
     cleaned = clean_runs(directory)
     if directory is not None and not cleaned and not directory.exists():
@@ -51,16 +53,16 @@ def clean(
             where=str(directory),
             remedy="name a directory that `stithy run` wrote; without a name all runs are cleaned",
         )
-    # After the runs, whose own drives are gone by now.
-    drives = clean_drives() if directory is None else []
+    # After the runs, whose own drives and clusters are gone by now.
+    orphans = clean_orphans() if directory is None else []
     if json:
-        show_json([*map(_as_json, cleaned), *map(_drive_as_json, drives)])
-    elif not cleaned and not drives:
+        show_json([*map(_as_json, cleaned), *map(_orphan_as_json, orphans)])
+    elif not cleaned and not orphans:
         show("Nothing to clean.")
     else:
         _show(cleaned)
-        _show_drives(drives)
-    left = [*(each.left for each in cleaned), *(each.left for each in drives)]
+        _show_orphans(orphans)
+    left = [*(each.left for each in cleaned), *(each.left for each in orphans)]
     return Exit.INFRASTRUCTURE if any(left) else Exit.OK
 
 
@@ -70,27 +72,30 @@ COMMAND = clean
 def _show(cleaned: Sequence["Cleaned"]) -> None:
     for each in cleaned:
         if each.running:
-            show(f"{each.run.directory}: the run is still active, nothing removed")
+            show(f"{each.run.what}: the run is still active, nothing removed")
             continue
-        show(f"{each.run.directory}: removed everything that the run left")
+        left_by = "it" if each.run.by_hand else "the run"
+        show(f"{each.run.what}: removed everything that {left_by} left")
         for left in each.left:
             facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
             say(f"not removed: {left.resource.kind} ({facts}): {left.reason}")
 
 
-def _show_drives(drives: Sequence["DriveCleaned"]) -> None:
-    for each in drives:
-        names = ", ".join(each.drives)
+def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:
+    for each in orphans:
+        what = f"{each.orphan.kind} {each.orphan.name}"
         if each.left is None:
-            show(f"drive {names}: removed everything that it left")
+            show(f"{what}: removed everything that it left")
         else:
-            say(f"not removed: drive {names}: {each.left}")
+            say(f"not removed: {what}: {each.left}")
 
 
-def _drive_as_json(cleaned: "DriveCleaned") -> dict[str, object]:
+def _orphan_as_json(cleaned: "OrphanCleaned") -> dict[str, object]:
+    orphan = cleaned.orphan
     return {
-        "drives": list(cleaned.drives),
-        "directory": str(cleaned.folder),
+        "kind": orphan.kind,
+        "name": orphan.name,
+        "directory": str(orphan.folder),
         "left": cleaned.left,
     }
 

@@ -21,8 +21,9 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     """Show what works on this machine, what is missing, and how to fix it.
 
     Checks rights, the kernel, server programs, memory, disk space, CPUs, the clock and the current
-    load. From these it decides which providers, engines, scenarios and collectors work. Nothing is
-    installed, created or changed. Run it as the user who will run studies: root may do more.
+    load. From these it decides which providers, engines, scenarios and collectors work. Names what
+    killed runs, drives and clusters have left. Nothing is installed, created or changed. Run it as
+    the user who will run studies: root may do more.
 
     It takes a few seconds; one of them measures the load of the machine. The exit code is 0 if the
     demo (`studies/demo.yaml`) can run here, else 3.
@@ -39,9 +40,9 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     """
     from stithy.cli.doctor import as_json, as_text
     from stithy.hosts.here import LocalMachine
-    from stithy.run.preparation.doctor import examine
+    from stithy.run.preparation.doctor import examine, left_behind
 
-    found = examine(LocalMachine(), _needs_of_commands())
+    found = examine(LocalMachine(), _needs_of_commands(), left=left_behind())
     if json:
         show_json(as_json(found))
     else:
@@ -83,6 +84,7 @@ def as_json(found: "Examination") -> dict[str, object]:
             name: [asdict(each) for each in judged] for name, judged in found.checks.items()
         },
         "parts": [_part_as_json(each) for each in found.parts],
+        "left": [asdict(each) for each in found.left],
     }
 
 
@@ -104,6 +106,7 @@ def as_text(found: "Examination") -> str:
         _answer(found),
         _section("Missing", _missing(found)),
         _section("May change results", _disturbing(found)),
+        _section("Left behind", _left(found)),
         _section("There is", _there(found)),
     ]
     return "\n\n".join(each for each in sections if each)
@@ -194,6 +197,11 @@ def _disturbing(found: "Examination") -> Iterator[str]:
     for judged in _checks(found):
         if judged.state == "disturbing":
             yield _entry(judged.what, judged.found, _remedy(judged))
+
+
+def _left(found: "Examination") -> Iterator[str]:
+    for judged in found.left:
+        yield _entry(judged.what, judged.found, _remedy(judged))
 
 
 def _there(found: "Examination") -> Iterator[str]:

@@ -35,7 +35,7 @@ def raise_cluster(folder: Path, entry: Entry, asked: ClusterSpec, devices: Seque
 
     A way to the image that gives back other bytes than were written is refused.
     """
-    network.make(entry, asked.gbit)
+    network.make(folder, entry, asked.gbit)
     daemons.bring_up(folder, entry, devices)
     image.make(folder, asked.policy, asked.image_bytes)
     device = image.attach(folder, METADATA_POOL if asked.policy.coded else POOL, IMAGE)

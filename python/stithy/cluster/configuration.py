@@ -28,7 +28,7 @@ auth cluster required = cephx
 auth service required = cephx
 auth client required = cephx
 auth allow insecure global id reclaim = false
-keyring = keyring
+keyring = {folder}/keyring
 run dir = .
 admin socket = $name.asok
 log file = $name.log
@@ -88,7 +88,7 @@ def write(folder: Path, entry: Entry, fsid: str) -> None:
         (folder / name).mkdir(mode=0o700)
         write_private(folder / name / "keyring", _section(name, key, osds))
     mon = entry.address(0)
-    text = GLOBAL.format(fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES)
+    text = GLOBAL.format(folder=folder, fsid=fsid, mon=mon, subnet=entry.subnet, cache=CACHE_BYTES)
     places = [
         f"[osd.{osd}]\ncrush location = root=default host=h{host}\n" for osd, host in entry.osds
     ]

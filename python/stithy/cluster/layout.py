@@ -8,9 +8,10 @@ leaves nothing that could not be removed.
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from stithy.cluster.policy import Policy
 from stithy.environment import state_home
 from stithy.errors import UserError
 
@@ -29,7 +30,8 @@ class Entry:
     """What is written of a cluster before it is made.
 
     `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
-    addresses. `run_id` None: a person's.
+    addresses. `policy` in words;
+    `least` copies or shards must serve. `pool` is the one that images are made in.
     """
 
     name: str
@@ -38,6 +40,9 @@ class Entry:
     subnet: str
     hosts: int
     drives_per_host: int
+    policy: str = ""
+    least: int | None = None
+    pool: str = POOL
 
     @property
     def bridge(self) -> str:
@@ -64,27 +69,49 @@ class Entry:
 
 
 def home() -> Path:
-    """Where the folders of clusters lie."""
-    return state_home() / "clusters"
+    """Where the folders of clusters lie, links resolved: processes are found by it."""
+    return state_home().resolve() / "clusters"
 
 
 def folder_of(name: str, run_id: str | None = None) -> Path:
-    """The folder of a person's cluster, or of a candidate of a run."""
+    """The folder of a cluster, or of a candidate of a run."""
     return home() / (name if run_id is None else f"{run_id}.{name}")
 
 
 def all_folders() -> list[Path]:
-    """The folders of all clusters, sorted."""
-    if not home().is_dir():
+    """The folders of all clusters, sorted; also of those that nobody finished making or removing.
+
+    One that a living process is about to give its name is not among them.
+    """
+    try:
+        found = sorted(home().iterdir())
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return sorted(each for each in home().iterdir() if read_entry(each) is not None)
+    return [each for each in found if each.is_dir() and not _is_being_made(each)]
 
 
-def fresh_entry(name: str, run_id: str | None, hosts: int, drives_per_host: int) -> Entry:
+def _is_being_made(folder: Path) -> bool:
+    """Its name is `.NAME.PID` until its entry is in it."""
+    pid = folder.name.rpartition(".")[2]
+    return folder.name.startswith(".") and Path("/proc", pid).exists()
+
+
+def fresh_entry(
+    name: str, run_id: str | None, hosts: int, drives_per_host: int, policy: Policy | None = None
+) -> Entry:
     """An entry with names that nothing else has."""
     tag = secrets.token_hex(3)
     subnet = f"10.{128 + secrets.randbelow(127)}.{secrets.randbelow(255)}"
-    return Entry(name, run_id, tag, subnet, hosts, drives_per_host)
+    entry = Entry(name, run_id, tag, subnet, hosts, drives_per_host)
+    if policy is None:
+        return entry
+    pool = METADATA_POOL if policy.coded else POOL
+    return replace(entry, policy=str(policy), least=policy.min_size, pool=pool)
+
+
+def drive_of(folder: Path, osd: int) -> str:
+    """The block device under an OSD."""
+    return str((folder / f"osd.{osd}" / "block").readlink())
 
 
 def make(folder: Path, entry: Entry) -> None:

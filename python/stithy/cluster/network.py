@@ -1,5 +1,12 @@
-"""The network of a cluster: a bridge, and a network namespace for each host."""
+"""The network of a cluster: a bridge, and a network namespace for each host.
 
+The bridge carries the folder of its cluster as its alias: so the kernel itself tells whose it is,
+also when the folder has gone.
+"""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from stithy.cluster.layout import Entry
@@ -8,12 +15,14 @@ from stithy.hosts.runner import Command, LocalRunner
 
 NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
+BRIDGE = re.compile(r"sc([0-9a-f]{6})")
 
 
-def make(entry: Entry, gbit: float | None) -> None:
+def make(folder: Path, entry: Entry, gbit: float | None) -> None:
     """Make the bridge and a namespace for each host, with links that are no faster than `gbit`."""
     ip = tool("ip")
     call([ip, "link", "add", entry.bridge, "type", "bridge"])
+    call([ip, "link", "set", entry.bridge, "alias", str(folder)])
     call([ip, "address", "add", f"{entry.address(0)}/24", "dev", entry.bridge])
     call([ip, "link", "set", entry.bridge, "up"])
     for host in range(1, entry.hosts + 1):
@@ -52,25 +61,44 @@ def set_link(entry: Entry, host: int, *, up: bool) -> None:
 
 def all_plugged(entry: Entry) -> bool:
     """Whether every host's port is there and up."""
-    return all(_is_up(entry.link(host)) for host in range(1, entry.hosts + 1))
+    return all(is_plugged(entry, host) for host in range(1, entry.hosts + 1))
 
 
-def _is_up(link: str) -> bool:
+def is_plugged(entry: Entry, host: int) -> bool:
+    """Whether the port of one host is there and up."""
     try:
-        return (INTERFACES / link / "operstate").read_text().strip() == "up"
+        return (INTERFACES / entry.link(host) / "operstate").read_text().strip() == "up"
     except OSError:
         return False
 
 
-def remove(entry: Entry) -> None:
-    """Remove all of it. Idempotent."""
-    for host in range(1, entry.hosts + 1):
-        if (INTERFACES / entry.link(host)).exists():
-            _try(["link", "delete", entry.link(host)])
-        if (NAMESPACES / entry.namespace(host)).exists():
-            _try(["netns", "delete", entry.namespace(host)])
-    if (INTERFACES / entry.bridge).exists():
-        _try(["link", "delete", entry.bridge])
+def tags() -> Mapping[str, Path]:
+    """The tag of each cluster whose bridge is there, with the folder that it names."""
+    found = {}
+    with suppress(OSError):
+        for each in INTERFACES.iterdir():
+            if (match := BRIDGE.fullmatch(each.name)) and (alias := _alias(each)):
+                found[match[1]] = Path(alias)
+    return found
+
+
+def _alias(interface: Path) -> str:
+    try:
+        return (interface / "ifalias").read_text().strip()
+    except OSError:
+        return ""
+
+
+def remove(tag: str) -> None:
+    """Remove all of the cluster with this tag, the bridge last. Idempotent."""
+    for each in INTERFACES.glob(f"sc{tag}p*"):
+        _try(["link", "delete", each.name])
+    for space in NAMESPACES.glob(f"stithy-{tag}-h*"):
+        _try(["netns", "delete", space.name])
+        with suppress(OSError):  # one that was never mounted is a file only
+            space.unlink(missing_ok=True)
+    if (INTERFACES / f"sc{tag}").exists():
+        _try(["link", "delete", f"sc{tag}"])
 
 
 def _try(words: list[str]) -> None:

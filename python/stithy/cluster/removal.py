@@ -7,30 +7,54 @@ from contextlib import suppress
 from pathlib import Path
 
 from stithy.cluster import admin, daemons, network
-from stithy.cluster.layout import read_entry
+from stithy.cluster.layout import ENTRY, read_entry
 from stithy.cluster.tools import tool
-from stithy.hosts.processes import end, pids_inside, pids_within
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import DELETED, end, pids_inside, pids_within
 from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
+IMAGE_PROGRAMS = ("qemu-storage-daemon", "nbdfuse")
 
 
 def remove(folder: Path) -> None:
     """End and remove all that belongs to the cluster in `folder`. Idempotent.
 
-    Its data are lost: nothing is shut down in order, but what the kernel holds is let go first.
+    It may have no entry, or be gone already. Its data are lost: nothing is shut down in order, but
+    what the kernel holds is let go first.
     """
-    entry = read_entry(folder)
-    if entry is None:
-        return
-    for pid in pids_within(folder):  # one that a fault holds could not answer the last requests
+    entry, folder = read_entry(folder), folder.resolve()
+    tags = {tag for tag, of in network.tags().items() if of == folder}
+    if entry is not None:
+        tags.add(entry.tag)
+    for pid in pids_of(folder):  # one that a fault holds could not answer the last requests
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     detach(folder)
-    end(pids_within(folder), signal.SIGKILL)
+    end(pids_of(folder), signal.SIGKILL)
     daemons.reap()
-    network.remove(entry)
-    shutil.rmtree(folder, ignore_errors=True)
+    for tag in tags:
+        network.remove(tag)
+    _forget(folder)
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether the cluster's monitor, or what serves its image, is there."""
+    return any(pids_inside(folder, each) for each in ("ceph-mon", *IMAGE_PROGRAMS))
+
+
+def pids_of(folder: Path) -> list[int]:
+    """All processes of the cluster, also where its folder was deleted under them."""
+    return [*pids_within(folder), *pids_within(Path(f"{folder}{DELETED}"))]
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folder, its entry last: whoever is killed meanwhile leaves what can be found."""
+    with suppress(FileNotFoundError):
+        for each in folder.iterdir():
+            if each.name != ENTRY:
+                shutil.rmtree(each) if each.is_dir() and not each.is_symlink() else each.unlink()
+        shutil.rmtree(folder)
 
 
 def serving(device: str) -> Path | None:
@@ -47,8 +71,7 @@ def unblock(folder: Path) -> None:
 
     Where an OSD does not serve, the image is cut off: its requests then fail at once.
     """
-    processes = pids_within(folder)
-    for pid in processes:
+    for pid in pids_within(folder):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     entry = read_entry(folder)
@@ -57,20 +80,28 @@ def unblock(folder: Path) -> None:
         osds = []
     states = [admin.try_ask(folder, osd, "status") for osd in osds]
     if not states or any(each is None or each.get("state") != "active" for each in states):
-        for program in ("qemu-storage-daemon", "nbdfuse"):
+        for program in IMAGE_PROGRAMS:
             end(pids_inside(folder, program), signal.SIGKILL)
 
 
 def detach(folder: Path) -> None:
     """Take the block device of the folder's image away. Idempotent."""
     file = folder / "device"
-    for device in _loops(file):
+    for device in loops(file):
+        for each in [mount for mount in mounts() if mount.source == device]:
+            _unmount(each.point)
         LocalRunner().run(Command(argv=[tool("losetup"), "-d", device]), timeout_s=30)
     if _is_mounted(file):
-        LocalRunner().run(Command(argv=[tool("umount"), "--lazy", str(file)]), timeout_s=30)
+        _unmount(file)
 
 
-def _loops(file: Path) -> list[str]:
+def _unmount(point: Path) -> None:
+    """Without waiting: what lies below may not answer any more."""
+    LocalRunner().run(Command(argv=[tool("umount"), "--lazy", str(point)]), timeout_s=30)
+
+
+def loops(file: Path) -> list[str]:
+    """The block devices that a file is, by what the kernel says."""
     found = []
     for each in BLOCK.glob("loop*/loop/backing_file"):
         with suppress(OSError):

@@ -111,6 +111,22 @@ def pids_within(directory: Path) -> list[int]:
     return [pid for pid in _all_pids() if _link(pid, "cwd") == str(directory)]
 
 
+def cmdline(pid: int) -> list[str]:
+    """The words with which a process was started; empty where it has ended."""
+    return _read(pid, "cmdline").decode(errors="replace").split("\0")[:-1]
+
+
+DELETED = " (deleted)"
+"""After the name of a directory that is no more but in use. Source: proc_pid_cwd(5)."""
+
+
+def abandoned_folders(program: str) -> list[Path]:
+    """The directories in which processes of this program work, and that were deleted."""
+    own = [_link(pid, "cwd") for pid in _all_pids() if _program(pid) == program]
+    gone = {each.removesuffix(DELETED) for each in own if each.endswith(DELETED)}
+    return sorted(map(Path, gone))
+
+
 @dataclass(frozen=True)
 class User:
     """A process that uses a file system, and the name of its program."""

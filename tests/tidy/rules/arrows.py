@@ -31,7 +31,7 @@ FORBIDDEN: dict[str, set[str]] = {
 # after it. What lies in the package itself is before them, or puts them together.
 LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
-    "cli": ("talk", "running", "hammer", "drive"),
+    "cli": ("talk", "running", "hammer", "drive", "cluster"),
     "run": ("cleanup", "preparation", "copies", "windows", "steps", "resuming"),
     "report": (
         "words", "drawing", "findings", "parts", "figures", "sections", "formats", "exports",

@@ -11,11 +11,11 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cli import app
-from stithy.drives import places
+from stithy.drives import places, program
 from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
-from stithy.run.cleanup import handlers, register
+from stithy.run.cleanup import handlers, orphans, register
 from stithy.run.cleanup.register import Register, Resource
 from stithy.run.journal import Journal
 from stithy.secrets import Secret
@@ -230,8 +230,8 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     ):  # fmt: skip
         places.make(places.folder_of(name, run_id), Entry(run_id, (name,), owner))
     with monkeypatch.context() as patch:
-        patch.setattr(handlers, "find", lambda folder: own_identity())
-        assert [each.folder.name for each in handlers.clean_drives()] == ["r2.nvme"]
+        patch.setattr(program, "find", lambda folder: own_identity())
+        assert [each.orphan.folder.name for each in orphans.clean_orphans()] == ["r2.nvme"]
     assert app.run(["clean", str(tmp_path)]) == 0
     left = [each.name for each in places.all_folders()]
     assert left == ["fast", "new", "r1.nvme"], "another run was named"
@@ -239,12 +239,12 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     assert app.run(["clean", "--json"]) == 0
     run, *drives = json.loads(capsys.readouterr().out)
     assert (run["run_id"], run["left"]) == ("r1", [])
-    assert [each["drives"] for each in drives] == [["fast"], ["nvme"]]
+    assert [each["name"] for each in drives] == ["fast", "nvme"]
     assert [each.name for each in places.all_folders()] == ["new"]
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "Nothing to clean.\n"
     places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD))
-    monkeypatch.setattr(handlers, "remove", refuse)
+    monkeypatch.setitem(orphans.REMOVE, "drive", refuse)
     assert app.run(["clean", str(tmp_path / "rnus/x")]) == 2
     assert app.run(["clean"]) == 4
     assert "not removed: drive fast: " in capsys.readouterr().err

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import removal
-from stithy.drives import places
 from stithy.drives.filesystems import is_mounted, unmount
-from stithy.drives.program import find, remove, repair, serving
+from stithy.drives.program import remove, repair, serving
 from stithy.errors import StithyError
 from stithy.hosts.processes import end, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
@@ -211,52 +210,21 @@ class Cleaned:
 
 def clean(directory: Path | None = None) -> Sequence[Cleaned]:
     """Clean all runs of this user that have ended, or only that of one run directory."""
-    runs = all_registered()
+    runs = [run for run in all_registered() if not serves(run)]
     if directory is not None:
         own = RunDirectory(directory.resolve())
         inside = own.sensitivity
         runs = [run for run in runs if run.directory == own.root or inside in run.directory.parents]
-    return [Cleaned(run, 0, (), running=True) if _goes_on(run) else clean_run(run) for run in runs]
+    return [Cleaned(run, 0, (), running=True) if goes_on(run) else clean_run(run) for run in runs]
 
 
-@dataclass(frozen=True)
-class DriveCleaned:
-    """What became of the drives of one program; `left` is why they could not be removed."""
-
-    folder: Path
-    drives: tuple[str, ...]
-    left: str | None
+def serves(run: Registered) -> bool:
+    """Whether it is a cluster that a person started, is whole, and has not died since."""
+    folders = [Path(each.facts["folder"]) for each in run.resources if each.kind == "cluster"]
+    return run.by_hand and run.kept and any(map(removal.is_alive, folders))
 
 
-def clean_drives() -> Sequence[DriveCleaned]:
-    """Remove what killed drive programs left, and the drives of runs that are not known any more.
-
-    A person's drives that are up are left alone, and so are those of runs that go on or were kept.
-    """
-    known = {run.run_id for run in all_registered()}
-    entries = [(folder, places.read_entry(folder)) for folder in places.all_folders()]
-    return [
-        _clean_drive(folder, entry.drives)
-        for folder, entry in entries
-        if entry is not None and _is_orphan(folder, entry, known)
-    ]
-
-
-def _is_orphan(folder: Path, entry: places.Entry, known: set[str]) -> bool:
-    if entry.is_starting or entry.run_id in known:
-        return False
-    return entry.run_id is not None or find(folder) is None
-
-
-def _clean_drive(folder: Path, drives: tuple[str, ...]) -> DriveCleaned:
-    try:
-        remove(folder)
-    except (OSError, StithyError) as error:
-        return DriveCleaned(folder, drives, str(error))
-    return DriveCleaned(folder, drives, None)
-
-
-def _goes_on(run: Registered) -> bool:
+def goes_on(run: Registered) -> bool:
     """A kept run has ended, even while the process that ran it still writes its report."""
     return run.is_running and not run.kept
 
@@ -274,7 +242,7 @@ def clean_run(run: Registered) -> Cleaned:
     finally:
         journal.close()
     # Whoever resumed it meanwhile writes into that file.
-    if not left and not ((now := read_registered(run.path)) and _goes_on(now)):
+    if not left and not ((now := read_registered(run.path)) and goes_on(now)):
         forget(run.path)
     return Cleaned(run, len(run.resources) - len(left), tuple(left))
 
@@ -282,7 +250,7 @@ def clean_run(run: Registered) -> Cleaned:
 def find_run(run_id: str) -> Registered | None:
     """The ended run of this id in the register."""
     return next(
-        (run for run in all_registered() if run.run_id == run_id and not _goes_on(run)), None
+        (run for run in all_registered() if run.run_id == run_id and not goes_on(run)), None
     )
 
 

@@ -34,7 +34,8 @@ class Resource:
 class Registered:
     """A run as the register knows it; `resources` are those not yet removed, in order.
 
-    `owner` is the process that runs it, or did last: a run may be resumed.
+    `owner` is the process that runs it, or did last: a run may be resumed. `by_hand`: no run, but
+    something that a person started, to be kept until they end it.
     """
 
     run_id: str
@@ -43,6 +44,12 @@ class Registered:
     owner: Identity
     kept: bool
     resources: tuple[Resource, ...]
+    by_hand: bool = False
+
+    @property
+    def what(self) -> str:
+        """What people call it: its directory, or the name that it was given by hand."""
+        return self.run_id.replace("-", " ", 1) if self.by_hand else str(self.directory)
 
     @property
     def is_running(self) -> bool:
@@ -53,7 +60,9 @@ class Registered:
 class Register:
     """The open register of one run."""
 
-    def __init__(self, run_id: str, directory: Path, clock: Clock) -> None:
+    def __init__(
+        self, run_id: str, directory: Path, clock: Clock, *, by_hand: bool = False
+    ) -> None:
         """Enter the run, or its next session: what is known of it stays known.
 
         Raises PreconditionError where nothing can be written.
@@ -63,7 +72,8 @@ class Register:
             entry.parent.mkdir(parents=True, exist_ok=True)
             self._journal = Journal(entry, clock)
             owner = own_identity().facts()
-            self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner)
+            more = {"by_hand": True} if by_hand else {}
+            self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner, **more)
         except (OSError, InfrastructureError) as error:
             raise PreconditionError(
                 f"runs cannot be registered here: {error}",
@@ -149,6 +159,7 @@ def read_registered(path: Path) -> Registered | None:
         owner=identity_from(last.facts["owner"]),
         kept=any(entry.event == "kept" for entry in entries[last.sequence :]),
         resources=resources,
+        by_hand=bool(last.facts.get("by_hand")),
     )
 
 

@@ -16,6 +16,7 @@ from stithy.hosts.checks.load import memory_of
 from stithy.hosts.runner import LocalRunner, server_user
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import part, plugins
+from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
 from stithy.storage.volume import existing_part
 from stithy.units import format_size
@@ -61,11 +62,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found; `demo_lacks` is empty where the demo could run."""
+    """All that was found; `demo_lacks` is empty where the demo could run.
+
+    `left`: what killed runs, drives and clusters have left on the machine.
+    """
 
     checks: Mapping[str, tuple[Judgement, ...]]
     parts: tuple[Part, ...]
     demo_lacks: tuple[Judgement, ...]
+    left: tuple[Judgement, ...] = ()
 
 
 AskEngine = Callable[[str], Judgement]
@@ -77,10 +82,12 @@ def examine(
     *,
     ask_engine: AskEngine | None = None,
     here: Path | None = None,
+    left: Iterable[Judgement] = (),
 ) -> Examination:
     """Judge all checks, parts and `commands` (their needs by name).
 
-    `ask_engine` judges an engine by its name. `here` is where results would go by default.
+    `ask_engine` judges an engine by its name. `here` is where results would go by default. `left`
+    is what was left behind on this machine, see `left_behind`.
     """
     families = [*((family, _needs_of(family)) for family in FAMILIES), ("command", commands)]
     parts = [
@@ -94,7 +101,20 @@ def examine(
         for name in plugins("engine")
     ]
     checks = {name: tuple(each.judge(machine)) for name, each in plugins("check").items()}
-    return Examination(checks, tuple(parts), _demo_lacks(parts, machine, here or Path.cwd()))
+    lacks = _demo_lacks(parts, machine, here or Path.cwd())
+    return Examination(checks, tuple(parts), lacks, tuple(left))
+
+
+CLEANED = "stithy clean"
+
+
+def left_behind() -> Iterable[Judgement]:
+    """What killed runs, drives and clusters of this user have left, which `clean` removes."""
+    for run in dead_runs():
+        found = f"killed, and left {len(run.resources)} things behind"
+        yield Judgement(run.what, "disturbing", found, CLEANED)
+    for each in orphans():
+        yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)
 
 
 def engine_here(name: str) -> Judgement:

@@ -218,7 +218,10 @@ class LaboratoryProvider:
     def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
         keys, folder = self._keys, self._folder(run_id)
         record("cluster", {"folder": str(folder)})
-        entry = layout.fresh_entry(self._candidate, run_id, keys.hosts, keys.drives_per_host)
+        policy = keys.policy.policy
+        entry = layout.fresh_entry(
+            self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
+        )
         layout.make(folder, entry)
         asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.network_gbit)
         return raise_cluster(folder, entry, asked, [each.device for each in drives])

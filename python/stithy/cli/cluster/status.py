@@ -1,0 +1,78 @@
+"""`stithy cluster status`: how the clusters are that a person raised."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from stithy.cli.cluster.shown import cluster_json, cluster_text
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import UNKNOWN, Align, show, show_json, size_text, table
+
+if TYPE_CHECKING:
+    from stithy.cluster.status import Status
+    from stithy.run.by_hand import Cluster
+
+
+def status(name: str | None = None, /, *, json: Json = False) -> None:
+    """Show the health, OSDs, space and recovery of clusters that a person raised.
+
+    A cluster is healthy when all OSDs serve and all placement groups are clean. Space is what all
+    copies take of the drives. Clusters of runs are not shown.
+
+    For example:
+
+        stithy cluster status
+        stithy cluster status lab --json | jq '.[].health'
+
+    Parameters
+    ----------
+    name
+        The cluster; default: all.
+    """
+    from stithy.run.by_hand import cluster_named, clusters
+
+    found = [cluster_named(name)] if name is not None else list(clusters())
+    told = [(each, _status(each)) for each in found]
+    if json:
+        show_json([_as_json(cluster, status) for cluster, status in told])
+    elif not told:
+        show("No cluster is up.")
+    else:
+        show("\n\n".join(_as_text(cluster, status) for cluster, status in told))
+
+
+COMMAND = status
+
+
+def _status(cluster: "Cluster") -> "Status | None":
+    from stithy.cluster.status import status_of
+
+    if cluster.folder is None or cluster.entry is None or not cluster.is_whole:
+        return None
+    return status_of(cluster.folder, cluster.entry)
+
+
+def _as_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:
+    osds = [asdict(each) for each in status.osds] if status else None
+    return cluster_json(cluster) | {"health": status.health if status else None, "osd": osds}
+
+
+def _as_text(cluster: "Cluster", status: "Status | None") -> str:
+    if status is None:
+        return cluster_text(cluster)
+    header = ["OSD", "host", "state", "stored", "taken", "of", "groups led", "not clean",
+              "recovered"]  # fmt: skip
+    align: tuple[Align, ...] = (*("left",) * 3, *("right",) * 6)
+    rows = [
+        [
+            f"osd.{each.osd}", f"host{each.host}", each.state, size_text(each.stored_bytes),
+            size_text(each.allocated_bytes), size_text(each.size_bytes), _count(each.pgs),
+            _count(each.unclean), _count(each.recovered),
+        ]
+        for each in status.osds
+    ]  # fmt: skip
+    lines = [cluster_text(cluster), f"volume: {cluster.path}", f"health: {status.health}"]
+    return "\n".join([*lines, table(header, rows, align)])
+
+
+def _count(number: int | None) -> str:
+    return UNKNOWN if number is None else f"{number:,}"

@@ -1,0 +1,169 @@
+"""`stithy cluster up`: raise a laboratory cluster, and mount its volume."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from stithy.cli.cluster.shown import cluster_json, cluster_text
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import say, show, show_json
+from stithy.errors import UserError
+
+if TYPE_CHECKING:
+    from stithy.storage.provider import Role
+    from stithy.storage.providers.ceph.keys import CephKeys
+
+USUAL_SIZE = "1 GiB"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ClusterOptions:
+    """What the cluster is made of; None: as a study's keys have it by default."""
+
+    hosts: Annotated[
+        int | None, Parameter(help="Hosts; default: 3, or as many as the policy needs if more.")
+    ] = None
+    drives_per_host: Annotated[
+        int | None, Parameter(help="Drives, and OSDs, of each host; default: 1.")
+    ] = None
+    drive: Annotated[
+        str | None, Parameter(help="Drive profile, by name or file; default: generic-nvme.")
+    ] = None
+    ftt: Annotated[
+        int | None, Parameter(help="Host failures to tolerate by copies: 0, 1 or 2; default: 1.")
+    ] = None
+    erasure_coding: Annotated[
+        Literal["2+1", "3+1", "4+2"] | None, Parameter(help="Shards instead of copies.")
+    ] = None
+    checksum: Annotated[
+        Literal["crc32c", "xxhash64", "none"] | None,
+        Parameter(help="The checksum of data; default: crc32c."),
+    ] = None
+    compression: Annotated[
+        Literal["none", "lz4", "snappy", "zlib", "zstd"] | None,
+        Parameter(help="Compression by the OSDs; default: none."),
+    ] = None
+    space: Annotated[
+        Literal["thin", "thick"] | None,
+        Parameter(help="thick writes the whole image first; default: thin."),
+    ] = None
+    iops_limit: Annotated[
+        int | None, Parameter(help="Limit of the volume, requests a second; default: none.")
+    ] = None
+    network_gbit: Annotated[
+        float | None, Parameter(help="Bandwidth of each host's link, Gbit/s; default: no limit.")
+    ] = None
+    size: Annotated[str | None, Parameter(help=f"Size of the volume; default: {USUAL_SIZE}.")] = (
+        None
+    )
+    filesystem: Annotated[
+        Literal["ext4", "xfs", "btrfs", "none"] | None,
+        Parameter(help="File system of the volume; none leaves the device; default: ext4."),
+    ] = None
+    scale: Annotated[
+        str | None, Parameter(help="Scale of IOPS and bandwidth of the drives, such as 1/8.")
+    ] = None
+    backing: Annotated[
+        str | None,
+        Parameter(help="Directory for the data of the drives; default: memory."),
+    ] = None
+
+
+POLICY = ("ftt", "erasure_coding", "checksum", "compression", "space", "iops_limit")
+
+
+def up(
+    name: str = "lab",
+    /,
+    *,
+    how: ClusterOptions = ClusterOptions(),
+    candidate: str | None = None,
+    json: Json = False,
+) -> None:
+    """Raise a laboratory cluster of Ceph on this machine, and print the path of its volume.
+
+    Hosts are network namespaces, monitor and OSDs are Ceph's own, drives are emulated. Eight
+    writers check the way to the volume before anyone uses it. The cluster runs until `stithy
+    cluster down` or a reboot. Its data are lost then. Prints hosts, OSDs, policy and min_size, too.
+
+    Give options, or a candidate of a study, whose data the volume then has room for.
+
+    Examples:
+
+        stithy cluster up
+        stithy cluster up lab --hosts 4 --erasure-coding 3+1 --size 4GiB
+        stithy cluster up --candidate studies/ceph-policies.yaml:parity
+
+    Parameters
+    ----------
+    name
+        Name of the cluster.
+    candidate
+        A candidate of a study with a source `ceph`, as FILE:NAME, in place of the other options.
+    """
+    from stithy.drives.program import need_root
+    from stithy.run.by_hand import raise_by_hand
+
+    need_root()
+    keys, needed = (keys_of(how), {}) if candidate is None else _of_study(candidate, how)
+    raised = raise_by_hand(name, keys, needed)
+    if json:
+        show_json(cluster_json(raised))
+        return
+    show(str(raised.path))
+    say(cluster_text(raised))
+    say(f"to remove it: stithy cluster down {raised.name}")
+
+
+COMMAND = up
+
+
+def keys_of(how: ClusterOptions) -> "CephKeys":
+    """The options as keys of a study. Raises UserError for what does not go together."""
+    from pydantic import ValidationError
+
+    from stithy.storage.providers.ceph.keys import CephKeys, PolicyKeys
+
+    given = {key: value for key, value in vars(how).items() if value is not None}
+    policy = {key: given.pop(key) for key in POLICY if key in given}
+    try:
+        needs = PolicyKeys.model_validate(policy).policy.hosts
+        words: dict[str, Any] = {"hosts": max(3, needs), "size": USUAL_SIZE, **given}
+        return CephKeys.model_validate({**words, "policy": policy})
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = str(first["loc"][-1] if first["loc"] else "hosts").replace("_", "-")
+        raise UserError(
+            first["msg"].rstrip("."),
+            where=f"--{option}",
+            remedy="see `stithy cluster up --help`",
+        ) from error
+
+
+def _of_study(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, int]]":
+    """The keys of a study's candidate, and what the study needs of it."""
+    from stithy.plan.expand import needed_bytes
+    from stithy.storage.providers.ceph.keys import CephKeys
+    from stithy.study.load import read_study
+    from stithy.suggest import instead
+
+    if any(value is not None for value in vars(how).values()):
+        raise UserError(
+            "a candidate of a study has keys of its own",
+            where="--candidate",
+            remedy="leave out the other options, or the candidate",
+        )
+    file, _, name = asked.rpartition(":")
+    study = read_study(Path(file)).study
+    clusters = {
+        each: keys
+        for each, found in study.candidates.items()
+        if isinstance(keys := getattr(found.spec, "ceph", None), CephKeys)
+    }
+    if name not in clusters:
+        remedy = instead(name, list(clusters)) if clusters else "name a study with `ceph: …`"
+        raise UserError("this is no laboratory cluster of the study", where=asked, remedy=remedy)
+    return clusters[name], needed_bytes(study)

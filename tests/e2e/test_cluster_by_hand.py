@@ -1,0 +1,203 @@
+"""Clusters by hand: raised, broken, mended, removed; and killed at any moment of their life."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.cluster import layout, network
+from stithy.cluster.removal import loops
+from stithy.exits import Exit
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import PROC, pids_inside
+from support.running import Stithy, wait_for
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
+
+UP_S, DOWN_S = 60.0, 15.0
+SMALL = ("--hosts", "2", "--size", "256MiB")
+
+
+def _folder(stithy: Stithy) -> Path | None:
+    return next(iter(stithy.state.glob("clusters/[!.]*")), None)
+
+
+def _tag(stithy: Stithy) -> str | None:
+    folder = _folder(stithy)
+    entry = layout.read_entry(folder) if folder else None
+    return entry.tag if entry else None
+
+
+def _left(stithy: Stithy, tag: str | None) -> list[str]:
+    """Everything that is there of this state's clusters."""
+    state = str(stithy.state.resolve())
+    left = [f"process {each}" for each in PROC.glob("[0-9]*") if _cwd(each).startswith(state)]
+    left += [str(each) for each in stithy.state.glob("*/*")]
+    left += [str(each.point) for each in mounts() if str(each.point).startswith(state)]
+    left += [str(each) for each in network.tags().values() if str(each).startswith(state)]
+    if tag is not None:
+        places = (network.INTERFACES, network.NAMESPACES, Path("/run"), Path("/dev/shm"))
+        left += [str(each) for place in places for each in place.glob(f"*{tag}*")]
+    left += [str(each) for each in Path("/sys/block").glob("loop*/loop/backing_file")
+             if _text(each).startswith(state)]  # fmt: skip
+    return left
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _cwd(process: Path) -> str:
+    try:
+        return os.readlink(process / "cwd")
+    except OSError:
+        return ""
+
+
+def _json(stithy: Stithy, *words: str) -> Any:
+    finished = stithy.run("cluster", *words, "--json")
+    assert finished.returncode == Exit.OK, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def _until_healthy(stithy: Stithy) -> dict[str, Any]:
+    until_s = time.monotonic() + UP_S
+    while (told := _json(stithy, "status", "lab")[0])["health"] != "healthy":
+        assert time.monotonic() < until_s, told
+        time.sleep(0.5)
+    return dict(told)
+
+
+def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -> None:
+    """Its volume keeps what was written while an OSD is dead, and nothing is left at the end."""
+    begun_s = time.monotonic()
+    up = _json(stithy, "up", "lab", *SMALL)
+    assert time.monotonic() - begun_s <= UP_S
+    assert (up["hosts"], up["osds"], up["min_size"], up["whole"]) == (2, 2, 1, True)
+    tag, file = _tag(stithy), Path(up["path"]) / "file"
+    assert stithy.run("clean").stdout == "Nothing to clean.\n"
+    assert len(_until_healthy(stithy)["osd"]) == 2
+    _json(stithy, "fault", "lab", "kill-osd", "1")
+    file.write_bytes(data := os.urandom(2**20))
+    descriptor = os.open(file, os.O_RDONLY)
+    os.fsync(descriptor)  # the last copy serves
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+    told = _json(stithy, "status")[0]
+    assert told["health"] == "degraded: 1 of 2 OSDs serve"
+    assert [each["state"] for each in told["osd"]] == ["active", "stopped"]
+    _json(stithy, "fault", "lab", "heal")
+    assert sum(each["recovered"] for each in _until_healthy(stithy)["osd"]) > 0
+    assert file.read_bytes() == data
+    _json(stithy, "fault", "lab", "cut-host", "2")
+    assert _json(stithy, "status")[0]["osd"][1]["state"] == "cut off"
+    begun_s = time.monotonic()
+    assert _json(stithy, "down") == {"down": ["lab"]}
+    assert time.monotonic() - begun_s <= DOWN_S
+    assert _left(stithy, tag) == []
+
+
+def _monitored(stithy: Stithy) -> object:
+    folder = _folder(stithy)
+    return folder and pids_inside(folder, "ceph-mon")
+
+
+def _bridged(stithy: Stithy) -> object:
+    tag = _tag(stithy)
+    return tag and (network.INTERFACES / f"sc{tag}").exists()
+
+
+def _serving(stithy: Stithy) -> object:
+    folder = _folder(stithy)
+    return folder and len(list(folder.glob("osd.*.asok"))) == 2
+
+
+def _attached(stithy: Stithy) -> object:
+    folder = _folder(stithy)
+    return folder and loops(folder / "device")
+
+
+MOMENTS: dict[str, Callable[[Stithy], object]] = {
+    "drives are coming": lambda of: list(of.state.glob("drives/*")),
+    "its folder is there": _folder,
+    "its bridge is there": _bridged,
+    "its monitor has started": _monitored,
+    "its OSDs serve": _serving,
+    "its image is a device": _attached,
+}
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [each if each == "its image is a device" else pytest.param(each, marks=pytest.mark.long)
+     for each in MOMENTS],
+)  # fmt: skip
+def test_whoever_is_killed_while_a_cluster_comes_up_leaves_what_is_found_and_removed(
+    stithy: Stithy, moment: str
+) -> None:
+    """`stithy doctor` names it, `stithy clean` removes it within its time."""
+    tags: list[str | None] = []
+
+    def has_come() -> object:
+        tags.append(_tag(stithy))
+        return MOMENTS[moment](stithy)
+
+    stithy.kill(has_come, "cluster", "up", "lab", *SMALL)
+    tags.append(_tag(stithy))
+    doctor = json.loads(stithy.run("doctor", "--json").stdout)
+    assert [each["what"] for each in doctor["left"]] == ["cluster lab"]
+    _clean(stithy, tags[-1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lost", ["nothing", "entry", "register", "folder's entry and register"])
+def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
+    stithy: Stithy, lost: str
+) -> None:
+    """It is killed as a whole: all daemons at once, or only its books are gone."""
+    _json(stithy, "up", "lab", *SMALL)
+    tag, folder = _tag(stithy), _folder(stithy)
+    assert folder is not None
+    if lost == "nothing":
+        for program in ("ceph-mon", "ceph-osd", "qemu-storage-daemon", "nbdfuse"):
+            for pid in pids_inside(folder, program):
+                os.kill(pid, signal.SIGKILL)
+    if "entry" in lost:
+        (folder / layout.ENTRY).unlink()
+    if "register" in lost:
+        for path in (stithy.state / "runs").iterdir():
+            path.unlink()
+    if lost == "entry":
+        assert stithy.run("cluster", "down", "lab").returncode == Exit.OK
+    _clean(stithy, tag)
+
+
+@pytest.mark.long
+def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
+    stithy: Stithy,
+) -> None:
+    """At the moment when its daemons are ended, or its network is."""
+    _json(stithy, "up", "lab", *SMALL)
+    tag, folder = _tag(stithy), _folder(stithy)
+    assert folder is not None
+    process = stithy.start("cluster", "down", "lab")
+    wait_for(lambda: not loops(folder / "device"), process)
+    process.kill()
+    process.communicate()
+    _clean(stithy, tag)
+
+
+def _clean(stithy: Stithy, tag: str | None) -> None:
+    begun_s = time.monotonic()
+    cleaned = stithy.run("clean")
+    assert cleaned.returncode == Exit.OK, cleaned.stdout + cleaned.stderr
+    assert time.monotonic() - begun_s <= DOWN_S
+    assert _left(stithy, tag) == []
