@@ -15,7 +15,8 @@ from stithy.cluster.removal import loops
 from stithy.exits import Exit
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import PROC, pids_inside
-from support.running import Stithy, wait_for
+from stithy.results.layout import RunDirectory
+from support.running import Stithy, entries, left_by, wait_for
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
@@ -193,6 +194,38 @@ def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
     process.kill()
     process.communicate()
     _clean(stithy, tag)
+
+
+BLOCK_IO = """study: What does this image do?
+candidates: {{there: {{ceph: {{conf: {conf}, pool: volumes}}}}}}
+scenario:
+  block-io: {{profiles: [oltp-8k], size: 32 MiB, verify: true, ramp_up: 0 s, duration: 2 s,
+             repeat: 1}}
+"""
+
+
+@pytest.mark.long
+def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
+    stithy: Stithy, place: Path
+) -> None:
+    """After a run and after one that was killed; the cluster itself is left alone."""
+    up = _json(stithy, "up", "lab", *SMALL)
+    (place / "s.yaml").write_text(BLOCK_IO.format(conf=up["conf"]))
+    out, killed = place / "out", place / "killed"
+    finished = stithy.run("run", place / "s.yaml", "--out", out)
+    assert finished.returncode in (Exit.OK, Exit.INVALID), finished.stdout + finished.stderr
+    assert left_by(out) == []
+    journal = RunDirectory(killed).journal
+    stithy.kill(
+        lambda: journal.exists() and entries(killed, "creating", kind="mount"),
+        "run", place / "s.yaml", "--out", killed,
+    )  # fmt: skip
+    assert stithy.run("clean").returncode == Exit.OK
+    assert left_by(killed) == []
+    assert _json(stithy, "status")[0]["health"] == "healthy"
+    tag = _tag(stithy)
+    _json(stithy, "down")
+    assert _left(stithy, tag) == []
 
 
 def _clean(stithy: Stithy, tag: str | None) -> None:

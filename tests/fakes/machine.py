@@ -31,6 +31,7 @@ PROGRAMS = {
     "ceph-mon": "ceph version 16.2.15",
     "ceph-osd": "ceph version 16.2.15",
     "ceph": "ceph version 16.2.15",
+    "rbd": "ceph version 16.2.15",
     "qemu-storage-daemon": "qemu-storage-daemon version 7.2.22",
     "nbdfuse": "nbdfuse 1.14.2",
     "ip": "ip utility, iproute2-6.1.0",

@@ -471,6 +471,7 @@ TABLES: dict[str, Source] = {
         "WHEN logged >= 10000 THEN latency_p99_s END AS latency_p99_s), late_answers / "
         "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
+    "storage-cpu": query("candidate users", work.STORAGE_CPU),
     "baseline": query(
         "window_id",
         "SELECT *, replace(point, 'users=', '')::BIGINT AS users, "

@@ -9,7 +9,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import asked, bounds, flaws, method, stalls, studies
+from recompute import asked, bounds, flaws, method, stalls, studies, work
 from recompute.files import Files, Row
 from recompute.levels import by_block, in_report, level, metric_of, needed
 from recompute.printed import NUMBER, shown
@@ -316,6 +316,8 @@ RULES: Rules = [
     (r"memory limit # to #",
      lambda f, r, m: [end(map(f.memory_limit, f.candidates)) for end in (min, max)]),
     (r"memory limit #", lambda f, r, m: [[*map(f.memory_limit, f.candidates)]]),
+    (r"took # times the CPU time of its database",
+     once(f"SELECT max(by_server) FROM ({work.STORAGE_CPU})")),
     (r"server on # of # CPUs", lambda f, r, m: [
         len(f.manifest["database"]["cpus"]), f.manifest["environment"]["cpus"]["value"]]),
 ]  # fmt: skip

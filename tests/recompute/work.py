@@ -4,6 +4,16 @@ from functools import cache
 
 from recompute.files import Files, Row
 
+STORAGE_CPU = (
+    "SELECT candidate, users, avg(storage) AS storage, avg(drives) AS drives, avg(server) AS "
+    "server, avg(storage) / nullif(avg(server), 0) AS by_server FROM (SELECT w.window_id, "
+    "w.candidate, w.users, sum(value) FILTER (collector = 'cluster') AS storage, sum(value) "
+    "FILTER (collector = 'drive') AS drives, sum(value) FILTER (collector = 'server') AS server "
+    "FROM win w JOIN means m ON m.window_id = w.window_id WHERE w.valid AND metric = 'cpu_share' "
+    "GROUP BY ALL) GROUP BY ALL HAVING storage IS NOT NULL"
+)
+"""CPU time of storage and server, by candidate and level: means of windows, subjects summed up."""
+
 
 def of_level(files: Files, row: Row) -> Row:
     """Log, reads, CPU time and buffer hits of a candidate's transactions at a level."""

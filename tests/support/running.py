@@ -194,6 +194,10 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             return Path(facts["path"]).exists()
         case "drive" | "cluster":
             return Path(facts["folder"]).exists()
+        case "rbd-image":
+            words = ["rbd", "-c", facts["conf"], "--id", facts["user"], "ls", facts["pool"]]
+            listed = subprocess.run(words, capture_output=True, text=True, check=True)
+            return facts["image"] in listed.stdout.split()
         case "mark":
             return (Path(facts["path"]) / ".stithy.json").exists()
         case "tree":

@@ -30,13 +30,20 @@ def drive_bytes(policy: Policy, image_bytes: int, osds: int) -> int:
     return -(-round(share + OSD_OVERHEAD_BYTES) // 2**20) * 2**20
 
 
-def raise_cluster(folder: Path, entry: Entry, asked: ClusterSpec, devices: Sequence[str]) -> str:
+def raise_cluster(
+    folder: Path,
+    entry: Entry,
+    asked: ClusterSpec,
+    devices: Sequence[str],
+    faster: Sequence[str] = (),
+) -> str:
     """Raise the cluster in `folder`, whose entry is written; the block device of its image.
 
+    An OSD on each of `devices`; its database and log lie on the one of `faster`, where there are.
     A way to the image that gives back other bytes than were written is refused.
     """
     network.make(folder, entry, asked.gbit)
-    daemons.bring_up(folder, entry, devices)
+    daemons.bring_up(folder, entry, devices, faster)
     image.make(folder, asked.policy, asked.image_bytes)
     device = image.attach(folder, METADATA_POOL if asked.policy.coded else POOL, IMAGE)
     integrity.check(Path(device))

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.cluster.configuration import CONF
 from stithy.cluster.daemons import start
 from stithy.cluster.layout import IMAGE, METADATA_POOL, POOL
 from stithy.cluster.policy import Policy
-from stithy.cluster.tools import call, ceph, rbd, tool
+from stithy.cluster.tools import Access, call, ceph, rbd, tool
 from stithy.errors import InfrastructureError
 
 PGS = 32
+OWN = Access()
+"""To a laboratory cluster, in its folder."""
+
 SOCKET = "nbd.sock"
 CONNECTIONS = 4
 PATIENCE_S = 30.0
@@ -67,9 +69,10 @@ def _qualities(folder: Path, policy: Policy) -> None:
         ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(folder: Path, pool: str, image: str, conf: str = CONF) -> str:
+def attach(folder: Path, pool: str, image: str, access: Access = OWN) -> str:
     """Make a block device of an image; everything works in `folder`, and is found by it."""
-    node = f"driver=rbd,node-name=image,pool={pool},image={image},conf={conf}"
+    node = f"driver=rbd,node-name=image,pool={pool},image={image}"
+    node += f",conf={access.conf},user={access.user}"
     options = f"{node},discard=unmap,cache.direct=on"
     server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
     export = "type=nbd,id=export,node-name=image,name=image,writable=on"

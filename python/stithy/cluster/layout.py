@@ -8,7 +8,8 @@ leaves nothing that could not be removed.
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from stithy.cluster.policy import Policy
@@ -32,6 +33,7 @@ class Entry:
     `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
     addresses. `policy` in words;
     `least` copies or shards must serve. `pool` is the one that images are made in.
+    `access`: how a cluster is reached that was there before, and has no hosts here.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Entry:
     policy: str = ""
     least: int | None = None
     pool: str = POOL
+    access: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bridge(self) -> str:

@@ -7,13 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from stithy.cluster import admin, daemons, network
-from stithy.cluster.layout import ENTRY, read_entry
-from stithy.cluster.tools import tool
+from stithy.cluster.layout import ENTRY, Entry, read_entry
+from stithy.cluster.tools import Access, tool
+from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import DELETED, end, pids_inside, pids_within
 from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
+ANSWER_S = 10.0
 IMAGE_PROGRAMS = ("qemu-storage-daemon", "nbdfuse")
 
 
@@ -31,6 +33,8 @@ def remove(folder: Path) -> None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     detach(folder)
+    if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
+        end(pids_inside(folder, IMAGE_PROGRAMS[0]), signal.SIGTERM)
     end(pids_of(folder), signal.SIGKILL)
     daemons.reap()
     for tag in tags:
@@ -75,13 +79,22 @@ def unblock(folder: Path) -> None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     entry = read_entry(folder)
-    osds = [f"osd.{osd}" for osd, _ in entry.osds] if entry else []
-    if entry is not None and not network.all_plugged(entry):
-        osds = []
-    states = [admin.try_ask(folder, osd, "status") for osd in osds]
-    if not states or any(each is None or each.get("state") != "active" for each in states):
+    if entry is None or not _answers(folder, entry):
         for program in IMAGE_PROGRAMS:
             end(pids_inside(folder, program), signal.SIGKILL)
+
+
+def _answers(folder: Path, entry: Entry) -> bool:
+    """Whether requests of the image are served now."""
+    if entry.access:
+        words = Access(**entry.access).rbd("ls", entry.pool)
+        with suppress(InfrastructureError):
+            return LocalRunner().run(Command(argv=words), timeout_s=ANSWER_S).code == 0
+        return False
+    if not network.all_plugged(entry):
+        return False
+    states = [admin.try_ask(folder, f"osd.{osd}", "status") for osd, _ in entry.osds]
+    return all(each is not None and each.get("state") == "active" for each in states)
 
 
 def detach(folder: Path) -> None:

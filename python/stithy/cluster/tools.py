@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,22 @@ PACKAGES = {
     "losetup": Package("mount", "util-linux"),
 }
 """What brings each program."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a client reaches a cluster: its configuration, absolute, and the user's name."""
+
+    conf: str = CONF
+    user: str = "admin"
+
+    def rbd(self, *words: str) -> list[str]:
+        """The words of a command of `rbd`."""
+        return [tool("rbd"), "-c", self.conf, "--id", self.user, *words]
+
+    def facts(self) -> dict[str, str]:
+        """As strings, to be written down."""
+        return {"conf": self.conf, "user": self.user}
 
 
 def tool(name: str) -> str:

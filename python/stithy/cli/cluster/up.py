@@ -95,7 +95,7 @@ def up(
 
         stithy cluster up
         stithy cluster up lab --hosts 4 --erasure-coding 3+1 --size 4GiB
-        stithy cluster up --candidate studies/ceph-policies.yaml:parity
+        stithy cluster up --candidate studies/ceph-policies.yaml:ec21
 
     Parameters
     ----------

@@ -3,14 +3,22 @@
 from collections.abc import Mapping
 
 from stithy.cluster.removal import remove
-from stithy.storage.provider import Role, Site
-from stithy.storage.providers.ceph import laboratory
+from stithy.storage.provider import Provider, Role, Site
+from stithy.storage.providers.ceph import existing, laboratory
 from stithy.storage.providers.ceph.keys import CephKeys, Spec
 
 NAME = "ceph"
-EMULATED = True
 NEEDS = laboratory.NEEDS
-__all__ = ["EMULATED", "HANDLERS", "NAME", "NEEDS", "CephKeys", "Spec", "create", "drive_names"]
+__all__ = [
+    "HANDLERS",
+    "NAME",
+    "NEEDS",
+    "CephKeys",
+    "Spec",
+    "create",
+    "drive_names",
+    "emulated_drives",
+]
 
 
 def drive_names(spec: Spec) -> tuple[str, ...]:
@@ -18,12 +26,17 @@ def drive_names(spec: Spec) -> tuple[str, ...]:
     return spec.ceph.names
 
 
+def emulated_drives(spec: Spec) -> bool:
+    """Of a cluster that Stithy raises."""
+    return spec.ceph.conf is None
+
+
 def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     """The memory that the drives take, bytes."""
     keys = spec.ceph
-    if keys.backing is not None:
+    if keys.backing is not None or keys.conf is not None:
         return 0
-    return len(keys.names) * keys.drive_bytes(needed_bytes["data"])
+    return sum(keys.sizes_bytes(needed_bytes["data"]).values())
 
 
 def overlap(_one: Spec, _other: Spec) -> bool:
@@ -31,9 +44,13 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> laboratory.LaboratoryProvider:
+def create(spec: Spec, candidate: str, site: Site | None = None) -> Provider:
     """The provider of one candidate."""
-    return laboratory.LaboratoryProvider(spec.ceph, candidate, site)
+    made = laboratory.LaboratoryProvider if spec.ceph.conf is None else existing.ExistingProvider
+    return made(spec.ceph, candidate, site)
 
 
-HANDLERS = {"cluster": lambda facts: remove(laboratory.folder_in(facts))}
+HANDLERS = {
+    "cluster": lambda facts: remove(laboratory.folder_in(facts)),
+    "rbd-image": existing.remove_image,
+}

@@ -1,7 +1,8 @@
-"""What a study says about a laboratory cluster of Ceph; it does not touch the machine."""
+"""What a study says about a cluster of Ceph, raised or there; it does not touch the machine."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +23,36 @@ from stithy.storage.providers.drive.keys import MEMORY, read_backing, read_profi
 from stithy.units import BytesOrNone, Scale, format_scale, format_size
 
 HOSTS_MAX = 12
+CACHE_ENDING = "-cache"
+"""After the name of the drive that a faster one is beside of."""
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+THERE = {"conf", "pool", "user", "data_pool"}
+"""Keys of a cluster that is there."""
+
+BOTH = {"size_bytes", "filesystem"}
+"""Keys of either kind."""
+
+
+def read_conf(value: Any) -> Path | None:
+    """For pydantic: an absolute path of a file, whether or not it is there."""
+    if value is None or isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value.startswith("/") or set(value) & set(", \t\n"):
+        context = {"what": "not the path of a ceph.conf", "right": "such as /etc/ceph/ceph.conf"}
+        raise PydanticCustomError("path", "{what}: {right}", context)
+    return Path(value)
+
+
+def read_name(value: Any) -> str | None:
+    """For pydantic: the name of a pool or user, which becomes part of options of programs."""
+    if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
+        return value
+    context = {"what": "not such a name", "right": "letters, digits, dots, hyphens, underlines"}
+    raise PydanticCustomError("name", "{what}: {right}", context)
+
+
+Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
 
 
 class PolicyKeys(BaseModel):
@@ -77,11 +108,67 @@ class PolicyKeys(BaseModel):
         return Policy(shards, failures, self.checksum, self.compression, thick, self.iops_limit)
 
 
-class CephKeys(BaseModel):
-    """The hosts, their drives, and the policy."""
+CACHE_BYTES = 2**30
+
+
+class CacheKeys(BaseModel):
+    """A faster drive for each OSD: its database, its log, and small writes before they move on."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+        description="The drive profile: the name of a shipped one, or the path of a file.",
+        examples=["generic-nvme"],
+    )
+    size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
+        alias="size",
+        default=None,
+        json_schema_extra={"default": "1 GiB"},
+        description="Size of each of these drives, at least 64 MiB.",
+        examples=["2 GiB"],
+    )
+
+    @property
+    def each_bytes(self) -> int:
+        """The size of each, bytes."""
+        return self.size_bytes or CACHE_BYTES
+
+    @field_serializer("size_bytes")
+    def _size_as_written(self, value: int | None) -> str | None:
+        return None if value is None else format_size(value)
+
+
+class CephKeys(BaseModel):
+    """The hosts, their drives, and the policy; or a cluster that is there, by its `conf`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    conf: Annotated[Path | None, BeforeValidator(read_conf), WithJsonSchema({"type": "string"})] = (
+        Field(
+            default=None,
+            json_schema_extra={"default": "none, a laboratory cluster is raised"},
+            description=(
+                "The ceph.conf of a cluster that is there. An image is made in `pool`, and "
+                "removed after the run. Of the other keys only `user`, `data_pool`, `size` and "
+                "`filesystem` go with it."
+            ),
+        )
+    )
+    pool: Name = Field(
+        default=None,
+        json_schema_extra={"default": "required with conf"},
+        description="The pool of the image, on the cluster of `conf`.",
+    )
+    user: Name = Field(
+        default=None,
+        json_schema_extra={"default": "admin"},
+        description="The user of that cluster, without `client.`; the keyring is as `conf` says.",
+    )
+    data_pool: Name = Field(
+        default=None,
+        json_schema_extra={"default": "that pool itself"},
+        description="The pool of the image's data, where that one is erasure-coded.",
+    )
     hosts: int = Field(
         default=3,
         ge=1,
@@ -92,6 +179,14 @@ class CephKeys(BaseModel):
     drive: Annotated[str, BeforeValidator(read_profile)] = Field(
         default="generic-nvme",
         description="The drive profile: the name of a shipped one, or the path of a file.",
+    )
+    cache: CacheKeys | None = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description=(
+            "A faster drive beside each drive, as in a disk group: the OSD's database and log lie "
+            "on it, and writes of up to 64 KiB are acknowledged by it before they move on."
+        ),
     )
     policy: PolicyKeys = Field(
         default=PolicyKeys(),
@@ -140,6 +235,23 @@ class CephKeys(BaseModel):
         return format_scale(value)
 
     @model_validator(mode="after")
+    def _one_cluster(self) -> Self:
+        """Either a cluster that is there, or what one is raised of."""
+        given = self.model_fields_set
+        wrong = given - THERE - BOTH if self.conf is not None else given & THERE
+        if wrong:
+            with_or_without = "with" if self.conf is not None else "without"
+            context = {
+                "what": f"`{min(wrong)}` {with_or_without} `conf`",
+                "right": "keys of a cluster that is there, or of one to be raised",
+            }
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        if self.conf is not None and self.pool is None:
+            context = {"what": "`conf` without `pool`", "right": "name the pool of the image"}
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        return self
+
+    @model_validator(mode="after")
     def _enough_hosts(self) -> Self:
         policy = self.policy.policy
         if self.hosts < policy.hosts:
@@ -153,7 +265,19 @@ class CephKeys(BaseModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its drives are called: `data-host1`, or `data-host1-2` where a host has several."""
+        """What all its drives are called, those of the cache after the others."""
+        if self.conf is not None:
+            return ()
+        return (*self.osd_names, *(self.cache_of(each) for each in self.osd_names if self.cache))
+
+    @staticmethod
+    def cache_of(name: str) -> str:
+        """What the faster drive beside a drive is called."""
+        return f"{name}{CACHE_ENDING}"
+
+    @property
+    def osd_names(self) -> tuple[str, ...]:
+        """Of the data: `data-host1`, or `data-host1-2` where a host has several."""
         several = self.drives_per_host > 1
         return tuple(
             f"data-host{host}-{number}" if several else f"data-host{host}"
@@ -167,8 +291,18 @@ class CephKeys(BaseModel):
 
     def drive_bytes(self, needed_bytes: int) -> int:
         """How large each drive is, bytes."""
-        policy, count = self.policy.policy, len(self.names)
+        policy, count = self.policy.policy, len(self.osd_names)
         return cluster.drive_bytes(policy, self.volume_bytes(needed_bytes), count)
+
+    def sizes_bytes(self, needed_bytes: int) -> dict[str, int]:
+        """How large every drive is, by its name."""
+        found = dict.fromkeys(self.osd_names, self.drive_bytes(needed_bytes))
+        beside = [name for name in self.names if name not in found]
+        return found | dict.fromkeys(beside, self.cache.each_bytes if self.cache else 0)
+
+    def profile_of(self, name: str) -> str:
+        """The drive profile of a drive, by its name."""
+        return self.cache.drive if self.cache and name.endswith(CACHE_ENDING) else self.drive
 
 
 class Spec(BaseModel):
@@ -176,4 +310,6 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ceph: CephKeys = Field(description="A laboratory cluster on this machine.")
+    ceph: CephKeys = Field(
+        description="A laboratory cluster on this machine, or a cluster that is there."
+    )

@@ -35,18 +35,24 @@ RIGHTS: tuple[Need, ...] = (
     Device(path="/dev/fuse", module="fuse", why="the way to drives and to the image"),
     Device(path="/dev/loop-control", module="loop", why="their block devices"),
 )
-PROGRAMS: tuple[Need, ...] = tuple(
-    Program(name=name, package=PACKAGES[name], why=why)
-    for name, why in (
-        ("ceph-mon", "the monitor of a cluster"),
-        ("ceph-osd", "the drives' daemons of a cluster"),
-        ("ceph", "administration of a cluster"),
-        ("qemu-storage-daemon", "the image of a cluster"),
-        ("nbdfuse", "the image of a cluster"),
-        ("ip", "the network of a cluster"),
-        ("nsenter", "the hosts of a cluster"),
-    )
-)
+WHY = {
+    "ceph-mon": "the monitor of a cluster",
+    "ceph-osd": "the drives' daemons of a cluster",
+    "ceph": "administration of a cluster",
+    "rbd": "the image of a cluster",
+    "qemu-storage-daemon": "the image of a cluster",
+    "nbdfuse": "the image of a cluster",
+    "ip": "the network of a cluster",
+    "nsenter": "the hosts of a cluster",
+}
+
+
+def programs(*names: str) -> tuple[Need, ...]:
+    """These programs as needs."""
+    return tuple(Program(name=name, package=PACKAGES[name], why=WHY[name]) for name in names)
+
+
+PROGRAMS = programs(*WHY)
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
@@ -74,6 +80,7 @@ class LaboratoryProvider:
         self._where = f"candidate {candidate}"
         self._given_site = site
         self._place = fresh_place()
+        self._profiles: dict[str, Profile] = {}
 
     def place(self) -> Path:
         """The folder that holds the mount point."""
@@ -85,14 +92,8 @@ class LaboratoryProvider:
         if self._keys.network_gbit is not None:
             tool("tc")
         VolumeSpec((), self._keys.filesystem).check(self._where)
-        capacity = self._profile.facts.capacity_bytes
-        if self._drive_bytes > capacity:
-            raise PreconditionError(
-                f"each drive must hold {format_size(self._drive_bytes)}, and "
-                f"{self._keys.drive} has {format_size(capacity)}",
-                where=self._where,
-                remedy="use more hosts or drives, a smaller `size` or `scale`, or less data",
-            )
+        for name, size_bytes in self._keys.sizes_bytes(self._needed).items():
+            self._check_capacity(name, size_bytes)
         usable = sizes.usable_bytes(self._keys.filesystem, self._volume_bytes)
         if usable < self._needed:
             raise PreconditionError(
@@ -102,9 +103,19 @@ class LaboratoryProvider:
                 remedy="leave out `size`, or give it a larger one",
             )
 
+    def _check_capacity(self, name: str, size_bytes: int) -> None:
+        capacity = self._profile(name).facts.capacity_bytes
+        if size_bytes > capacity:
+            raise PreconditionError(
+                f"each drive must hold {format_size(size_bytes)}, and "
+                f"{self._keys.profile_of(name)} has {format_size(capacity)}",
+                where=self._where,
+                remedy="use more hosts or drives, a smaller `size` or `scale`, or less data",
+            )
+
     def rooms(self) -> tuple[Room, ...]:
         """What the images of all drives take."""
-        size = self._drive_bytes * len(self._keys.names)
+        size = sum(self._keys.sizes_bytes(self._needed).values())
         if self._keys.backing is not None:
             return (replace(room_of(self._keys.backing), takes_bytes=size),)
         name = f"drives of {self._candidate}"
@@ -128,9 +139,12 @@ class LaboratoryProvider:
 
     def asked_times_s(self) -> dict[tuple[str, str], float]:
         """The times that its drives are asked for."""
-        facts = self._profile.facts
-        times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
-        return {(facts.name, name): s for name, s in times.items() if s is not None}
+        asked: dict[tuple[str, str], float] = {}
+        for each in self._keys.names:
+            facts = self._profile(each).facts
+            times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
+            asked |= {(facts.name, name): s for name, s in times.items() if s is not None}
+        return asked
 
     def left_by(self) -> str | None:
         """None: everything is made anew, under names that no run had before."""
@@ -185,11 +199,14 @@ class LaboratoryProvider:
         assert self._given_site is not None  # runs always give one
         return self._given_site
 
-    @cached_property
-    def _profile(self) -> "Profile":
-        from stithy.drives.profiles import find_profile
+    def _profile(self, name: str) -> "Profile":
+        """That of a drive by its name."""
+        asked = self._keys.profile_of(name)
+        if asked not in self._profiles:
+            from stithy.drives.profiles import find_profile
 
-        return find_profile(self._keys.drive, scale=self._keys.scale)
+            self._profiles[asked] = find_profile(asked, scale=self._keys.scale)
+        return self._profiles[asked]
 
     @property
     def _label(self) -> str:
@@ -201,16 +218,17 @@ class LaboratoryProvider:
         return [f"{self._site.role}{each.removeprefix('data')}" for each in self._keys.names]
 
     @property
+    def _sizes_bytes(self) -> dict[str, int]:
+        sizes_bytes = self._keys.sizes_bytes(self._needed)
+        return dict(zip(self._names, sizes_bytes.values(), strict=True))
+
+    @property
     def _needed(self) -> int:
         return self._site.needed_bytes["data"]
 
     @property
     def _volume_bytes(self) -> int:
         return self._keys.volume_bytes(self._needed)
-
-    @property
-    def _drive_bytes(self) -> int:
-        return self._keys.drive_bytes(self._needed)
 
     def _folder(self, run_id: str) -> Path:
         return layout.folder_of(self._label, run_id)
@@ -224,7 +242,9 @@ class LaboratoryProvider:
         )
         layout.make(folder, entry)
         asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.network_gbit)
-        return raise_cluster(folder, entry, asked, [each.device for each in drives])
+        devices = [each.device for each in drives]
+        count = len(keys.osd_names)
+        return raise_cluster(folder, entry, asked, devices[:count], devices[count:])
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
         from stithy.drives import places, program
@@ -241,8 +261,8 @@ class LaboratoryProvider:
         specs = [
             DriveSpec(
                 name=name,
-                profile=self._profile.text,
-                size_bytes=self._drive_bytes,
+                profile=self._profile(name).text,
+                size_bytes=self._sizes_bytes[name],
                 sector_bytes=SECTOR_BYTES,
                 backing=Memory() if backing is None else File(path),
                 scale=self._keys.scale,
@@ -264,8 +284,8 @@ class LaboratoryProvider:
         return (self._site.seeds["data"] + self._names.index(name)) % 2**64
 
     def _described(self, up: "DriveProgram", ready: "DriveFacts") -> EmulatedDrive:
-        facts = self._profile.facts
-        backing = self._keys.backing
+        profile = self._profile(ready.drive)
+        facts, backing = profile.facts, self._keys.backing
         return EmulatedDrive(
             name=ready.drive,
             role=self._site.role,
@@ -273,7 +293,7 @@ class LaboratoryProvider:
             device=ready.device,
             profile_name=facts.name,
             title=facts.title,
-            profile=self._profile.text,
+            profile=profile.text,
             assumed=facts.assumed,
             scale=ready.scale,
             size_bytes=ready.size_bytes,

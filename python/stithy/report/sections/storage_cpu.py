@@ -1,0 +1,94 @@
+"""What CPU time the storage itself takes, beside that of the database server."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from stithy.point import Point
+from stithy.report.blocks import Block, Section, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.tables import PageTable, Show
+
+NAME = "storage-cpu"
+TITLE = "CPU time of storage and database"
+PARTS = {
+    "storage": ("cluster", "cpu_share"),
+    "drives": ("drive", "cpu_share"),
+    "server": ("server", "cpu_share"),
+}
+"""The collector and metric of each column; all subjects of one are summed up."""
+
+NOTE = (
+    "Mean share of one CPU during the measurements of valid windows. Storage: the daemons of the "
+    "cluster, and the way from its image to the block device. Drives: the threads that stand in "
+    "for them. Server: all processes of the database. All of them share the CPUs of this machine; "
+    "in a cluster of several machines they do not."
+)
+
+
+def tables(page: Page) -> Iterator[PageTable]:
+    """A row for each candidate and point at which a cluster was sampled."""
+    context = page.context
+    shares = {part: _shares(context, *of) for part, of in PARTS.items()}
+    rows = [
+        {"candidate": name, **context.factor_values(point), **_row(shares, name, point)}
+        for name in context.evidence.candidates
+        for point in context.evidence.points
+        if (name, str(point)) in shares["storage"]
+    ]
+    shows = (
+        Show("candidate", "Candidate"), *context.factor_shows,
+        Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
+        Show("server", "Server", "ratio"), Show("by_server", "Storage by server", "ratio"),
+    )  # fmt: skip
+    types: dict[str, Any] = {show.column: pl.Float64 for show in shows[1:]}
+    types = {"candidate": pl.String, **types, **context.factor_types}
+    schema = {show.column: types[show.column] for show in shows}
+    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=schema))
+
+
+Shares = Mapping[tuple[str, str], float]
+
+
+def _shares(context: Context, collector: str, metric: str) -> Shares:
+    """By candidate and point the mean over valid windows of the sum of all subjects."""
+    means = context.valid_means.filter(
+        (pl.col("collector") == collector) & (pl.col("metric") == metric)
+    )
+    windows = means.group_by("candidate", "point", "window_id").agg(pl.col("mean").sum())
+    found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())
+    return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
+
+
+def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, float | None]:
+    found = {part: of.get((name, str(point))) for part, of in shares.items()}
+    storage, server = found["storage"], found["server"]
+    by_server = storage / server if storage is not None and server else None
+    return {**found, "by_server": by_server}
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where a cluster was sampled."""
+    if not page.tables[NAME].frame.is_empty():
+        yield Section(NAME, 29, TITLE, tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    frame = page.tables[NAME].frame
+    yield from paragraph(_most(frame))
+    yield from grid(page.tables[NAME])
+    yield from paragraph(NOTE, style="note")
+
+
+def _most(frame: pl.DataFrame) -> str | None:
+    """For which candidate the storage took the most beside its database."""
+    known = frame.drop_nulls("by_server").sort("by_server", descending=True)
+    if known.is_empty():
+        return None
+    row = known.row(0, named=True)
+    return (
+        f"The storage of {row['candidate']} took {row['by_server']:.1f} times the CPU time of its "
+        "database server, the most of all candidates."
+    )

@@ -1,0 +1,165 @@
+"""An image of a cluster that is there as storage: made for a run, and removed after it.
+
+The cluster itself is never changed otherwise. Nothing is known of its drives and daemons.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from stithy.clock import SystemClock
+from stithy.cluster import image, integrity, layout
+from stithy.cluster.tools import Access, call, tool
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.storage import sizes
+from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.laboratory import INSTEAD, RIGHTS, programs
+from stithy.storage.space import Space, space_of
+
+PREFIX = "stithy-"
+ANSWER_S = 20.0
+"""How long a cluster may take to answer."""
+
+WATCHED_S = 40.0
+"""A client that was killed counts as one that watches its image for 30 s. Source:
+osd_client_watch_timeout of Ceph."""
+
+UNSEEN = "the cluster's books are of all its images together"
+
+
+class ExistingProvider:
+    """The image of one candidate."""
+
+    def __init__(self, keys: CephKeys, candidate: str, site: Site | None) -> None:
+        """Nothing is asked of the cluster yet."""
+        assert keys.conf is not None
+        assert keys.pool is not None
+        self._keys = keys
+        self._access = Access(str(keys.conf), keys.user or "admin")
+        self._pool = keys.pool
+        self._candidate = candidate
+        self._where = f"candidate {candidate}"
+        self._given_site = site
+        self._place = fresh_place()
+
+    def place(self) -> Path:
+        """The folder that holds the mount point."""
+        return self._place
+
+    def check(self) -> None:
+        """Raise where this machine, the cluster or the size will not do."""
+        needed = (*RIGHTS, *programs("rbd", "qemu-storage-daemon", "nbdfuse"))
+        need_rights(needed, "images of Ceph", self._where, INSTEAD)
+        VolumeSpec((), self._keys.filesystem).check(self._where)
+        for pool in filter(None, (self._pool, self._keys.data_pool)):
+            self._check_pool(pool)
+        usable = sizes.usable_bytes(self._keys.filesystem, self._volume_bytes)
+        if usable < self._site.needed_bytes["data"]:
+            raise PreconditionError(
+                "the volume is smaller than what its database may need",
+                where=self._where,
+                remedy="leave out `size`, or give it a larger one",
+            )
+
+    def _check_pool(self, pool: str) -> None:
+        try:
+            call(self._access.rbd("ls", pool), timeout_s=ANSWER_S)
+        except (InfrastructureError, TimeoutError) as error:
+            raise PreconditionError(
+                f"the pool {pool} of {self._keys.conf} does not answer: {error}",
+                where=self._where,
+                remedy=f"try `rbd -c {self._keys.conf} --id {self._access.user} ls {pool}`",
+            ) from error
+
+    def rooms(self) -> tuple[Room, ...]:
+        """The cluster has its own room, which is not asked for."""
+        return ()
+
+    def cautions(self) -> tuple[str, ...]:
+        """Whose cluster it is."""
+        return (
+            f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
+            "and removed after the run; whatever else uses the cluster is in the numbers",
+        )
+
+    def fingerprint(self) -> str | None:
+        """The cluster's own identifier and the pool."""
+        with suppress(InfrastructureError, PreconditionError, TimeoutError):
+            words = ["-c", self._access.conf, "--id", self._access.user]
+            fsid = call([tool("ceph"), *words, "fsid"], timeout_s=ANSWER_S).strip()
+            return f"Ceph {fsid}, pool {self._pool}"
+        return None
+
+    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+        """Nothing is emulated."""
+        return {}
+
+    def left_by(self) -> str | None:
+        """None: every image has a name of its own."""
+        return None
+
+    def survives(self, run_id: str) -> None:
+        """Never: images are made anew."""
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """Make the image, attach it, check the way to it, and mount a file system on it."""
+        name = f"{PREFIX}{run_id}-{self._candidate}-{self._site.role}"
+        facts = {"conf": self._access.conf, "user": self._access.user, "pool": self._pool}
+        record("rbd-image", {**facts, "image": name})
+        words = ["create", "--size", f"{-(-self._volume_bytes // 2**20)}M"]
+        words += ["--image-feature", image.FEATURES]
+        words += ["--data-pool", self._keys.data_pool] if self._keys.data_pool else []
+        call(self._access.rbd(*words, f"{self._pool}/{name}"))
+        folder = layout.folder_of(f"{self._candidate}-ceph-{self._site.role}", run_id)
+        record("cluster", {"folder": str(folder)})
+        entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
+        layout.make(folder, replace(entry, pool=self._pool, access=self._access.facts()))
+        device = image.attach(folder, self._pool, name, self._access)
+        integrity.check(Path(device))
+        record("directory", {"path": str(self._place), "run_id": run_id})
+        self._place.mkdir(mode=0o755)
+        self._place.chmod(0o755)
+        asked = VolumeSpec((device,), self._keys.filesystem)
+        return volume_on(asked, self._place / "data", run_id, record, self._site.runner)
+
+    def space(self, volume: Volume) -> Space:
+        """What the file system says; the drives are the cluster's."""
+        own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
+        unseen = ("physical_bytes", "redundancy", "allocated_bytes")
+        return replace(own, physical_bytes=None, redundancy=None, allocated_bytes=None,
+                       missing=dict.fromkeys(unseen, UNSEEN))  # fmt: skip
+
+    def keep(self) -> None:
+        """Nothing is to be done: what serves the image goes on until it is told to end."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    @cached_property
+    def _site(self) -> Site:
+        assert self._given_site is not None  # runs always give one
+        return self._given_site
+
+    @property
+    def _volume_bytes(self) -> int:
+        return self._keys.volume_bytes(self._site.needed_bytes["data"])
+
+
+def remove_image(facts: Mapping[str, str]) -> None:
+    """Remove an image that Stithy made. Idempotent; a client that was killed is waited for."""
+    access, name = Access(facts["conf"], facts["user"]), facts["image"]
+    if not name.startswith(PREFIX):
+        return
+    clock = SystemClock()
+    until_s = clock.monotonic_s() + WATCHED_S
+    while name in call(access.rbd("ls", facts["pool"]), timeout_s=ANSWER_S).split():
+        try:
+            call(access.rbd("rm", "--no-progress", f"{facts['pool']}/{name}"))
+        except InfrastructureError:
+            if clock.monotonic_s() > until_s:
+                raise
+            clock.sleep_s(1.0)

@@ -1,0 +1,48 @@
+"""The CPU time of the database server: of all its processes, also of those that have ended."""
+
+from pathlib import Path
+
+import pytest
+
+from fakes.clock import FakeClock
+from stithy.collect.collector import Sample
+from stithy.collect.collectors import server
+
+TICKS = server.TICKS_PER_S
+
+
+def _process(proc: Path, pid: int, place: Path, user: int, waited: int = 0) -> None:
+    folder = proc / str(pid)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cwd").unlink(missing_ok=True)
+    (folder / "cwd").symlink_to(place)
+    numbers = ["S", "1", *["0"] * 9, str(user), "0", str(waited), "0", *["0"] * 4, "7"]
+    (folder / "stat").write_text(f"{pid} (postgres: a b) {' '.join(numbers)}\n")
+
+
+def test_all_processes_in_the_volume_count_and_none_elsewhere(tmp_path: Path) -> None:
+    """What a child has used goes to the parent that waited for it, and is not lost."""
+    proc, volume = tmp_path / "proc", tmp_path / "volume"
+    (volume / "data").mkdir(parents=True)
+    clock = FakeClock()
+    collector = server.Server([volume], proc, clock)
+    _process(proc, 10, volume / "data", user=5 * TICKS)
+    _process(proc, 11, volume / "data", user=1 * TICKS)
+    _process(proc, 12, tmp_path, user=0)
+    assert collector.sample() == []
+    clock.sleep_s(2.0)
+    for each in (proc / "11").iterdir():
+        each.unlink()
+    (proc / "11").rmdir()
+    _process(proc, 10, volume / "data", user=6 * TICKS, waited=2 * TICKS)
+    _process(proc, 12, tmp_path, user=100 * TICKS)
+    [found] = collector.sample()
+    assert found.value == pytest.approx(1.0)
+
+
+def test_without_a_process_nothing_is_said_to_be_zero(tmp_path: Path) -> None:
+    """It is missing, with its reason."""
+    collector = server.Server([tmp_path], tmp_path / "proc", clock := FakeClock())
+    assert collector.sample() == []
+    clock.sleep_s(1.0)
+    assert collector.sample() == [Sample("", "cpu_share", None, server.NO_PROCESS)]

@@ -1,0 +1,50 @@
+"""A cluster that is there: which keys go with it, and that nothing of it is emulated."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from stithy.storage.providers import ceph
+from stithy.storage.providers.ceph.keys import CephKeys
+
+CONF = "/etc/ceph/ceph.conf"
+
+
+def test_a_cluster_that_is_there_has_no_drives_of_ours() -> None:
+    """Neither names nor memory."""
+    spec = ceph.Spec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
+    assert spec.ceph.conf == Path(CONF)
+    assert ceph.drive_names(spec) == ()
+    assert ceph.image_bytes(spec, {"data": 10**9}) == 0
+    assert not ceph.emulated_drives(spec)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"conf": CONF}, "`conf` without `pool`"),
+        ({"pool": "rbd"}, "`pool` without `conf`"),
+        ({"conf": CONF, "pool": "rbd", "hosts": 3}, "`hosts` with `conf`"),
+        ({"conf": "ceph.conf", "pool": "rbd"}, "not the path of a ceph.conf"),
+        ({"conf": CONF, "pool": "a,conf=b"}, "not such a name"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(keys: dict[str, object], said: str) -> None:
+    """And words that would be other options of a program."""
+    with pytest.raises(ValidationError, match=said):
+        CephKeys.model_validate(keys)
+
+
+def test_a_faster_drive_lies_beside_each_drive() -> None:
+    """Its size is its own, and its name says beside which."""
+    keys = CephKeys.model_validate(
+        {"hosts": 1, "drives_per_host": 2, "policy": {"ftt": 0}, "size": "1 GiB",
+         "cache": {"drive": "generic-nvme", "size": "512 MiB"}, "drive": "generic-7200"}
+    )  # fmt: skip
+    assert keys.names == ("data-host1-1", "data-host1-2", "data-host1-1-cache",
+                          "data-host1-2-cache")  # fmt: skip
+    assert [keys.profile_of(each) for each in keys.names] == [
+        *["generic-7200"] * 2, *["generic-nvme"] * 2
+    ]  # fmt: skip
+    assert list(keys.sizes_bytes(0).values())[2:] == [2**29, 2**29]
