@@ -10,12 +10,14 @@ from stithy.drives import places
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
+from stithy.storage.extents import stored_bytes
 from stithy.storage.layers import md
 from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
 from stithy.storage.providers.drive.emulated import EmulatedProvider
 from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.space import with_log
 from support.loops import a_loop
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -56,6 +58,40 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         (volume.path / "file").unlink()
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         provider.check()  # which takes empty devices alone
+
+
+def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> None:
+    """Compressed, in one place and in another; zeros of a log would count as data that shrink."""
+    with ExitStack() as stack:
+        device = stack.enter_context(a_loop(place, "disk", MIB * 600))
+        layer = {"btrfs": {"level": "single", "compression": "zstd:1"}}
+        spec = Spec.model_validate({"device": [device], "layer": layer})
+        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        provider = create(spec, "array", site)
+        recorded: list[Resource] = []
+        volume = provider.provision(
+            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+        )
+        log = volume.path / "log"
+        log.mkdir()
+        half = b"".join(os.urandom(2048) + bytes(2048) for _ in range(8 * 256))
+        (volume.path / "data").write_bytes(half)
+        (log / "recycled").write_bytes(bytes(32 * MIB))
+        with (volume.path / "data").open("r+b") as file:  # an extent that is written over in part
+            file.seek(MIB)
+            file.write(os.urandom(MIB))
+        (volume.path / "small").write_bytes(b"inline")
+        space = provider.space(volume)
+        every = stored_bytes(volume.path)
+        assert space.stored_bytes == pytest.approx(every, rel=0.02)
+        found = with_log(space, volume, [log])
+        assert found.log_written_bytes == 32 * MIB
+        assert found.log_stored_bytes == stored_bytes(log) < 2 * MIB
+        assert found.reduction == pytest.approx(8.0 / ((every - stored_bytes(log)) / MIB), rel=0.02)
+        assert space.reduction is not None
+        assert found.reduction is not None
+        assert space.reduction > 2 * found.reduction
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
 
 
 @pytest.mark.needs_md

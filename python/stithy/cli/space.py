@@ -17,6 +17,9 @@ MEASURED = (
     ("redundancy", "redundancy"), ("on drives", "physical_bytes"),
     ("set aside", "provisioned_bytes"), ("taken now", "allocated_bytes"),
 )  # fmt: skip
+LOG = "log_stored_bytes"
+"""Of runs alone: of any other directory nobody says where its log lies."""
+
 UNKNOWN = "not known"
 
 
@@ -27,7 +30,8 @@ def space(target: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
 
     - Of a run it shows what each candidate's volumes took once the database was loaded, and at the
       end: lengths of files, what is stored of them after compression, the redundancy, and what all
-      drives hold. What is set aside and what is taken differ where storage is thin.
+      drives hold. The reduction leaves out the write-ahead log, which stands apart. What is set
+      aside and what is taken differ where storage is thin.
     - Of a directory it shows the same now. Copies that hardware below this machine keeps are not
       seen. A file system that compresses does not say it of single files.
     - Of a study it shows what each role may come to hold at most, and what is set aside for that.
@@ -51,7 +55,7 @@ def space(target: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
         columns = tuple(rows[0])
     elif (target / "manifest.json").is_file():
         rows, notes = _measured(target)
-        columns = ("candidate", "role", "moment", *(key for _, key in MEASURED))
+        columns = ("candidate", "role", "moment", *(key for _, key in MEASURED), LOG)
     elif target.is_dir():
         rows, notes = _now(target)
         columns = tuple(key for _, key in MEASURED)

@@ -442,9 +442,11 @@ SPACE = Table(
         _i("stored_bytes", "B", "one copy after compression", null=True),
         _i("physical_bytes", "B", "what the drives hold for it: all copies, parity, and the file system's own data", null=True),
         _r("redundancy", "", "bytes on drives for a byte stored", null=True),
-        _r("reduction", "", "bytes written for a byte stored", null=True),
+        _r("reduction", "", "bytes written for a byte stored, without the write-ahead log", null=True),
         _i("provisioned_bytes", "B", "what is set aside for the volume, or promised to it", null=True),
         _i("allocated_bytes", "B", "what of the storage the volume takes now: all that is provisioned, unless the storage is thin", null=True),
+        _i("log_written_bytes", "B", "what of the written is the database's write-ahead log, 0 where it has a volume of its own", null=True),
+        _i("log_stored_bytes", "B", "what of the stored is that log", null=True),
         _t("missing_because", "why numbers are missing, if some are", null=True),
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ a RAID controller or another host, are the provider's to add.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -45,7 +45,9 @@ class Space:
     `stored_bytes`: one copy, after compression and deduplication. `physical_bytes`: on all drives.
     `redundancy`: bytes on drives for a byte stored. `provisioned_bytes`: what is set aside for the
     volume, or promised to it; `allocated_bytes`: what of the storage is taken by it now, all that
-    is provisioned unless the storage is thin.
+    is provisioned unless the storage is thin. `below`: something below the file system compresses,
+    and does not tell files apart. `log_written_bytes` and `log_stored_bytes`: what of it is the
+    database's write-ahead log, whose files are used again, zeroed or half full.
     """
 
     logical_bytes: int
@@ -56,11 +58,20 @@ class Space:
     provisioned_bytes: int | None = None
     allocated_bytes: int | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    below: bool = False
+    log_written_bytes: int = 0
+    log_stored_bytes: int | None = 0
 
     @property
     def reduction(self) -> float | None:
-        """Bytes written for a byte stored: by how much compression and the like shrink them."""
-        return self.written_bytes / self.stored_bytes if self.stored_bytes else None
+        """Bytes written for a byte stored: by how much compression and the like shrink them.
+
+        Of all but the write-ahead log: what was zeroed would count as what compresses well.
+        """
+        if self.stored_bytes is None or self.log_stored_bytes is None:
+            return None
+        stored = self.stored_bytes - self.log_stored_bytes
+        return (self.written_bytes - self.log_written_bytes) / stored if stored > 0 else None
 
     @property
     def thin(self) -> bool | None:
@@ -136,6 +147,28 @@ def _of_directory(logical: int, written: int, module: ModuleType | None, volume:
         missing |= dict.fromkeys(("stored_bytes", "physical_bytes", "redundancy"), why)
         return Space(logical, written, missing=missing)
     return Space(logical, written, written, written, 1.0, missing=missing)
+
+
+NOT_TOLD_APART = (
+    "what compresses lies below the file system, and does not tell the write-ahead log from data: "
+    "give it a volume of its own (`roles`)"
+)
+
+
+def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
+    """The same with what of it is the write-ahead log in these folders. Raises OSError."""
+    written = sum(files_bytes(each)[1] for each in folders)
+    if not written:
+        return space
+    module = _with_books(volume.filesystem)
+    if module is not None and hasattr(module, "stored_below"):
+        stored = sum(module.stored_below(each) for each in folders)
+    elif space.below or module is not None:
+        missing = {**space.missing, "reduction": NOT_TOLD_APART}
+        return replace(space, log_written_bytes=written, log_stored_bytes=None, missing=missing)
+    else:
+        stored = written
+    return replace(space, log_written_bytes=written, log_stored_bytes=stored)
 
 
 def _with_books(filesystem: str) -> ModuleType | None:

@@ -48,3 +48,17 @@ def test_every_published_test_has_a_study_and_its_results(published: dict[str, A
         results = {**each["results"], **each.get("probable", {})}
         assert results["at_virtual_users"] == 89
         assert 4 < results["tpm"] / results["nopm"] < 5.3
+
+
+@pytest.mark.parametrize(("file", "count"), [("space.toml", 9), ("raid.toml", 3)])
+def test_every_published_test_of_policies_and_arrays_has_a_candidate_or_a_reason(
+    root: Path, file: str, count: int
+) -> None:
+    """A candidate of the study that it names; each candidate of these studies stands for one."""
+    tests = tomllib.loads((root / "studies/papers" / file).read_text())["test"]
+    assert len({each["id"] for each in tests}) == len(tests) == count
+    modelled = [each for each in tests if "not_modelled" not in each]
+    for name in {each["study"] for each in modelled}:
+        study = read_study(root / "studies/papers" / name).study
+        asked = [each["candidate"] for each in modelled if each["study"] == name]
+        assert sorted(asked) == sorted(study.candidates)

@@ -5,21 +5,24 @@ import polars as pl
 from stithy.report.sections.space import held_bytes
 from stithy.results.tables import SPACE, schema
 
-ROW = dict.fromkeys(column.name for column in SPACE.columns)
+UNKNOWN = dict.fromkeys(column.name for column in SPACE.columns)
+ROW = UNKNOWN | {"log_stored_bytes": 0, "redundancy": 2.0}
 
 
 def _frame(*rows: dict[str, object]) -> pl.DataFrame:
     return pl.DataFrame([{**ROW, "role": "data", **row} for row in rows], schema=schema(SPACE))
 
 
-def test_all_volumes_of_a_candidate_count_once_loaded() -> None:
+def test_all_volumes_of_a_candidate_count_once_loaded_and_their_logs_do_not() -> None:
     """At the end they hold other files; what lacks a part is left out."""
     found = held_bytes(
         _frame(
-            {"candidate": "a", "moment": "loaded", "physical_bytes": 30},
-            {"candidate": "a", "moment": "loaded", "role": "log", "physical_bytes": 12},
+            {"candidate": "a", "moment": "loaded", "physical_bytes": 42, "log_stored_bytes": 6},
+            {"candidate": "a", "moment": "loaded", "role": "temp", "physical_bytes": 12},
+            {"candidate": "a", "moment": "loaded", "role": "log", "physical_bytes": 500},
             {"candidate": "b", "moment": "loaded", "physical_bytes": 7},
-            {"candidate": "b", "moment": "loaded", "role": "log"},
+            {"candidate": "b", "moment": "loaded", "role": "temp"},
+            {"candidate": "c", "moment": "loaded", "physical_bytes": 7, "log_stored_bytes": None},
             {"candidate": "a", "moment": "end", "physical_bytes": 99},
         )
     )

@@ -11,7 +11,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cli import app
-from stithy.drives import places, program
+from stithy.drives import places
 from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
@@ -156,10 +156,10 @@ def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: P
 @pytest.mark.parametrize("kind", handlers.cleanup_handlers())
 def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) -> None:
     """A kill between the record and the making leaves just that."""
-    places = ("path", "volume", "data", "folder")
+    places = ("path", "volume", "data", "folder", "conf")
     facts = dict.fromkeys(places, str(tmp_path / "none")) | {
         "run_id": "r1", "name": "data", "program": "no-such-program", "engine": "postgresql",
-        "device": "/dev/loop99", "uuid": "none",
+        "device": "/dev/loop99", "uuid": "none", "user": "u", "pool": "p", "image": "stithy-i",
     }  # fmt: skip
     assert undone(Resource(0, kind, facts)) == ([0], [])
 
@@ -230,7 +230,7 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     ):  # fmt: skip
         places.make(places.folder_of(name, run_id), Entry(run_id, (name,), owner))
     with monkeypatch.context() as patch:
-        patch.setattr(program, "find", lambda folder: own_identity())
+        patch.setattr(orphans, "find", lambda folder: own_identity())
         assert [each.orphan.folder.name for each in orphans.clean_orphans()] == ["r2.nvme"]
     assert app.run(["clean", str(tmp_path)]) == 0
     left = [each.name for each in places.all_folders()]

@@ -1,6 +1,7 @@
 """The space of volumes: what files hold, and what the books of a file system say of it."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.layers.btrfs import parse_usage
 from stithy.storage.provider import Array, Volume
-from stithy.storage.space import Space, files_bytes, space_of
+from stithy.storage.space import Space, files_bytes, space_of, with_log
 
 MIB = 2**20
 
@@ -108,3 +109,20 @@ def test_reduction_and_thinness_are_known_only_from_their_parts() -> None:
     assert (Space(4, 4).reduction, Space(4, 4).thin) == (None, None)
     thin = Space(8, 6, 3, 6, 2.0, provisioned_bytes=100, allocated_bytes=6)
     assert (thin.reduction, thin.thin) == (2.0, True)
+
+
+def test_the_write_ahead_log_counts_apart(tmp_path: Path) -> None:
+    """Zeros in its files would count as what compresses well; below a file system nobody knows."""
+    log = tmp_path / "data" / "log"
+    log.mkdir(parents=True)
+    (log / "segment").write_bytes(os.urandom(MIB))
+    os.sync()
+    volume = _volume(tmp_path, "ext4")
+    whole = Space(9 * MIB, 8 * MIB, 4 * MIB, 8 * MIB, 2.0)
+    plain = with_log(whole, volume, [log])
+    assert (plain.log_written_bytes, plain.log_stored_bytes) == (MIB, MIB)
+    assert plain.reduction == pytest.approx(7 / 3)
+    below = with_log(replace(whole, below=True), volume, [log])
+    assert (below.log_stored_bytes, below.reduction) == (None, None)
+    assert "reduction" in below.missing
+    assert with_log(whole, volume, []).reduction == 2.0

@@ -16,10 +16,11 @@ TITLE = "Space"
 LOADED, END = "loaded", "end"
 NOTE = (
     "Files: lengths of all files of the volume. Stored: one copy of what is written in them, after "
-    "compression. On drives: with all copies, parity and the file system's own data. Reduction: "
-    "written by stored. Redundancy: bytes on drives for a byte stored. Set aside: what the storage "
-    "keeps for the volume; taken now: the same unless the storage is thin. Copies that hardware "
-    "below this machine keeps are not seen."
+    "compression. Log: what of that is the write-ahead log, whose files are used again and partly "
+    "zeroed. On drives: with all copies, parity and the file system's own data. Reduction: written "
+    "by stored, without the log. Redundancy: bytes on drives for a byte stored. Set aside: what "
+    "the storage keeps for the volume; taken now: the same unless the storage is thin. Copies that "
+    "hardware below this machine keeps are not seen."
 )
 
 
@@ -28,6 +29,7 @@ def tables(page: Page) -> Iterator[PageTable]:
     shows = (
         Show("candidate", "Candidate"), Show("role", "Volume"), Show("moment", "When"),
         Show("logical_bytes", "Files", "size"), Show("stored_bytes", "Stored", "size"),
+        Show("log_stored_bytes", "Log", "size"),
         Show("reduction", "Reduction", "ratio"), Show("redundancy", "Redundancy", "ratio"),
         Show("physical_bytes", "On drives", "size"),
         Show("provisioned_bytes", "Set aside", "size"),
@@ -62,18 +64,23 @@ def _compared(context: Context, frame: pl.DataFrame) -> str | None:
         for name in ordered
         if name != most
     ]
-    return f"{most} holds these files in {format_size(held[most])} of its drives; {listing(said)}."
+    return (
+        f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "
+        f"drives; {listing(said)}."
+    )
 
 
 def held_bytes(frame: pl.DataFrame) -> dict[str, int]:
-    """Bytes on the drives of each candidate, all volumes, where all are known.
+    """Bytes on the drives of each candidate, all volumes, where all are known; without the log.
 
     Once loaded where that was asked, when all hold the same files; else at the end.
     """
     moment = LOADED if LOADED in frame["moment"].to_list() else END
-    own = frame.filter(pl.col("moment") == moment)
+    own = frame.filter((pl.col("moment") == moment) & (pl.col("role") != "log"))
     first = own["dataset"].drop_nulls().unique(maintain_order=True).to_list()[:1]
     own = own.filter(pl.col("dataset").is_in(first)) if first else own
+    log = pl.col("log_stored_bytes") * pl.col("redundancy")
+    own = own.with_columns(physical_bytes=(pl.col("physical_bytes") - log).round().cast(pl.Int64))
     sums = own.group_by("candidate", maintain_order=True).agg(
         pl.col("physical_bytes").sum(), pl.col("physical_bytes").null_count().alias("missing")
     )

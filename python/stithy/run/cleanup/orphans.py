@@ -12,6 +12,7 @@ from typing import Literal
 
 from stithy.cluster import layout, network, removal
 from stithy.drives import places, program
+from stithy.drives.program import find
 from stithy.errors import StithyError
 from stithy.hosts.processes import DELETED, abandoned_folders, end, pids_inside
 from stithy.run.cleanup.handlers import goes_on, serves
@@ -59,7 +60,7 @@ def _drives(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
         entry = places.read_entry(folder)
         if entry is None or entry.is_starting or entry.run_id in known:
             continue
-        if entry.run_id is not None or program.find(folder) is None:
+        if entry.run_id is not None or find(folder) is None:
             yield Orphan("drive", ", ".join(entry.drives), folder)
     for folder in abandoned_folders(DRIVE):
         yield Orphan("drive", folder.name, folder)

@@ -1,14 +1,17 @@
 """How much space a candidate's volumes take, asked once it is loaded and before it is removed."""
 
+from pathlib import Path
+
 from stithy.errors import StithyError
 from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
+from stithy.storage.consent import DATA
 from stithy.storage.provider import Provider, Volume
-from stithy.storage.space import Space
+from stithy.storage.space import Space, with_log
 
 NUMBERS = (
     "logical_bytes", "written_bytes", "stored_bytes", "physical_bytes", "redundancy", "reduction",
-    "provisioned_bytes", "allocated_bytes",
+    "provisioned_bytes", "allocated_bytes", "log_written_bytes", "log_stored_bytes",
 )  # fmt: skip
 
 
@@ -26,19 +29,28 @@ def record(context: Context, candidate: str, moment: str) -> None:
         return
     rows = [
         {"candidate": candidate, "role": role, "moment": moment, "dataset": dataset}
-        | _row(volumes.providers[candidate], part)
+        | _row(context, volumes.providers[candidate], part)
         for role, part in volume.by_role.items()
         if not part.raw
     ]
     context.add_rows(SPACE, rows)
 
 
-def _row(provider: Provider, part: Volume) -> Row:
+def _row(context: Context, provider: Provider, part: Volume) -> Row:
     try:
-        space = provider.space(part)
+        space = with_log(provider.space(part), part, _logs(context, part))
     except (OSError, StithyError) as error:
         return dict.fromkeys(NUMBERS) | {"missing_because": str(error)}
     return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": _why(space)}
+
+
+def _logs(context: Context, part: Volume) -> list[Path]:
+    """The folders of the write-ahead log beside data, also of several tenants; links lead away."""
+    if context.given_servers is None:
+        return []
+    name, data = context.servers.engine.log_folder, part.path / DATA
+    found = [data / name, *data.glob(f"tenant-*/{name}")]
+    return [each for each in found if each.is_dir() and not each.is_symlink()]
 
 
 def _why(space: Space) -> str | None:

@@ -16,6 +16,7 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
 from stithy.needs import KernelFileSystem, Need, Program
+from stithy.storage import extents
 from stithy.storage.layer import Task, rule
 from stithy.storage.space import Usage
 
@@ -166,6 +167,11 @@ def usage(mount_point: Path, runner: Runner) -> Usage:
             remedy="try it by hand, as root: btrfs filesystem usage " + str(mount_point),
         )
     return parse_usage(finished.stdout)
+
+
+def stored_below(folder: Path) -> int:
+    """What the files below a folder take, one copy, after compression. Raises OSError."""
+    return extents.stored_bytes(folder)
 
 
 _GROUP = re.compile(r"^(Data|Metadata|System),[^:]+: Size:(\d+), Used:(\d+)", re.MULTILINE)

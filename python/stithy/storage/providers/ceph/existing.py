@@ -150,9 +150,12 @@ class ExistingProvider:
 
 
 def remove_image(facts: Mapping[str, str]) -> None:
-    """Remove an image that Stithy made. Idempotent; a client that was killed is waited for."""
+    """Remove an image that Stithy made. Idempotent; a client that was killed is waited for.
+
+    A cluster whose configuration has gone cannot be asked any more: nothing is done then.
+    """
     access, name = Access(facts["conf"], facts["user"]), facts["image"]
-    if not name.startswith(PREFIX):
+    if not name.startswith(PREFIX) or not Path(access.conf).exists():
         return
     clock = SystemClock()
     until_s = clock.monotonic_s() + WATCHED_S

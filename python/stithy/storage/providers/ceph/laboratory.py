@@ -175,6 +175,7 @@ class LaboratoryProvider:
         """From the OSDs' own books: `rbd du` counts whole objects that were only touched."""
         assert volume.cluster is not None  # provision gives it
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
+        own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
         promised = round(self._volume_bytes * redundancy)
         books = readings(volume.cluster)
