@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.cluster import daemons, image, integrity, network
-from stithy.cluster.layout import IMAGE, METADATA_POOL, POOL, Entry
+from stithy.cluster.layout import Entry
 from stithy.cluster.policy import Policy
 
 OSD_OVERHEAD_BYTES = 640 * 2**20
@@ -44,7 +44,7 @@ def raise_cluster(
     """
     network.make(folder, entry, asked.gbit)
     daemons.bring_up(folder, entry, devices, faster)
-    image.make(folder, asked.policy, asked.image_bytes)
-    device = image.attach(folder, METADATA_POOL if asked.policy.coded else POOL, IMAGE)
+    image.make(folder, entry, asked.policy, asked.image_bytes)
+    device = image.attach(folder, entry, limited=asked.policy.iops_limit is not None)
     integrity.check(Path(device))
     return device

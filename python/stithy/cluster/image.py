@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stithy.clock import SystemClock
+from stithy.cluster import kernel
 from stithy.cluster.daemons import start
-from stithy.cluster.layout import IMAGE, METADATA_POOL, POOL
+from stithy.cluster.layout import METADATA_POOL, POOL, Entry
 from stithy.cluster.policy import Policy
 from stithy.cluster.tools import Access, call, ceph, rbd, tool
 from stithy.errors import InfrastructureError
@@ -25,7 +26,7 @@ PATIENCE_S = 30.0
 FEATURES = "layering,exclusive-lock"
 
 
-def make(folder: Path, policy: Policy, size_bytes: int) -> None:
+def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
     """Make the pool or pools of the policy, and the image."""
     pgs = str(PGS)
     if policy.coded:
@@ -34,14 +35,14 @@ def make(folder: Path, policy: Policy, size_bytes: int) -> None:
     else:
         _copies(folder, POOL, pgs, policy.hosts)
     _qualities(folder, policy)
-    holder = METADATA_POOL if policy.coded else POOL
+    image = f"{entry.pool}/{entry.image}"
     words = ["create", "--size", f"{size_bytes // 2**20}M", "--image-feature", FEATURES]
     words += ["--data-pool", POOL] if policy.coded else []
     words += ["--thick-provision", "--no-progress"] if policy.thick else []
-    rbd(folder, *words, f"{holder}/{IMAGE}")
+    rbd(folder, *words, image)
     if policy.iops_limit:
         key, limit = "rbd_qos_iops_limit", str(policy.iops_limit)
-        rbd(folder, "config", "image", "set", f"{holder}/{IMAGE}", key, limit)
+        rbd(folder, "config", "image", "set", image, key, limit)
 
 
 def _coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
@@ -69,9 +70,18 @@ def _qualities(folder: Path, policy: Policy) -> None:
         ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(folder: Path, pool: str, image: str, access: Access = OWN) -> str:
-    """Make a block device of an image; everything works in `folder`, and is found by it."""
-    node = f"driver=rbd,node-name=image,pool={pool},image={image}"
+def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = False) -> str:
+    """Make a block device of the image, by the kernel's client where there is one.
+
+    `limited`: limits of the image must hold.
+    """
+    by_kernel = kernel.mapped(entry.pool, entry.image, access, folder, limited=limited)
+    return by_kernel or _bridged(folder, entry, access)
+
+
+def _bridged(folder: Path, entry: Entry, access: Access) -> str:
+    """Through programs: everything works in `folder`, and is found by it."""
+    node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
     node += f",conf={access.conf},user={access.user}"
     options = f"{node},discard=unmap,cache.direct=on"
     server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"

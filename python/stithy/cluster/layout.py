@@ -19,7 +19,7 @@ from stithy.errors import UserError
 ENTRY = "cluster.json"
 VERSION = 1
 IMAGE = "image"
-"""The image of the volume; also the file in the folder by which it reaches the kernel."""
+"""The beginning of the name of a volume's image."""
 
 POOL = "volumes"
 METADATA_POOL = "volumes-metadata"
@@ -31,9 +31,9 @@ class Entry:
     """What is written of a cluster before it is made.
 
     `tag` is in the names of its bridge and namespaces. `subnet` are the first three numbers of its
-    addresses. `policy` in words;
-    `least` copies or shards must serve. `pool` is the one that images are made in.
-    `access`: how a cluster is reached that was there before, and has no hosts here.
+    addresses. `policy` in words; `least` copies or shards must serve. `image` is made in `pool`,
+    under a name that no other has. `access`: how a cluster is reached that was there before, and
+    has no hosts here.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Entry:
     policy: str = ""
     least: int | None = None
     pool: str = POOL
+    image: str = IMAGE
     access: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -105,7 +106,7 @@ def fresh_entry(
     """An entry with names that nothing else has."""
     tag = secrets.token_hex(3)
     subnet = f"10.{128 + secrets.randbelow(127)}.{secrets.randbelow(255)}"
-    entry = Entry(name, run_id, tag, subnet, hosts, drives_per_host)
+    entry = Entry(name, run_id, tag, subnet, hosts, drives_per_host, image=f"{IMAGE}-{tag}")
     if policy is None:
         return entry
     pool = METADATA_POOL if policy.coded else POOL

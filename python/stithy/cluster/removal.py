@@ -3,11 +3,12 @@
 import os
 import shutil
 import signal
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from stithy.cluster import admin, daemons, network
-from stithy.cluster.layout import ENTRY, Entry, read_entry
+from stithy.cluster import admin, daemons, kernel, network
+from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
 from stithy.cluster.tools import Access, tool
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
@@ -32,7 +33,8 @@ def remove(folder: Path) -> None:
     for pid in pids_of(folder):  # one that a fault holds could not answer the last requests
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
-    detach(folder)
+    images = {f"{IMAGE}-{tag}" for tag in tags} | ({entry.image} if entry else set())
+    detach(folder, images)
     if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
         end(pids_inside(folder, IMAGE_PROGRAMS[0]), signal.SIGTERM)
     end(pids_of(folder), signal.SIGKILL)
@@ -67,7 +69,15 @@ def serving(device: str) -> Path | None:
     with suppress(OSError):
         folder = Path((BLOCK / name / "loop/backing_file").read_text().strip()).parent
         return folder if read_entry(folder) is not None else None
+    for folder in all_folders():
+        if (entry := read_entry(folder)) and device in dict(by_kernel(entry)).values():
+            return folder
     return None
+
+
+def by_kernel(entry: Entry) -> list[tuple[str, str]]:
+    """The devices of its image that the kernel's own clients made, with the client of each."""
+    return list(kernel.devices(entry.image))
 
 
 def unblock(folder: Path) -> None:
@@ -82,6 +92,8 @@ def unblock(folder: Path) -> None:
     if entry is None or not _answers(folder, entry):
         for program in IMAGE_PROGRAMS:
             end(pids_inside(folder, program), signal.SIGKILL)
+        if entry is not None:
+            kernel.unmap(entry.image)
 
 
 def _answers(folder: Path, entry: Entry) -> bool:
@@ -97,15 +109,23 @@ def _answers(folder: Path, entry: Entry) -> bool:
     return all(each is not None and each.get("state") == "active" for each in states)
 
 
-def detach(folder: Path) -> None:
-    """Take the block device of the folder's image away. Idempotent."""
+def detach(folder: Path, images: Iterable[str]) -> None:
+    """Take the block devices of these images of the folder away. Idempotent."""
+    for image in images:
+        for _, device in kernel.devices(image):
+            _unmount_all(device)
+        kernel.unmap(image)
     file = folder / "device"
     for device in loops(file):
-        for each in [mount for mount in mounts() if mount.source == device]:
-            _unmount(each.point)
+        _unmount_all(device)
         LocalRunner().run(Command(argv=[tool("losetup"), "-d", device]), timeout_s=30)
     if _is_mounted(file):
         _unmount(file)
+
+
+def _unmount_all(device: str) -> None:
+    for each in [mount for mount in mounts() if mount.source == device]:
+        _unmount(each.point)
 
 
 def _unmount(point: Path) -> None:

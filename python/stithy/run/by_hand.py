@@ -12,6 +12,7 @@ from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.cluster import layout
 from stithy.cluster.layout import Entry
+from stithy.cluster.removal import by_kernel, loops
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
@@ -133,9 +134,10 @@ def _cluster(registered: Registered) -> Cluster:
 
 
 def _device(folder: Path | None) -> Path | None:
-    from stithy.cluster.removal import loops
-
-    return next(map(Path, loops(folder / "device")), None) if folder else None
+    if folder is None or (entry := layout.read_entry(folder)) is None:
+        return None
+    found = [*loops(folder / "device"), *(device for _, device in by_kernel(entry))]
+    return Path(found[0]) if found else None
 
 
 def cluster_named(name: str | None) -> Cluster:

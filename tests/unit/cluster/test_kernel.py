@@ -1,0 +1,70 @@
+"""The kernel's own clients of images, as the program `rbd` maps them; here it is a script."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.cluster import kernel
+from stithy.cluster.kernel import Kernel
+from stithy.cluster.tools import Access
+
+RBD = """#!/bin/sh
+echo "$@" >> {place}/asked
+case "$*" in
+  *"device map"*krbd*) [ -e {place}/refuse ] && exit 1; echo {place}/rbd0; touch {place}/rbd0 ;;
+  *"device map"*nbd*) echo {place}/nbd0; touch {place}/nbd0 ;;
+  *"device list"*krbd*) [ -e {place}/rbd0 ] && echo '[{{"name":"i-1","device":"{place}/rbd0"}}]' ;;
+  *"device list"*nbd*) [ -e {place}/nbd0 ] && echo '[{{"image":"i-1","device":"{place}/nbd0"}}]' ;;
+  *"device unmap"*) for last; do :; done; rm "$last" ;;
+esac
+exit 0
+"""
+
+
+@pytest.fixture
+def rbd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the script works, on a kernel that has both."""
+    for name in ("rbd", "rbd-nbd"):
+        (tmp_path / name).write_text(RBD.format(place=tmp_path))
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    both = (
+        Kernel("krbd", tmp_path, ("rbd",), limits=False),
+        Kernel("nbd", tmp_path, ("rbd", "rbd-nbd"), limits=True),
+    )
+    monkeypatch.setattr(kernel, "KERNELS", both)
+    return tmp_path
+
+
+def _map(place: Path, *, limited: bool = False) -> str | None:
+    return kernel.mapped("p", "i-1", Access("/c", "u"), place, limited=limited)
+
+
+def test_the_first_client_that_maps_is_used_and_its_device_found_by_the_image(rbd: Path) -> None:
+    """And of no other image; afterwards there is none."""
+    assert _map(rbd) == f"{rbd}/rbd0"
+    assert (
+        (rbd / "asked").read_text().startswith("-c /c --id u device map --device-type krbd p/i-1")
+    )
+    assert list(kernel.devices("i-1")) == [("krbd", f"{rbd}/rbd0")]
+    assert list(kernel.devices("i-2")) == []
+    kernel.unmap("i-1")
+    assert list(kernel.devices("i-1")) == []
+    kernel.unmap("i-1")
+
+
+def test_a_client_that_fails_or_ignores_limits_is_passed_over(rbd: Path) -> None:
+    """Limits of an image hold in librbd, which krbd does without."""
+    assert _map(rbd, limited=True) == f"{rbd}/nbd0"
+    kernel.unmap("i-1")
+    (rbd / "refuse").touch()
+    assert _map(rbd) == f"{rbd}/nbd0"
+
+
+def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is even asked."""
+    none = (Kernel("krbd", rbd / "none", ("rbd",), limits=False),)
+    monkeypatch.setattr(kernel, "KERNELS", none)
+    assert _map(rbd) is None
+    assert not (rbd / "asked").exists()
+    assert "is not there" in str(none[0].why_not())
