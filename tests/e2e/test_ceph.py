@@ -7,7 +7,7 @@ import pytest
 
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, entries, left_by, write_study
+from support.running import Stithy, entries, left_by, manifest, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
 
@@ -26,6 +26,8 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     assert series.filter(pl.col("metric") == "cpu_share")["value"].sum() > 0
     writes = series.filter(pl.col("metric") == "write_latency_s")["value"].drop_nulls()
     assert (writes > 0).any()
+    [array] = manifest(out)["candidates"][0]["arrays"]
+    assert array["keys"] == {"hosts": "of 2 hosts", "policy": "FTT 1 (2 copies, min_size 1)"}
     assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
     assert not list((stithy.state / "clusters").iterdir())
 

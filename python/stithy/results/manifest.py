@@ -82,7 +82,7 @@ class DriveFacts(_Facts):
 
 
 class ArrayFacts(_Facts):
-    """A layer over several devices, by the role whose volume it is: its name, and its keys.
+    """A layer over several devices, or a cluster, by the role of its volume: its name and keys.
 
     `keys` begins with its level, and has of the others those that are not as usual. `members` are
     the devices, by kernel name.

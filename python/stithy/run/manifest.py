@@ -305,11 +305,10 @@ def _lowered(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
-    """The layers of a candidate's volumes, each by the role that is on it."""
+    """The layers and clusters under a candidate's volumes, each by the role that is on it."""
     for role in ROLES:
         part = volume if role == "data" else volume.others.get(role)
-        if part is not None and part.array is not None:
-            array = part.array
+        if part is not None and (array := part.array or part.system) is not None:
             yield ArrayFacts(
                 role=role, layer=array.layer, keys=dict(array.facts), members=array.members
             )

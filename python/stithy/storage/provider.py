@@ -84,7 +84,8 @@ class Volume:
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
     as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
     `array` is the layer that makes one of several devices. `raw`: a block device without a file
-    system, whose node `path` is. `cluster` is the folder of the laboratory cluster that serves it.
+    system, whose node `path` is. `cluster` is the folder of the laboratory cluster that serves it,
+    `system` what that is made of.
     """
 
     path: Path
@@ -97,6 +98,7 @@ class Volume:
     array: Array | None = None
     raw: bool = False
     cluster: Path | None = None
+    system: Array | None = None
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
     def of(self, role: Role) -> "Volume":

@@ -139,7 +139,9 @@ def _cpus(cpus: tuple[int, ...] | None) -> str:
 
 def _parts(candidate: CandidateFacts) -> Iterator[Part]:
     """Its volumes, of which that of the data has every role that has none of its own."""
-    by_role = {drive.role: drive for drive in candidate.drives}
+    by_role: dict[str, DriveFacts] = {}
+    for drive in candidate.drives:
+        by_role.setdefault(drive.role, drive)
     elsewhere = {*by_role, *(each.role for each in candidate.roles)} - {"data"}
     shared = tuple(each for each in ROLES if each not in elsewhere)
     if "data" not in by_role:

@@ -228,7 +228,9 @@ def _emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
 
 def _named(candidate: CandidateFacts) -> str:
     """`generic-nvme`, `4 × generic-sata as btrfs raid10`, `data generic-sata, log generic-nvme`."""
-    by_role = {drive.role: named(drive) for drive in candidate.drives}
+    by_role: dict[str, str] = {}
+    for drive in candidate.drives:  # of a role the first: what follows lies beside it
+        by_role.setdefault(drive.role, named(drive))
     for array in candidate.arrays:
         by_role[array.role] = f"{len(array.members)} × {by_role[array.role]} as {array.kind}"
     return ", ".join(

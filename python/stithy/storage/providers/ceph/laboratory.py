@@ -19,7 +19,7 @@ from stithy.errors import PreconditionError
 from stithy.needs import Device, Need, OwnProgram, Program, Root
 from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
-from stithy.storage.provider import EmulatedDrive, Record, Room, Site, Volume
+from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.space import Space, space_of
 from stithy.storage.volume import room_of
@@ -169,7 +169,19 @@ class LaboratoryProvider:
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         for each in drives:
             control.set(each.name, paced=True)
-        return replace(volume, emulated=drives, cluster=self._folder(run_id))
+        return replace(
+            volume, emulated=drives, cluster=self._folder(run_id), system=self._system(drives)
+        )
+
+    def _system(self, drives: tuple[EmulatedDrive, ...]) -> Array:
+        """What the report calls it; its members are the drives of the data."""
+        keys = self._keys
+        facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
+        facts["policy"] = str(keys.policy.policy)
+        facts |= {"cache": keys.cache.drive} if keys.cache else {}
+        facts |= {"links": f"{keys.network_gbit:g} Gbit/s"} if keys.network_gbit else {}
+        members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
+        return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
 
     def space(self, volume: Volume) -> Space:
         """From the OSDs' own books: `rbd du` counts whole objects that were only touched."""
