@@ -164,7 +164,7 @@ def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
     stithy: Stithy, lost: str
 ) -> None:
     """It is killed as a whole: all daemons at once, or only its books are gone."""
-    _json(stithy, "up", "lab", *SMALL)
+    point = Path(_json(stithy, "up", "lab", *SMALL)["path"])
     tag, folder = _tag(stithy), _folder(stithy)
     assert folder is not None
     if lost == "nothing":
@@ -179,6 +179,7 @@ def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
     if lost == "entry":
         assert stithy.run("cluster", "down", "lab").returncode == Exit.OK
     _clean(stithy, tag)
+    assert not point.parent.exists()
 
 
 @pytest.mark.long

@@ -17,6 +17,9 @@ from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
 ANSWER_S = 10.0
+PLACE_PREFIX = "stithy-drives-"
+"""How the names of folders begin in which volumes are mounted."""
+
 IMAGE_PROGRAMS = ("qemu-storage-daemon", "nbdfuse")
 
 
@@ -124,8 +127,13 @@ def detach(folder: Path, images: Iterable[str]) -> None:
 
 
 def _unmount_all(device: str) -> None:
+    """Unmount a device everywhere; a mount point in a folder of Stithy's own goes with it."""
     for each in [mount for mount in mounts() if mount.source == device]:
         _unmount(each.point)
+        if each.point.parent.name.startswith(PLACE_PREFIX):
+            with suppress(OSError):  # whatever else is in it is somebody's
+                each.point.rmdir()
+                each.point.parent.rmdir()
 
 
 def _unmount(point: Path) -> None:
