@@ -1,0 +1,109 @@
+"""A run on an engine of one's own, which only its folder knows."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fakes.hammer import FakeHammer
+from stithy.cli.app import run
+from stithy.registry import part
+from stithy.report.context import context_of
+from stithy.results.read import read_run
+from stithy.run.preparation.equip import Tools
+from stithy.run.stop import Stop
+from stithy.secrets import Secret
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+from stithy.workload.program import NOBODY, Driven, Watch
+from support.faked_run import FakedRun
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+STUDY = """study: Does an engine of one's own work?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+database: {engine: memory, memory: 64 MiB, settings: {keep: on}}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
+thresholds: [a.nopm_at_1 >= 1]
+"""
+
+
+class Committing(FakeHammer):
+    """A fake hammer whose transactions are committed in the server, so that it can count them.
+
+    `uncounted`: so many of a run never reach the server, though they were acknowledged.
+    """
+
+    url = Secret("")
+    uncounted = 0
+
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
+        """As many of each as its summary says."""
+        driven = super().run(workload, request, watch=watch)
+        store = part("engine", "memory", "endpoint").endpoint(self.url).store
+        names = [each.name for each in driven.summary.transactions for _ in range(each.committed)]
+        for name in names[self.uncounted :]:
+            store.commit(name)
+        return replace(driven, summary=driven.summary.model_copy(update={"commits": len(names)}))
+
+
+class OwnEngine(FakedRun):
+    """The engine is the one that the study names."""
+
+    @property
+    def tools(self) -> Tools:
+        """The hammer hears where the server is."""
+        return replace(super().tools, engine=Tools().engine, hammer=lambda *_: self._at)
+
+    def _at(self, url: Secret) -> FakeHammer:
+        assert isinstance(self.hammer, Committing)
+        self.hammer.url = url
+        return self.hammer
+
+
+def _run(root: Path, uncounted: int = 0) -> OwnEngine:
+    root.mkdir()
+    faked = OwnEngine(root, hammer=Committing(sound=True), text=STUDY)
+    assert isinstance(faked.hammer, Committing)
+    faked.hammer.uncounted = uncounted
+    return faked
+
+
+def _reasons(faked: FakedRun) -> list[str]:
+    windows = context_of(read_run(faked.out)).evidence.windows
+    return [str(reason) for each in windows for reason in each.reasons]
+
+
+def test_an_engine_of_ones_own_goes_from_study_to_report(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is cut off, resumed, reported in all formats, compared and exported."""
+    faked = _run(tmp_path / "own")
+    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
+    assert faked.run().end == "interrupted"
+    faked.hammer, faked.stop = Committing(sound=True), Stop()
+    assert faked.resume().end == "finished"
+    assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
+    for kind in ("html", "md", "json"):
+        text = (faked.out / f"report.{kind}").read_text()
+        assert "1.memory" in text
+    shutil.copytree(faked.out, tmp_path / "again")
+    assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
+    for to in ("csv", "bencher", "go-bench", "openmetrics"):
+        capsys.readouterr()
+        assert run(["export", str(faked.out), "--to", to]) == 0
+        assert capsys.readouterr().out, to
+
+
+def test_commits_that_an_engine_of_ones_own_did_not_count_are_noticed(
+    tmp_path: Path, fakes: Path
+) -> None:
+    """By its own allowance, which is none: one is enough."""
+    right, wrong = _run(tmp_path / "right"), _run(tmp_path / "wrong", uncounted=1)
+    for each in (right, wrong):
+        assert each.run().end == "finished"
+    assert "commit" not in " ".join(_reasons(right))
+    assert "commit" in " ".join(_reasons(wrong))
