@@ -1,7 +1,9 @@
-"""Block I/O that a person interrupts in a sweep, by whole commands."""
+"""Block I/O that a person interrupts in a sweep, or whose fio hangs, by whole commands."""
 
+import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,32 @@ from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, left_by, manifest, wait_for
 
+FIO = shutil.which("fio")
 pytestmark = [
     pytest.mark.needs_drive,
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio"),
+    pytest.mark.skipif(FIO is None, reason="fio was not found: install fio"),
 ]
 # Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
 ENDED_WELL = (Exit.OK, Exit.INVALID)
 SHORT = ["--size", "16 MiB", "--ramp-up", "0 s", "--duration", "2 s", "--repeat", "1"]
 SWEEP = ["--profile", "oltp-8k", "--rate", "1%", "--rate", "2%", *SHORT]
+
+IMPATIENT = """import sys
+from stithy.fio import program
+program.PATIENCE_S, program.STOP_PATIENCE_S = 1.0, 0.5
+from stithy.cli.app import run
+sys.exit(run(sys.argv[1:]))
+"""
+"""Stithy as it is, but for a time limit that a test can wait for."""
+
+HANGS = """#!/bin/sh
+if [ "$1" = job.fio ] && grep -q time_based job.fio; then
+    trap '' INT
+    echo $$ > {place}/pid
+    exec sleep 3600
+fi
+exec {fio} "$@"
+"""
 
 
 def _nothing_left(stithy: Stithy, out: Path) -> None:
@@ -47,4 +67,23 @@ def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
     resumed = stithy.run("resume", out)
     assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
     assert [each["end"] for each in manifest(out)["sessions"]] == ["interrupted", "finished"]
+    _nothing_left(stithy, out)
+
+
+def test_a_fio_that_hangs_is_killed_at_its_time_limit_and_the_run_says_what_to_look_for(
+    stithy: Stithy, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not hear SIGINT either; its window is invalid."""
+    programs, out = place / "programs", place / "out"
+    programs.mkdir()
+    fio = programs / "fio"
+    fio.write_text(HANGS.format(place=place, fio=FIO))
+    fio.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    stithy.prefix = (sys.executable, "-c", IMPATIENT)
+    ended = stithy.run("block", "generic-nvme", "--profile", "oltp-8k", *SHORT, "--out", out)
+    assert ended.returncode == Exit.INVALID, ended.stdout + ended.stderr
+    assert "fio did not end within" in ended.stderr
+    assert "the kernel log (dmesg)" in ended.stderr
+    assert not Path(f"/proc/{(place / 'pid').read_text().strip()}").exists()
     _nothing_left(stithy, out)

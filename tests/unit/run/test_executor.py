@@ -119,8 +119,8 @@ SHARED = f'could not resize shared memory segment "/x" to 9 bytes: {NO_ROOM}'
 @pytest.mark.parametrize(
     ("because", "fakes", "has_numbers", "incomplete", "at_once"),
     [
-        ("fake server: it fell over", {"engine": FakeEngine(frozenset({3}))}, False, 1, 0),
-        ("somewhere: the drive is gone", {"hammer": FakeHammer({"run": FAULT})}, False, 4, 4),
+        ("fake server: it fell over: none", {"engine": FakeEngine(frozenset({3}))}, False, 1, 0),
+        ("somewhere: the drive is gone: none", {"hammer": FakeHammer({"run": FAULT})}, False, 4, 4),
         ("gave up: what a mess (3 times)", {"hammer": _gave_up("what\na mess")}, True, 4, 4),
         (LATE[1], {"hammer": FakeHammer(complete=False, warnings=LATE)}, True, 4, 4),
         (f"{SHARED} (3 times)", {"hammer": _gave_up(SHARED, "53100")}, True, 4, 4),

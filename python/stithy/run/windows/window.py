@@ -139,7 +139,7 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
 def _reason(measured: MeasuredWindow, error: StithyError) -> str:
     """Why a window has no numbers: what ended by itself comes first, it explains the rest."""
     own = (each.ended_because for each in measured.activities)
-    return next(filter(None, own), None) or f"{error.where}: {error.problem}"
+    return next(filter(None, own), None) or str(error)
 
 
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
