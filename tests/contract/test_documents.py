@@ -8,6 +8,8 @@ import pytest
 from conftest import ROOT
 from stithy import cli
 from stithy.cli.commands import command_modules
+from stithy.plan.answerable import unanswerable
+from stithy.plan.expand import expand
 from stithy.study.load import parse_study, read_study
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/how-to/*.md"))]
@@ -38,3 +40,10 @@ def test_every_example_study_is_a_study_and_the_readme_explains_the_demo() -> No
     studies = {path.name: read_study(path).study for path in ROOT.glob("studies/*.yaml")}
     (explained,) = _blocks(ROOT / "README.md", "yaml")
     assert studies["demo.yaml"] == parse_study("README.md", explained.encode())
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("studies/**/*.yaml")), ids=lambda path: path.stem)
+def test_every_example_study_asks_what_its_windows_can_answer(path: Path) -> None:
+    """Where nothing is known of the machine: a percentile needs enough values of a window."""
+    study = read_study(path).study
+    assert list(unanswerable(study, expand(study).question, {})) == []
