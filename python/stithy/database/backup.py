@@ -25,10 +25,14 @@ from stithy.secrets import Secret
 
 @dataclass(frozen=True)
 class Options:
-    """How a backup is made: with so many processes, compressed so (`none`: not at all)."""
+    """How a backup is made: with so many processes, compressed so (`none`: not at all).
+
+    `bytes_per_s`: how fast it reads the database at most; None as fast as it can.
+    """
 
     processes: int = 1
     compression: str = "none"
+    bytes_per_s: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -62,7 +63,7 @@ def folder(place: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "options", [Options(), Options(compression="gzip"), Options(2, "zstd")], ids=str
+    "options", [Options(), Options(compression="gzip"), Options(2, "zstd", 2**30)], ids=str
 )
 def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone(
     served: tuple[Path, PostgreSQL, Server], options: Options
@@ -90,6 +91,23 @@ def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone
         remove_segment(memory)
 
 
+def test_a_backup_reads_no_faster_than_it_is_told(
+    served: tuple[Path, PostgreSQL, Server],
+) -> None:
+    """The server's own clock shows it: its files, at that bandwidth, take so long at least."""
+    place, made, server = served
+    target = folder(place, "backup")
+    limit = 16 * 2**20
+    began_s = perf_counter()
+    done(
+        METHOD.take(
+            Tools(made.check().programs), Source(server.url), target, Options(bytes_per_s=limit)
+        )
+    )
+    took_s = perf_counter() - began_s
+    assert took_s >= 0.8 * (target / "base.tar").stat().st_size / limit
+
+
 def test_a_program_that_is_missing_and_options_that_do_not_fit_say_what_to_do() -> None:
     """The package of the program; the option that would fit."""
     found = dict.fromkeys(METHOD.programs(Options()), "/bin/true")
@@ -99,6 +117,8 @@ def test_a_program_that_is_missing_and_options_that_do_not_fit_say_what_to_do() 
     assert "postgresql-client" in missing.value.remedy
     with pytest.raises(UserError, match="zstd"):
         check(METHOD, Options(processes=4), found)
+    with pytest.raises(UserError, match="32 KiB to 1 GiB"):
+        check(METHOD, Options(bytes_per_s=1024), found)
 
 
 def test_the_engine_refuses_before_anything_is_made() -> None:

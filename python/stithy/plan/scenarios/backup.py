@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 from stithy.database.backup import Options
 from stithy.needs import MemoryLimit, OwnProgram
@@ -27,6 +27,7 @@ from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.problems import rule_error
 from stithy.suggest import instead
+from stithy.units import BytesOrNone, format_size
 
 NAME = "backup"
 NEEDS = (
@@ -86,6 +87,19 @@ class Spec(BaseModel):
     compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
         default="none", description="How a backup is compressed.", examples=["zstd"]
     )
+    bytes_per_s: Annotated[
+        BytesOrNone,
+        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+    ] = Field(
+        alias="bandwidth",
+        default=None,
+        json_schema_extra={"default": "as fast as it can"},
+        description=(
+            "Bytes per second at which a backup reads the database at most. A slower backup takes "
+            "longer and costs users less. `basebackup` takes 32 KiB to 1 GiB (`--max-rate`)."
+        ),
+        examples=["32 MiB"],
+    )
     verify: bool = Field(
         default=True,
         description=(
@@ -99,7 +113,7 @@ class Spec(BaseModel):
     @property
     def options(self) -> Options:
         """As a method takes them."""
-        return Options(self.processes, self.compression)
+        return Options(self.processes, self.compression, self.bytes_per_s)
 
 
 def spec_of(study: Study) -> Spec:

@@ -19,10 +19,17 @@ PACKAGES = {"gzip": Package("gzip", "gzip"), "lz4": Package("lz4", "lz4"),
 CLIENT = Package("postgresql-client", "postgresql")
 
 
+KIB = 2**10
+SLOWEST, FASTEST = 32 * KIB, 1024 * 1024 * KIB
+"""Bytes per second that `--max-rate` of `pg_basebackup` takes."""
+
+
 def problem(options: Options) -> str | None:
-    """It reads with one process; only zstd compresses with several."""
+    """It reads with one process, at rates of its own; only zstd compresses with several."""
     if options.processes > 1 and options.compression != "zstd":
         return "basebackup uses several processes only with `compression: zstd`"
+    if options.bytes_per_s is not None and not SLOWEST <= options.bytes_per_s <= FASTEST:
+        return "basebackup takes a `bandwidth` of 32 KiB to 1 GiB"
     return None
 
 
@@ -40,10 +47,12 @@ def take(tools: Tools, source: Source, target: Path, options: Options) -> Comman
     packed = options.compression
     workers = f":workers={options.processes}" if options.processes > 1 else ""
     compress = packed if packed in ("none", "gzip") else f"client-{packed}{workers}"
+    limit = options.bytes_per_s
+    rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
     return Command(
         [
             str(tools.programs / "pg_basebackup"), "--no-password", "--checkpoint=fast",
-            "--format=tar", "--wal-method=stream", f"--compress={compress}",
+            "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
             f"--host={host}", f"--username={unquote(url.username or '')}",
             f"--pgdata={target}",
         ],
