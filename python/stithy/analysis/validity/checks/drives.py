@@ -14,7 +14,8 @@ DRIVE_LATE = Flag(
     "emulated drive late",
     "The instrument failed: the emulated drive for {role} was late with {share} of its "
     "answers. The mean lateness of all answers was {mean}.",
-    "Let nothing else run on this machine, use fewer users, or emulate slower drives.",
+    "Let nothing else run on this machine, use fewer users, keep the drives' data in memory "
+    "(no `backing`), or emulate slower drives.",
     invalidates=True,
 )
 
