@@ -207,7 +207,7 @@ def window_seen(window: Window, limited: Limited) -> Seen:
     return {
         "candidate": window.candidate,
         "users": window.point.users,
-        "nopm": window.row["nopm"],
+        "nopm": window.row["headline_per_min"],
         "valid": window.valid,
         "flags": [each.flag.value for each in window.reasons],
         "notes": [each.sentence for each in window.reasons],

@@ -165,7 +165,7 @@ def window_seen(window: Window) -> Seen:
         "block": window.block,
         "position": window.row["position"],
         "started_at_s": window.row["started_at_s"],
-        "nopm": window.row["nopm"],
+        "nopm": window.row["headline_per_min"],
         "valid": window.valid,
         "flags": [each.flag.value for each in window.reasons],
         "invalid_because": [each.sentence for each in window.reasons if each.invalidates],

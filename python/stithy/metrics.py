@@ -104,8 +104,13 @@ class Quantity:
 
     @property
     def label(self) -> str:
-        """Above a column: `NOPM`, `p99 of payment`."""
+        """Above a column: `TPM`, `p99 of payment`."""
         return f"{self.known.label} of {self.of}" if self.of else self.known.label
+
+    @property
+    def title(self) -> str:
+        """Along an axis: `Transactions per minute (TPM)`."""
+        return f"{self.noun[0].upper()}{self.noun[1:]} ({self.label})"
 
     def __str__(self) -> str:
         """As a study has it."""
@@ -189,10 +194,9 @@ SAMPLER_METRICS = (
 OWN: Mapping[str, Metric] = {each.name: each for each in _own()}
 """The metrics that neither a collector nor an activity gives."""
 
-NOPM = Quantity("nopm")
+TPM = Quantity("tpm")
 P95 = Quantity("p95")
-DESCRIBED = (NOPM, P95)
-"""What a report compares whatever the question is."""
+P99 = Quantity("p99")
 
 
 def find(name: str) -> Metric | None:
@@ -211,7 +215,10 @@ def names() -> tuple[str, ...]:
 
 
 def in_columns() -> tuple[Metric, ...]:
-    """The metrics that stand in columns of their own, of windows and of transactions."""
+    """The metrics that stand in columns of their own, of windows and of transactions.
+
+    Workloads share the column of their throughput, which each names by its own metric.
+    """
     return tuple(each for each in _declared().values() if each.source in IN_COLUMNS)
 
 
@@ -224,13 +231,18 @@ def is_rate(column: str) -> bool:
 
 
 def _declared() -> Mapping[str, Metric]:
-    """Every metric of every activity: its name begins with that of the activity."""
-    return _declared_by(tuple(plugins("activity").values()))
+    """Every metric of every activity, and the throughput of every workload."""
+    own = (each.WORKLOAD.metric for each in plugins("workload").values())
+    activities = tuple(plugins("activity").values())
+    return _declared_by((*filter(None, own),), activities)
 
 
 @cache
-def _declared_by(activities: tuple[ModuleType, ...]) -> Mapping[str, Metric]:
-    return {each.name: each for activity in activities for each in activity.METRICS}
+def _declared_by(
+    own: tuple[Metric, ...], activities: tuple[ModuleType, ...]
+) -> Mapping[str, Metric]:
+    every = (*own, *(each for activity in activities for each in activity.METRICS))
+    return {each.name: each for each in every}
 
 
 @cache
@@ -278,7 +290,7 @@ def _words(name: str) -> str:
 
 
 def parse_quantity(text: str, transactions: Sequence[str] | None = None) -> Quantity:
-    """The quantity that a text names: `nopm`, `p99 of payment`, `block.reads_per_s of sda`.
+    """The quantity that a text names: `tpm`, `p99 of payment`, `block.reads_per_s of sda`.
 
     `transactions`: the types of the workload; None where they are not known, so that any may be.
     Raises UnknownQuantity.

@@ -23,7 +23,7 @@ def unfolded(browser: Browser, usual: Path) -> Iterator[Tab]:
     """The usual page with all that is folded unfolded, and its first figure interactive."""
     with tab(browser, Look()) as opened:
         opened.open(usual)
-        enliven(opened, "#figure-nopm-by-users")
+        enliven(opened, "#figure-throughput-by-users")
         opened.ask("document.querySelectorAll('details').forEach(each => { each.open = true })")
         opened.ask(FEWER)
         yield opened

@@ -11,7 +11,7 @@ from support.looking import drawn, enliven
 
 pytestmark = pytest.mark.needs_browser
 
-NAME = "#figure-nopm-by-users"
+NAME = "#figure-throughput-by-users"
 FIGURE = f"document.querySelector('{NAME}')"
 MARKS = f"[...{FIGURE}.querySelectorAll('.stage .mark-symbol path')]"
 LEVELS = 4

@@ -66,7 +66,7 @@ def test_every_figure_of_a_full_run_stands_in_a_section(full: Context) -> None:
 
 MS = 1000.0
 DRAWN: Mapping[str, float] = {
-    "nopm-by-users": 1.0, "response-by-users": MS,
+    "throughput-by-users": 1.0, "response-by-users": MS,
     "log-by-users": 1.0, "log-syncs-by-users": 1.0, "blocks-read-by-users": 1.0,
     "device-latency": MS, "device-rate": 1.0,
 }  # fmt: skip

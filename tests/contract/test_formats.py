@@ -53,7 +53,9 @@ def test_a_run_that_is_damaged_is_exported_as_far_as_it_is_there(
 ) -> None:
     """Without a manifest, with a table cut short and a window without numbers."""
     nothing = {"missing_because": "the server was ended", "complete": False}
-    nothing |= dict.fromkeys(("measure_from_s", "measure_to_s", "tpm", "nopm", "transactions"))
+    nothing |= dict.fromkeys(
+        ("measure_from_s", "measure_to_s", "tpm", "headline_per_min", "transactions")
+    )
     shape = Shape(users=(1, 4), duration_s=3, changes={"w-disk-u4-b0": nothing})
     run = build_run(tmp_path, shape)
     run.manifest.unlink()

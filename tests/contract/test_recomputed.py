@@ -78,7 +78,9 @@ POOLED = Shape(
 """Users who think and share connections, a search, thresholds, and an earlier run beside it."""
 
 SLOW = {
-    window_id("gp3", 1500, block): {"new_orders": 750 + 3 * block, "nopm": 3000.0 + 12 * block}
+    window_id("gp3", 1500, block): {
+        "headline_committed": 750 + 3 * block, "headline_per_min": 3000.0 + 12 * block,
+    }
     for block in range(4)
 }  # fmt: skip
 

@@ -131,7 +131,7 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
     for window_id in manifest(out)["plan"]["windows"]:
         row = window_row(out, window_id)
         assert row["complete"], row["missing_because"]
-        assert row["new_orders"] > 0
+        assert row["headline_committed"] > 0
         grown = row["order_numbers_after"] - row["order_numbers_before"]
         assert grown == row["new_orders_acknowledged"]
         assert _times_in_table(out, row) == _times_in_log(out, row) != {}

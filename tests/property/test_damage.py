@@ -51,7 +51,13 @@ def _numbers(context: Context) -> dict[tuple[str, Point, str], float]:
         (name, point, value): found
         for name in evidence.candidates
         for point in evidence.points
-        for value in ("nopm", "tpm", "response_p50_s", "response_p95_s", "response_p99_s")
+        for value in (
+            "headline_per_min",
+            "tpm",
+            "response_p50_s",
+            "response_p95_s",
+            "response_p99_s",
+        )
         if (found := evidence.level_value(name, point, value)) is not None
     }
 

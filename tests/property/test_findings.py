@@ -65,7 +65,7 @@ def _row(
         "block": block,
         "attempt": 0, "position": 0, "tried": False, "missing_because": None, "activity": "hammer",
         "tpm": 60 * rate,
-        "nopm": 27 * rate, "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
+        "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
         "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "backlog": 0, "errors": 0,
         "driver_rate_per_s_max": calibrated, "driver_users_max": None, "service_p50_s": 1e-3,
         "lateness_p99_s": 0.1 if late and block == 0 else 1e-5,
@@ -73,7 +73,7 @@ def _row(
 
 
 def _window(row: Any) -> Window:
-    done = {"response_p95_s": USERS / row["nopm"], "committed": row["transactions"]}
+    done = {"response_p95_s": USERS / row["tpm"], "committed": row["transactions"]}
     reasons = (driving.driver_late(row), driving.little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 

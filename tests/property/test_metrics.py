@@ -12,7 +12,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.measures import Measure, Value
 from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict, decide
 from stithy.analysis.verdict.effect import paired_difference
-from stithy.metrics import NOPM, Quantity, find, names
+from stithy.metrics import TPM, Quantity, find, names
 from stithy.validity import Reason
 from support import flags
 from support.points import at
@@ -36,7 +36,7 @@ def _window(
         "window_id": f"{candidate}{block}", "candidate": candidate, "point": str(at(USERS)),
         "block": block, "position": 0, "attempt": attempt, "missing_because": None,
         "activity": "hammer", "tpm": nopm,
-        "nopm": nopm,
+        "headline_per_min": nopm,
     }  # fmt: skip
     return Window(row, {}, () if valid else (Reason(flags.DRIVER_LATE),))
 
@@ -52,7 +52,7 @@ def test_pairs_are_never_formed_across_attempts(found: dict[tuple[str, int, int]
                 nopm=(2.0 if name == "b" else 1.0) * math.exp(7 * block + 3 * attempt))
         for (name, block, attempt), valid in found.items()
     )  # fmt: skip
-    effect = Evidence(("a", "b"), (at(USERS),), windows).effect("a", "b", at(USERS), NOPM)
+    effect = Evidence(("a", "b"), (at(USERS),), windows).effect("a", "b", at(USERS), TPM)
     turns = {(block, attempt) for _, block, attempt in found}
     whole = [turn for turn in turns if found.get(("a", *turn)) and found.get(("b", *turn))]
     assert effect.pairs == len(whole)

@@ -97,8 +97,8 @@ def _cost(files: Files, row: Row) -> Expected:
     users = users_of(verdicts) or max(files.levels)
     found = candidate(files, {**row, "users": users})
     return {
-        "cost": found["cost_amount"], "value": found["nopm"], "each": found["cost_per_nopm"],
-        "windows": found["windows"],
+        "cost": found["cost_amount"], "value": found["throughput"],
+        "each": found["cost_per_throughput"], "windows": found["windows"],
     }  # fmt: skip
 
 
@@ -128,13 +128,13 @@ def _throughput(files: Files, row: Row) -> Expected:
         column, _, kind = f"response_{label.replace('.', '')}_s".partition(" of ")
         column = f"{column.removesuffix('_s')}_s"
         kind = kind.removesuffix("_s") or "all"
-        nopm = files.one(f"SELECT list(nopm) FROM win WHERE {at}", *place)
+        nopm = files.one(f"SELECT list(headline_per_min) FROM win WHERE {at}", *place)
         value = files.one(
             f"SELECT list({column}) FROM tx WHERE transaction = '{kind}' AND {at} AND "
             f"committed + rolled_back >= {needed(column)}",
             *place,
         )
-    return {**row, "nopm": nopm, "value": value}
+    return {**row, "done": nopm, "value": value}
 
 
 def _heat(files: Files, row: Row) -> Expected:
@@ -201,7 +201,7 @@ _BORNE = """committed + rolled_back AS done, CASE WHEN done >= 200 THEN response
 """Percentiles of a window, where enough of its transactions lie beyond them."""
 
 FIGURES: dict[str, Source] = {
-    "nopm-by-users": by_place("nopm"),
+    "throughput-by-users": by_place("headline_per_min"),
     "response-by-users": query(
         f"percentile {PLACE}",
         f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
@@ -246,7 +246,7 @@ FIGURES: dict[str, Source] = {
     ),
     "cpu-by-users": _cpu,
     "waits-by-users": _waits,
-    "nopm-ratio": lambda files, row: _ratio(files, row, "NOPM"),
+    "throughput-ratio": lambda files, row: _ratio(files, row, "NOPM"),
     "question-ratio": _ratio,
     "forest": _forest,
     "cost": _cost,
@@ -318,7 +318,7 @@ def title_pool(files: Files, row: Row) -> list[float]:
             f"SELECT unnest([min(tpm), max(tpm)]) FROM {table} JOIN seconds s USING (window_id, "
             "second) WHERE s.phase = 'measure' AND s.transaction = 'all' GROUP BY window_id"
         )
-    if name in ("nopm-ratio", "question-ratio"):
+    if name in ("throughput-ratio", "question-ratio"):
         found += files.column(f"SELECT unnest([value, 1 / value]) FROM {table}")
     if name == "response-by-transaction":
         found.append(files.one("SELECT count(DISTINCT transaction) FROM tx_rows") - 1)

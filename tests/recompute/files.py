@@ -1,6 +1,7 @@
 """The rawest files of a run as tables of DuckDB: buckets of latency logs, samples, counters.
 
-Tables: `win` of windows, with `valid`, `measured_s`, `nopm` and `tpm` from counts and time stamps;
+Tables: `win` of windows, with `valid`, `measured_s`, `headline_per_min` and `tpm` from counts and
+time stamps;
 `tx` of transaction types; `seconds`; `samples` of the measurements, `means` of them by window,
 `weighted` by operations; `lat`, the buckets of latency logs with the second since the users began;
 `drive_lat`, those of emulated drives whose interval lies within a measurement; the rest as written.
@@ -39,8 +40,9 @@ CREATE MACRO wait_group(event) AS CASE
   WHEN event LIKE 'IO:%' OR lower(event) IN ('ipc:bufferio', 'lwlock:buffer_io') THEN 'data'
   WHEN regexp_matches(event, '^(Lock|LWLock|BufferPin)') THEN 'locks' ELSE 'other' END;
 CREATE VIEW window_rows AS SELECT * FROM core_rows LEFT JOIN load_rows USING (window_id);
-CREATE TABLE win AS SELECT w.* EXCLUDE (nopm, tpm), coalesce(v.valid, false) AS valid,
-  measure_to_s - measure_from_s AS measured_s, new_orders * 60 / measured_s AS nopm,
+CREATE TABLE win AS SELECT w.* EXCLUDE (headline_per_min, tpm), coalesce(v.valid, false) AS valid,
+  measure_to_s - measure_from_s AS measured_s,
+  headline_committed * 60 / measured_s AS headline_per_min,
   transactions * 60 / measured_s AS tpm, transactions / measured_s AS rate
   FROM window_rows w LEFT JOIN validity v ON w.window_id = v.window_id;
 CREATE TABLE tx AS SELECT w.candidate, w.users, w.block, w.attempt, w.valid, t.*

@@ -14,6 +14,9 @@ from recompute.files import Files, Row
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 COLLECTORS = Path(__file__).parents[2] / "docs/reference/collectors.md"
 
+RATES = {"nopm": "headline_per_min", "tpm": "tpm"}
+"""Columns of windows, by the name of what they count."""
+
 Turn = tuple[int, int]
 """A block and its attempt."""
 
@@ -24,7 +27,9 @@ def metric_of(label: str) -> tuple[str, str]:
     if re.match(r"[a-z]+\.", name):
         return name, of
     name = name.lower().replace(".", "")
-    return (name, "all") if name in ("nopm", "tpm") else (f"response_{name}_s", of or "all")
+    if name in RATES:
+        return RATES[name], "all"
+    return f"response_{name}_s", of or "all"
 
 
 def needed(column: str) -> int:
@@ -44,7 +49,7 @@ def by_block(
     else:
         enough = needed(column) if least is None else least
         of = f"transaction = '{kind}' AND committed + rolled_back >= {enough} AND"
-        source = "win WHERE" if column in ("nopm", "tpm") else f"tx WHERE {of}"
+        source = "win WHERE" if column in RATES.values() else f"tx WHERE {of}"
     found = files.rows(
         f"SELECT block, attempt, {column} AS value FROM {source} valid AND candidate = ? "
         f"AND users = ? AND {column} IS NOT NULL ORDER BY block, attempt", (name, users),
@@ -81,7 +86,7 @@ def level(files: Files, name: str, users: int, label: str) -> float | None:
     """Mean of rates; percentile of the merged logs, or of a single window what its table has."""
     column, kind = metric_of(label)
     windows = list(by_block(files, name, users, label, 0).values())
-    if column in ("nopm", "tpm") or "." in column:
+    if column in RATES.values() or "." in column:
         return fmean(windows) if windows else None
     if len(windows) > 1 and files.has_logs:
         of = "" if kind == "all" else f"AND tag = '{kind}'"

@@ -93,8 +93,8 @@ def _window(files: Files, name: str, summary: Row) -> Row:
     orders = sum(each["committed"] for each in totals if each["name"] == "new-order")
     done = sum(each["committed"] + each["rolled_back"] for each in totals)
     return {
-        "window_id": name, **logged, "new_orders": orders, "transactions": done,
-        "nopm": orders / minutes, "tpm": done / minutes,
+        "window_id": name, **logged, "headline_committed": orders, "transactions": done,
+        "headline_per_min": orders / minutes, "tpm": done / minutes,
         "errors": sum(each["count"] for each in summary["errors"]),
         "retries": sum(each["retries"] for each in totals),
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},

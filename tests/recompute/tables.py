@@ -115,7 +115,7 @@ def summary(files: Files, row: Row) -> Expected:
     users, (first, *others) = row["users"], files.candidates
     found: Row = {"users": users}
     for name in files.candidates:
-        found[f"nopm:{name}"] = level(files, name, users, "NOPM")
+        found[f"throughput:{name}"] = level(files, name, users, "NOPM")
         found[f"p95:{name}"] = printed(files, name, users, "p95")
     for name in others:
         seen = compared(files, {"a": first, "b": name, "users": users, "metric": "NOPM"})
@@ -138,12 +138,12 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
     nopm, cost = level(files, name, users, "NOPM"), (facts["cost"] or {}).get("amount")
     served = asked.bracket(files, name)
     return {
-        "users": users, "windows": windows, "nopm": nopm,
+        "users": users, "windows": windows, "throughput": nopm,
         "memory_limit_bytes": files.memory_limit(name),
         **{f"{p}_s": printed(files, name, users, p) for p in ("p95", "p99")},
         "within_users": served.low, "within_not_at": served.high,
         **device(files, name, users, emulated=bool(facts["drives"])),
-        "cost_amount": cost, "cost_per_nopm": cost / nopm if cost and nopm else None,
+        "cost_amount": cost, "cost_per_throughput": cost / nopm if cost and nopm else None,
     }  # fmt: skip
 
 

@@ -329,7 +329,7 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     used = [] if late_share is None else drive_rows(place.window_id, late_share)
     _write(where.table("drives"), tables.DRIVES, used)
     lost = shape.lost.get(place.window_id, 0)
-    kept = ledger_rows(place.window_id, row["new_orders"], lost) if shape.ledger else []
+    kept = ledger_rows(place.window_id, row["headline_committed"], lost) if shape.ledger else []
     _write(where.table("ledger"), tables.LEDGER, kept)
     findings = finding_rows(place.window_id, lost)
     _write(where.table("ledger_findings"), tables.LEDGER_FINDINGS, findings)
@@ -386,8 +386,8 @@ class _Load:
             "longest_response_s": self.response_s * 22,
             "started_at_s": self.started_at_s, "measure_from_s": begin,
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
-            "new_orders": counts["new-order"][0], "transactions": total,
-            "nopm": counts["new-order"][0] / minutes, "tpm": total / minutes,
+            "headline_committed": counts["new-order"][0], "transactions": total,
+            "headline_per_min": counts["new-order"][0] / minutes, "tpm": total / minutes,
             "errors": 0, "errors_expected": 0, "error_text": None, "retries": place.users // 4,
             "lateness_p99_s": 30e-6, "service_p50_s": self.response_s * 0.7,
             "driver_rate_per_s_max": shape.calibration.rate_per_s_max, "driver_users_max": None,

@@ -52,7 +52,7 @@ def _window(
         "point": str(Point.of(users=users)),
         "block": block, "position": 0, "tried": tried, "missing_because": None,
         "activity": "hammer", "tpm": 200.0,
-        "nopm": 90.0,
+        "headline_per_min": 90.0,
     }  # fmt: skip
     counts = {"committed": 2000, "rolled_back": 20}
     each = {"new-order": {**counts, "response_p95_s": value}} if value is not None else {}

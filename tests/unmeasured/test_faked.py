@@ -404,7 +404,7 @@ def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_o
     page = Page(context)
     assert answer(context).flaws[0].startswith(SAID)
     assert context.label == LABEL
-    [forest] = [each for each in page.figures if each.name == "nopm-by-users"]
+    [forest] = [each for each in page.figures if each.name == "throughput-by-users"]
     assert LABEL in page.footer(forest)
     drawn = draw.svg(forest.spec, forest.name)
     for name in context.evidence.candidates:

@@ -1,4 +1,7 @@
-"""Virtual users at work, by the hammer: what it counts a minute, and response times."""
+"""Virtual users at work, by the hammer: what it counts a minute, and response times.
+
+The throughput in a workload's own terms is declared by the workload.
+"""
 
 from collections.abc import Iterator
 
@@ -11,7 +14,6 @@ TABLES = (
 
 
 def _metrics() -> Iterator[Metric]:
-    yield Metric("nopm", "1/min", "higher", "window", "nopm", "new orders per minute", "NOPM")
     yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
     for name, (percent, text) in PERCENTILES.items():
         column, noun = f"response_{name.replace('.', '')}_s", f"{text} of response time"

@@ -19,7 +19,7 @@ from stithy.analysis.values.distribution import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
-from stithy.metrics import ALL, Quantity, enough, is_rate, values_needed
+from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_rate, values_needed
 from stithy.point import USERS, Point, telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason
@@ -144,7 +144,7 @@ class Evidence:
     `primary`: what is asked. `baselines`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
     `measures`: what is asked about and stands in no window's row. `factor`: along which levels lie,
-    where it is chosen.
+    where it is chosen. `throughput`: by which metric the users' work is counted.
     """
 
     candidates: tuple[str, ...]
@@ -156,6 +156,12 @@ class Evidence:
     search: Search | None = None
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
     factor: str | None = None
+    throughput: Quantity = TPM
+
+    @property
+    def described(self) -> tuple[Quantity, ...]:
+        """What a report compares whatever the question is."""
+        return self.throughput, P95
 
     @cached_property
     def axis(self) -> str:

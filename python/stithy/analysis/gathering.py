@@ -17,7 +17,7 @@ from stithy.analysis.validity.surroundings import Watched, taken_share, watched,
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
-from stithy.metrics import ALL
+from stithy.metrics import ALL, TPM
 from stithy.point import Point
 from stithy.workload.workload import Workload
 
@@ -52,7 +52,10 @@ def gather(
     windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     known = {*points, *(window.point for window in windows)}
-    return Evidence(tuple(names), tuple(sorted(known)), windows, baselines=tables.baselines)
+    return Evidence(
+        tuple(names), tuple(sorted(known)), windows, baselines=tables.baselines,
+        throughput=workload.throughput if workload else TPM,
+    )  # fmt: skip
 
 
 def _turn(row: Row) -> tuple[Any, ...]:

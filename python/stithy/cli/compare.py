@@ -58,8 +58,8 @@ def compare(
     others
         The other runs.
     metric
-        A metric to compare instead of NOPM, p95 and p99, named as in `primary.metric` of a study:
-        `tpm`, `p99.9 of payment`, `block.write_latency_s`. Repeatable.
+        A metric to compare instead of throughput, p95 and p99, named as in `primary.metric`
+        of a study: `tpm`, `p99.9 of payment`, `block.write_latency_s`. Repeatable.
     ignore
         A fact that may differ, such as kernel. Repeatable.
     json
@@ -68,11 +68,11 @@ def compare(
     if not others:
         problem, remedy = "only one run is named", "name a second run: `stithy compare A B`"
         raise UserError(problem, where=str(base), remedy=remedy)
-    from stithy.report.between import USUAL, pairs
+    from stithy.report.between import pairs
     from stithy.report.context import context_of
     from stithy.results.read import read_run
 
-    asked = tuple(quantity_asked(each) for each in metric) or USUAL
+    asked = tuple(quantity_asked(each) for each in metric)
     first, *rest = (context_of(read_run(each)) for each in (base, *others))
     found = pairs(first, rest, ignore, asked)
     if json:

@@ -59,8 +59,8 @@ def report(
         change is this run relative to the earlier one. Without this option the report has no such
         section.
     metric
-        With `--compare`: a metric to compare instead of NOPM, p95 and p99, as in `stithy compare`.
-        Repeatable.
+        With `--compare`: a metric to compare instead of throughput, p95 and p99, as in
+        `stithy compare`. Repeatable.
     ignore
         With `--compare`: a fact that may differ, as in `stithy compare`. Repeatable.
     open_page
@@ -102,7 +102,7 @@ def _pairs(
     context: "Context", others: Sequence[Path], ignore: Sequence[str], metric: Sequence[str]
 ) -> "tuple[Pair, ...]":
     """This run against each of the others, under the rules of `stithy compare`."""
-    from stithy.report.between import USUAL, pairs
+    from stithy.report.between import pairs
     from stithy.report.context import context_of
     from stithy.results.read import read_run
 
@@ -112,7 +112,7 @@ def _pairs(
             remedy = "name a run: `--compare DIR`"
             raise UserError("this option needs --compare", where=where, remedy=remedy)
         return ()
-    asked = tuple(quantity_asked(each) for each in metric) or USUAL
+    asked = tuple(quantity_asked(each) for each in metric)
     befores = [context_of(read_run(each)) for each in others]
     return pairs(context, befores, ignore, asked, earlier=True)
 

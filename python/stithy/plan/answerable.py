@@ -138,7 +138,7 @@ def _unreported(study: Study, asked: Requested) -> UserError | None:
         return UserError(
             f"`{asked.quantity}` is of a block device, and {_are(lacking)} none: it is memory",
             where=asked.where,
-            remedy="name a directory on a disk, or ask `nopm` or a percentile such as `p95`",
+            remedy="name a directory on a disk, or ask `tpm` or a percentile such as `p95`",
         )
     return None
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stithy.metrics import NOPM, P95
+from stithy.metrics import P95
 from stithy.point import USERS, Point
 from stithy.registry import plugins
 from stithy.search import ResponseTarget, Search
@@ -98,7 +98,8 @@ def _metric(study: Study) -> str:
         return str(plugins("scenario")[study.scenario.name].METRIC)
     load = study.at(study.asked_point).load
     paced = load.pauses or load.rate_per_s is not None
-    return str(P95 if paced else NOPM)
+    throughput = plugins("workload")[study.workload.name].WORKLOAD.throughput
+    return str(P95 if paced else throughput)
 
 
 @dataclass(frozen=True)

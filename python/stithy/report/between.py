@@ -19,7 +19,7 @@ from stithy.analysis.answers.between_runs import (
     taken,
 )
 from stithy.errors import UserError
-from stithy.metrics import DESCRIBED, Quantity, check
+from stithy.metrics import P99, Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
@@ -33,8 +33,6 @@ from stithy.results.comparability import (
 )
 from stithy.results.manifest import Manifest
 from stithy.study.durability import sentences
-
-USUAL = (*DESCRIBED, Quantity("p99"))
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def pairs(
     run: Context,
     others: Sequence[Context],
     ignore: Sequence[str] = (),
-    quantities: Sequence[Quantity] = USUAL,
+    quantities: Sequence[Quantity] = (),
     *,
     earlier: bool = False,
 ) -> tuple[Pair, ...]:
@@ -68,8 +66,7 @@ def pairs(
     """
     manifests = [_manifest(each) for each in (run, *others)]
     require_known(ignore, manifests)
-    if quantities == USUAL and "load" not in run.tables:
-        quantities = _of_everything(run)
+    quantities = quantities or _usual(run)
     _require_told(run, quantities)
     _require_others(run, others)
     own, *names = _names((run, *others))
@@ -89,8 +86,13 @@ def _require_others(run: Context, others: Sequence[Context]) -> None:
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
-def _of_everything(run: Context) -> tuple[Quantity, ...]:
-    """What is compared of a run without users: what its activity measured of everything."""
+def _usual(run: Context) -> tuple[Quantity, ...]:
+    """What is compared where nothing is asked for.
+
+    Of users throughput and two percentiles; else what the activity measured of everything.
+    """
+    if "load" in run.tables:
+        return (*run.evidence.described, P99)
     return tuple(
         each
         for each in run.declared

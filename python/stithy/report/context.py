@@ -407,7 +407,7 @@ def context_of(run: Run) -> Context:
     run = replace(run, other_problems=(*run.other_problems, *lost))
     plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
-    asked = _asked(plan.question if plan else None)
+    asked = _asked(plan.question if plan else None, evidence.throughput)
     own = declared(run.values)
     if plan and plan.question is None and (first := _first(own)) is not None:
         asked = replace(asked, metric=first)
@@ -474,10 +474,10 @@ def _demanded(manifest: Manifest | None) -> set[Quantity]:
     return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
 
 
-def _asked(question: QuestionFacts | None) -> PrimaryComparison:
+def _asked(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison:
     """The primary question; of a run that had none, by what is usual."""
     if question is None:
-        return PrimaryComparison()
+        return PrimaryComparison(usual)
     return PrimaryComparison(
         metric=parse_quantity(question.metric),
         point=question.point,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.errors import InvalidMeasurement
-from stithy.metrics import Metric, in_columns, needed_by
+from stithy.metrics import P95, P99, TPM, Metric, Quantity, needed_by
 from stithy.report.context import Context
 from stithy.workload.words import EMULATED
 
@@ -53,12 +53,15 @@ def workload_name(context: Context) -> str:
     return known.name if known else context.manifest.scenario.partition(" ")[0]
 
 
-def reported() -> tuple[Metric, ...]:
+def reported(context: Context) -> tuple[Metric, ...]:
     """What other programs are told of users: what was done, and three of the percentiles."""
-    return tuple(each for each in in_columns() if each.percent in (None, *PERCENTS))
+    told = (*rates(context), Quantity("p50"), P95, P99)
+    return tuple(each.known for each in told)
 
 
-PERCENTS = (50.0, 95.0, 99.0)
+def rates(context: Context) -> tuple[Quantity, ...]:
+    """By what the users' work is counted: the workload's own metric, and all transactions."""
+    return tuple(dict.fromkeys((context.evidence.throughput, TPM)))
 
 
 def note_of(context: Context, candidate: str) -> str:

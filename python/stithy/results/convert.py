@@ -196,13 +196,13 @@ def window_numbers(
     """
     unexpected = [each for each in summary.errors if each.kind not in expected]
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
-    new_orders = sum(each.committed for each in summary.transactions if each.name == headline)
+    committed = sum(each.committed for each in summary.transactions if each.name == headline)
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
     numbers = summary.proof
     return {
-        "new_orders": new_orders,
+        "headline_committed": committed,
         "transactions": completed,
-        "nopm": new_orders / minutes if minutes > 0 else None,
+        "headline_per_min": committed / minutes if minutes > 0 else None,
         "tpm": completed / minutes if minutes > 0 else None,
         "errors": sum(error.count for error in unexpected),
         "errors_expected": sum(each.count for each in summary.errors if each.kind in expected),

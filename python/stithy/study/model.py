@@ -104,16 +104,18 @@ class Primary(BaseModel):
     )
     metric: Annotated[str | None, AfterValidator(_metric_name), _TEXT] = Field(
         default=None,
-        json_schema_extra={"default": "nopm; p95 if users pause or arrive at a rate"},
+        json_schema_extra={
+            "default": "the throughput of the workload; p95 if users pause or arrive at a rate"
+        },
         description=(
-            "The metric of the comparison: `nopm` or `tpm`, a percentile such as `p95` or `p99 "
-            "of payment`, or a collector's metric such as `block.read_latency_s`. Percentiles "
-            "of response time are `p50`, `p90`, `p95`, `p99` and `p99.9`, of all transactions "
-            "or of one type. `drive.read_p99` and the like are percentiles of an emulated "
-            "drive's `read`, `write` or `flush` latency. docs/reference/collectors.md lists the "
-            "collectors' metrics; some need a subject: `pressure.some_share of io`. If users "
-            "pause or arrive at a rate, the load fixes the throughput, so that only response "
-            "times can differ."
+            "The metric of the comparison: `tpm` or the workload's own rate, a percentile such as "
+            "`p95` or `p99 of payment`, or a collector's metric such as `block.read_latency_s`. "
+            "Percentiles of response time are `p50`, `p90`, `p95`, `p99` and `p99.9`, of all "
+            "transactions or of one type. `drive.read_p99` and the like are percentiles of an "
+            "emulated drive's `read`, `write` or `flush` latency. docs/reference/collectors.md "
+            "lists the collectors' metrics; some need a subject: `pressure.some_share of io`. "
+            "If users pause or arrive at a rate, the load fixes the throughput, so that only "
+            "response times can differ."
         ),
         examples=["p99 of payment"],
     )
@@ -306,7 +308,7 @@ class Study(BaseModel):
         default=Primary(),
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
-        examples=[{"users": 4, "metric": "nopm", "margin": "2%"}],
+        examples=[{"users": 4, "metric": "tpm", "margin": "2%"}],
     )
     seed: int = Field(
         default=1,

@@ -108,7 +108,7 @@ class CandidateKeys(BaseModel):
         json_schema_extra={"default": "unknown"},
         description=(
             "Cost of the storage, in one currency and on one basis for all candidates: its "
-            "purchase, or one year of it. The report divides it by NOPM."
+            "purchase, or one year of it. The report divides it by throughput."
         ),
         examples=[MONEY_EXAMPLE],
     )

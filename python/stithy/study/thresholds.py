@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
-from stithy.metrics import ALL, NOPM, Quantity, check, find, find_uncollected
+from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
 from stithy.point import Point, named, telling
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
@@ -38,7 +38,7 @@ from stithy.thresholds import (
     read_number,
 )
 
-EXAMPLE = "nvme.nopm_at_13 >= 1.2 * sata.nopm_at_13"
+EXAMPLE = "nvme.tpm_at_13 >= 1.2 * sata.tpm_at_13"
 THRESHOLDS_MAX = 200
 TEXT_LONGEST = 300
 
@@ -216,7 +216,7 @@ def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | 
             _fail("more than one value", f"leave out a part of `{whole}`", start, end)
         return _constant(whole, start)
     if len(tokens) != 3 or stars != [1]:
-        _fail("not a product", "a number, a star and a value: 1.2 * sata.nopm_at_13", start, end)
+        _fail("not a product", "a number, a star and a value: 1.2 * sata.tpm_at_13", start, end)
     factor, value = (tokens[0], tokens[2])
     if not _NUMBER.fullmatch(factor.text):
         factor, value = value, factor
@@ -250,7 +250,7 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
         _fail(
             f"not a value, `{token.text}`",
             f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if find_uncollected(last) else NOPM}_at_{_first(names)}",
+            f"{last if find_uncollected(last) else TPM}_at_{_first(names)}",
             *token[1:],
         )
     owner, metric = _metric(left, names)

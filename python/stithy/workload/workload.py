@@ -7,6 +7,11 @@ A workload is one module in `workloads/` with `NAME`, `Spec` (a pydantic model o
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stithy.metrics import TPM, Metric, Quantity
+
+HEADLINE_PER_MIN = "headline_per_min"
+"""The column of windows with the committed headline transactions per minute."""
+
 
 @dataclass(frozen=True)
 class TransactionType:
@@ -34,7 +39,8 @@ class Workload:
 
     `bytes_fixed` and `bytes_per_warehouse` estimate the loaded database on disk, indexes included.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
-    writes at most about `log_bytes_per_transaction`.
+    writes at most about `log_bytes_per_transaction`. `headline`: the transaction type that stands
+    for the work done; `metric` is what its commits per minute are called.
     """
 
     name: str
@@ -49,6 +55,12 @@ class Workload:
     provenance: str
     deviations: str
     nopm_per_warehouse_max: float | None = None
+    metric: Metric | None = None
+
+    @property
+    def throughput(self) -> Quantity:
+        """What its users get done; all transactions per minute where it has no metric for it."""
+        return Quantity(self.metric.name) if self.metric else TPM
 
     @property
     def shares(self) -> Mapping[str, float]:

@@ -23,7 +23,7 @@ from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
-from stithy.metrics import NOPM, P95, parse_quantity
+from stithy.metrics import P95, TPM, parse_quantity
 from stithy.point import Point
 from stithy.report.findings.growth import growth
 from stithy.thresholds import Constant, MeasuredValue, Threshold
@@ -49,12 +49,12 @@ def window(
         "candidate": candidate,
         "missing_because": None,
         "activity": "hammer",
-        "nopm": nopm,
+        "headline_per_min": nopm,
         **row,
     }
     made["point"] = str(Point.of(users=users))
     made["window_id"] = f"{candidate}-{users}-{made['block']}-{made['attempt']}"
-    made["tpm"] = None if nopm is None else 2 * nopm
+    made["tpm"] = None if nopm is None else nopm
     times = {"response_p95_s": 1 / nopm if nopm else None, "committed": 4000, "rolled_back": 1000}
     return Window(made, {"all": times}, reasons)
 
@@ -89,7 +89,7 @@ def test_an_effect_pairs_blocks_with_both(
     gone: tuple[str, ...], reasons: Row, pairs: int, because: str | None
 ) -> None:
     """A block that lost a window is left out; without any the reason is named."""
-    effect = changed(run({4: (2.0, 4.0, 8.0)}), *gone, **reasons).effect("a", "b", at(4), NOPM)
+    effect = changed(run({4: (2.0, 4.0, 8.0)}), *gone, **reasons).effect("a", "b", at(4), TPM)
     assert (effect.pairs, effect.missing_because) == (pairs, because)
     known = {3: 4.0, 1: 2.0}.get(pairs)
     assert effect.ratio == (None if known is None else pytest.approx(known))
@@ -99,7 +99,7 @@ def test_an_effect_pairs_blocks_with_both(
 def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_values() -> None:
     """Valid windows alone; without merged ones the median; too few values are not printed."""
     whole = run({4: (1.0, 1.0, 2.0)})
-    assert whole.level_value("b", at(4), "nopm") == pytest.approx(4000 / 3)
+    assert whole.level_value("b", at(4), "headline_per_min") == pytest.approx(4000 / 3)
     assert whole.level_value("b", at(4), "response_p95_s") == 1 / 1000
     merged = {("b", at(4)): {"all": {"response_p95_s": 0.7, "response_p99_s": 0.9}}}
     known = replace(whole, merged=merged)
@@ -109,9 +109,9 @@ def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_valu
     assert two.level_value("b", at(4), "response_p95_s") == 1 / 2000
     assert two.printable_level("b", at(4), "response_p99_s") is None
     none = changed(whole, b_4_0_0=LATE, b_4_1_0=LATE, b_4_2_0=ERRORS)
-    assert none.level_value("b", at(4), "nopm") is None
+    assert none.level_value("b", at(4), "headline_per_min") is None
     dead = window("a", None, missing_because="it died")
-    assert (dead.measured, dead.value("nopm")) == (False, None)
+    assert (dead.measured, dead.value("headline_per_min")) == (False, None)
 
 
 @pytest.mark.parametrize(("text", "because"), [
@@ -133,10 +133,10 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     evidence = run({1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
-    [alone] = descriptive(evidence, "a", "b", NOPM, without=tuple(map(at, (2, 4, 8, 16, 32))))
-    calls = [each.verdict.call for each in (alone, *descriptive(evidence, "a", "b", NOPM))]
+    [alone] = descriptive(evidence, "a", "b", TPM, without=tuple(map(at, (2, 4, 8, 16, 32))))
+    calls = [each.verdict.call for each in (alone, *descriptive(evidence, "a", "b", TPM))]
     assert calls == [Call.BETTER, *[Call.UNDECIDED] * 6]
-    six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
+    six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", TPM)
     assert (six.verdict.call, one.chance_share) == (Call.BETTER, None)
     assert one.verdict.because == "1 block, at least 4 are needed"
 
@@ -171,7 +171,7 @@ def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
     evidence = run({4: SLIGHT, 8: SLIGHT})
     found = comparisons(evidence, question(evidence))
     assert [(each.metric, each.point.users, each.primary) for each in found] == [
-        (NOPM, 8, True), (NOPM, 4, False), (P95, 4, False), (P95, 8, False),
+        (TPM, 8, True), (TPM, 4, False), (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
     assert found[0].verdict == decide(found[0].effect.apart)
     assert {each.verdict.call for each in found} == {Call.BETTER}
@@ -227,7 +227,7 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     found = shown(evidence, limited)
     assert [type(each) for each in found] == [Comparison, Comparison, Limits]
     answer, times, limits = found
-    assert (answer.a, answer.b, answer.point, answer.metric) == ("a", "b", at(4), NOPM)
+    assert (answer.a, answer.b, answer.point, answer.metric) == ("a", "b", at(4), TPM)
     assert (answer.value_a, answer.value_b) == (1000.0, 500.0)
     assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
     assert (times.a, times.b, times.metric, times.is_floor) == ("a", "b", P95, False)
@@ -253,7 +253,7 @@ def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() 
     assert not any(isinstance(each, Comparison) for each in found[1:])
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
     [alone, *_] = findings(Evidence(("a",), (at(4), at(9)), (one, late)), {})
-    assert alone == Alone("a", at(4), NOPM, 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
+    assert alone == Alone("a", at(4), TPM, 80.0, 1 / 80, 1, limits=Limits(at(4), ()))
     [none] = findings(Evidence(("a",), (at(4),), (window("a", 8.0, LATE, ERRORS),)), {})
     assert none == Nothing("no window is valid (1 by “driver late”, 1 by “errors”)")
     assert findings(Evidence(("a",), (at(4),), ()), {}) == (Nothing("the run has no window yet"),)

@@ -128,7 +128,7 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
         (f"run {ten} --profile hammerdb", ["run-summary"], 0,
          ("PROFILE HAMMERDB: its mix and uniform keys",)),
         (f"run {ten} --json", ["run-summary"], 0,
-         ('"suppressed_arrivals": 1040', '"nopm": 24720')),
+         ('"suppressed_arrivals": 1040', '"headline_per_min": 24720')),
     ):  # fmt: skip
         ended = hammer(words, "started", *answers)
         assert ended.code == code, words
@@ -169,6 +169,6 @@ def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> Non
             live_p95_s=0.012,
         )  # fmt: skip
         second = example("second.ramp-up").model_copy(update={"transactions": (of,)[: orders or 0]})
-        line = outcome.second_text(second)
+        line = outcome.second_text(second, "new-order")
         assert f"p95 {shown:>8}" in line
         assert ("0 transactions" in line) is (orders != 1_999)

@@ -26,7 +26,7 @@ from support.sample_thresholds import thresholds
 
 pytestmark = pytest.mark.usefixtures("own_state")
 Captured = pytest.CaptureFixture[str]
-SLOW = {window_id("disk", 4, block): {"nopm": 1500.0 + block} for block in range(3)}
+SLOW = {window_id("disk", 4, block): {"headline_per_min": 1500.0 + block} for block in range(3)}
 ONE = {"users": (1,), "repeat": 1}
 
 
@@ -177,7 +177,7 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     assert code == ended.exit
     assert ("stithy resume" in capsys.readouterr().err) is advised
     rows = read_run(root).window.sort("candidate", "block").to_dicts()
-    values = [row["nopm"] for row in rows]
+    values = [row["headline_per_min"] for row in rows]
     logs = [math.log(b / a) for a, b in zip(values[:4], values[4:], strict=True)]
     assert earlier_noise("nopm") == pytest.approx([stdev(logs)])
 

@@ -87,7 +87,7 @@ def test_the_examples_on_other_tools_agree_with_each_other_and_with_the_results(
         for mine, other in zip(frame.rows(), theirs, strict=True):
             assert mine == pytest.approx(other)
     read = read_run(run.root)
-    nopm = {row["window_id"]: row["nopm"] for row in read.window.to_dicts()}
+    nopm = {row["window_id"]: row["headline_per_min"] for row in read.window.to_dicts()}
     disk = [nopm[window_id("disk", 4, block)] for block in range(2)]
     assert {users: first for users, first, *_ in whole}[4] == pytest.approx(sum(disk) / 2)
     assert {tuple(row[:2]): row[2] for row in valid}["disk", 4] == pytest.approx(disk[1])

@@ -8,7 +8,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
-from stithy.report.between import NAME_MOST, USUAL, machine, pairs
+from stithy.report.between import NAME_MOST, machine, pairs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.sections.runs import changes as told
@@ -19,8 +19,10 @@ from support.sample_run import Shape, window_id
 
 NOPM = (Quantity("nopm"),)
 BLOCKS = range(4)
-SLOW = {window_id("disk", 4, block): {"nopm": 1500.0 + 9 * block} for block in BLOCKS}
-FAST = {window_id("memory", 1, block): {"nopm": 90_000.0 + 99 * block} for block in BLOCKS}
+SLOW = {window_id("disk", 4, block): {"headline_per_min": 1500.0 + 9 * block} for block in BLOCKS}
+FAST = {
+    window_id("memory", 1, block): {"headline_per_min": 90_000.0 + 99 * block} for block in BLOCKS
+}
 INVALID = {window_id("disk", 1, block): {"errors": 500} for block in BLOCKS}
 Build = Callable[..., Context]
 
@@ -65,12 +67,14 @@ def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(built: Buil
 
 def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
     """The same numbers are distinguished only where nobody else was on the machine."""
-    slower = {window_id("disk", 4, block): {"nopm": 2000.0 + 9 * block} for block in BLOCKS}
+    slower = {
+        window_id("disk", 4, block): {"headline_per_min": 2000.0 + 9 * block} for block in BLOCKS
+    }
     now = built("now")
     # 40 % of 2 CPUs over 8 s.
     others = {each.id: {"others_cpu_s": 6.4} for each in now.evidence.windows}
     [quiet], [busy] = (
-        pairs(built(name, changes=slower, **shape), [now], (), USUAL)
+        pairs(built(name, changes=slower, **shape), [now])
         for name, shape in (("quiet", {}), ("busy", {"surroundings": others}))
     )
     here = ("disk", at(4))

@@ -69,7 +69,9 @@ def test_no_figure_of_nothing(tmp_path: Path, families: str, shape: Row, because
 def done(levels: Mapping[int, Sequence[float]]) -> Row:
     """Memory did so many times what disk did in each block of a level."""
     return {
-        window_id(name, users, block): {"nopm": 1000.0 * (ratio if name == "memory" else 1.0)}
+        window_id(name, users, block): {
+            "headline_per_min": 1000.0 * (ratio if name == "memory" else 1.0)
+        }
         for users, ratios in levels.items() for block, ratio in enumerate(ratios)
         for name in ("disk", "memory")
     }  # fmt: skip
@@ -142,7 +144,7 @@ def test_a_forest_begins_with_the_question(tmp_path: Path) -> None:
 
 def test_what_a_forest_cannot_draw_stays_in_the_data(tmp_path: Path) -> None:
     """A bar that would flatten all others; rows of many candidates at many levels."""
-    wild = {f"w-disk-u4-b{block}": {"nopm": 1000.0 + 4000 * block} for block in (0, 1)}
+    wild = {f"w-disk-u4-b{block}": {"headline_per_min": 1000.0 + 4000 * block} for block in (0, 1)}
     found = figure("forest", tmp_path / "wild", repeat=2, changes=wild)
     [kept] = found.table.frame.filter(metric="NOPM").to_dicts()
     assert kept["low"] < forest_rows(found)[0]["low"]
@@ -157,7 +159,10 @@ def test_what_a_forest_cannot_draw_stays_in_the_data(tmp_path: Path) -> None:
 
 def test_response_against_throughput_joins_levels_by_their_users(tmp_path: Path) -> None:
     """Invalid windows are hollow, too few values are no mark, of many the ends are drawn."""
-    changes = {window_id("disk", 13, 0): {"nopm": 500.0}, window_id("disk", 4, 1): BROKEN}
+    changes = {
+        window_id("disk", 13, 0): {"headline_per_min": 500.0},
+        window_id("disk", 4, 1): BROKEN,
+    }
     shape: Row = {"users": (1, 4, 13), "duration_s": 9, "limit": LIMIT}
     found = figure("response-throughput", tmp_path / "a", repeat=2, changes=changes, **shape)
     windows = found.table.frame.filter(pl.col("block").is_not_null())
@@ -187,7 +192,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
     """Each attempt has a line of its own; a note that all have brings none; the rest is counted."""
     both = ("disk", "memory")
     changes: dict[str, Row] = {
-        window_id(name, 4, block): {"nopm": value, "maintenance_runs": 1}
+        window_id(name, 4, block): {"headline_per_min": value, "maintenance_runs": 1}
         for block, value in enumerate((100.0, 400.0, 200.0, 300.0)) for name in both
     }  # fmt: skip
     changes[window_id("memory", 4, 1)]["checkpoints_inside"] = 0

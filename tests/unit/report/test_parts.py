@@ -11,7 +11,6 @@ import pytest
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
-from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point
@@ -49,7 +48,7 @@ def orders(firsts: tuple[str, ...], later_share: float = 0.0) -> Row:
     changes = {
         window_id(name, 4, block): {
             "position": place,
-            "nopm": 6000 * (1 + later_share * place) * (1.002 if block % 2 else 1.0),
+            "headline_per_min": 6000 * (1 + later_share * place) * (1.002 if block % 2 else 1.0),
         }
         for block, order in enumerate(firsts) for place, name in enumerate(order)
     }  # fmt: skip
@@ -134,9 +133,9 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
     ("load", {"changes": {"w-disk-u4-b0": {"retries": 0}}}, [
         "level read committed, as in most applications", "The specification requires",
         WORKLOAD.deviations]),
-    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}},
+    ("load", {"changes": {"w-disk-u4-b0": {"headline_per_min": 30_000.0}}},
      ["They give at most 12.86. This load is not keyed"]),
-    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}, "load": {"pace": "keyed"}},
+    ("load", {"changes": {"w-disk-u4-b0": {"headline_per_min": 3e4}}, "load": {"pace": "keyed"}},
      ["The specification has ten users per warehouse"]),
     ("flaws", {"candidates": ("disk", "memory"), **NULL},
      ["This is a null study of two identical candidates", "is an error of the measurement."]),
@@ -159,7 +158,8 @@ def test_a_part_says_what_is_so(tmp_path: Path, say: str, shape: Row, parts: lis
 
 
 @pytest.mark.parametrize(("say", "shape", "word"), [
-    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 128.6}}, "candidates": ("disk",)}, "12.86"),
+    ("load", {"changes": {"w-disk-u4-b0": {"headline_per_min": 128.6}}, "candidates": ("disk",)},
+     "12.86"),
     ("flaws", {**NULL, "null": False}, "null study"),
     ("state", {"repeat": 1, "primary": QUESTION}, "may decide it."),
     ("order", orders(("ab",)), "earlier one"),
@@ -327,7 +327,7 @@ def test_what_the_steps_of_a_factor_changed_is_true_where_more_is_a_burden(
     """As where more is a help: said is what was found, with the ratios that show it."""
     sizes = (10, 20, 40)
     changes = {
-        window_id("a", size, block): {"nopm": 1000.0 * gain[n] * (1 + block % 2 / 1000)}
+        window_id("a", size, block): {"headline_per_min": 1000.0 * gain[n] * (1 + block % 2 / 1000)}
         for n, size in enumerate(sizes) for block in range(5)
     }  # fmt: skip
     context = run(tmp_path, candidates=("a",), users=sizes, repeat=5, changes=changes)
@@ -336,7 +336,8 @@ def test_what_the_steps_of_a_factor_changed_is_true_where_more_is_a_burden(
         replace(each, row={**each.row, "point": str(points[sizes.index(each.row["users"])])})
         for each in context.evidence.windows
     )
-    context = replace(context, evidence=Evidence(("a",), points, windows))
+    told = replace(context.evidence, points=points, windows=windows)
+    context = replace(context, evidence=told)
     [sentence] = factors.sentences(context)
     assert words in sentence
     assert "from 20 to 40" in sentence or "up to" not in sentence

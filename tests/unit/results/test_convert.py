@@ -61,7 +61,7 @@ def test_lines_of_a_log_carry_tag_time_and_histogram(tmp_path: Path) -> None:
 def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     """By the real length of the measurement; null where it could not be read, never 0."""
     numbers = window_numbers(_summary(), "new-order", 0.006)
-    assert numbers["nopm"] == pytest.approx(8240 * 3)
+    assert numbers["headline_per_min"] == pytest.approx(8240 * 3)
     assert numbers["tpm"] == pytest.approx((8240 + 81) * 3), "with the intended rollbacks"
     expected = {
         "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,
@@ -77,7 +77,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
     found = window_numbers(cut, "new-order", None)
-    assert (found["nopm"], found["warehouses_touched"]) == (None, None)
+    assert (found["headline_per_min"], found["warehouses_touched"]) == (None, None)
 
 
 def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselves(

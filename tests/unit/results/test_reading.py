@@ -73,9 +73,9 @@ def _with(column: str, value: object, kind: pl.DataType | None = None) -> Change
 
 
 CHANGES: tuple[tuple[str, Change], ...] = (
-    ("it has no column nopm, tpm", lambda frame: frame.drop("nopm", "tpm")),
+    ("it has no column headline_per_min, tpm", lambda frame: frame.drop("headline_per_min", "tpm")),
     ("of another type than declared: users", _with("users", "1")),
-    ("of another type than declared: nopm", _with("nopm", 1)),
+    ("of another type than declared: headline_per_min", _with("headline_per_min", 1)),
     ("null where none may be: users", _with("users", None, pl.Int64())),
     ("not a number, or infinite: tpm", _with("tpm", float("nan"))),
     ("not a number, or infinite: tpm", _with("tpm", float("-inf"))),

@@ -143,7 +143,9 @@ def test_what_befalls_a_window_is_in_its_row_and_only_a_full_disk_ends_the_run(
     assert len(rows) == (1 if is_full else 4)
     assert sum(not row["complete"] for row in rows) == incomplete
     assert rows[0]["missing_because"].endswith(because)
-    assert [rows[0][name] is not None for name in ("nopm", "errors")] == [has_numbers] * 2
+    assert [rows[0][name] is not None for name in ("headline_per_min", "errors")] == [
+        has_numbers
+    ] * 2
     assert faked.engine.stops.count(True) == at_once
     assert left_by(faked.out) == []
 

@@ -23,7 +23,7 @@ from stithy.analysis.verdict.decide import (
 )
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import holm, repeated_chance
-from stithy.metrics import DESCRIBED, NOPM, Quantity
+from stithy.metrics import Quantity
 from stithy.point import Point
 
 
@@ -150,7 +150,7 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
     """
     first, *others = evidence.candidates or ("",)
     found = [answer] if answer else []
-    for metric in dict.fromkeys((evidence.primary.metric, *DESCRIBED)):
+    for metric in dict.fromkeys((evidence.primary.metric, *evidence.described)):
         for name in others:
             shown = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
             without = (answer.point,) if answer and shown else ()
@@ -224,7 +224,7 @@ def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, floa
     Own: by the verdict on throughput, adjusted as that on the question is.
     """
     asked = evidence.primary
-    metric = asked.metric if asked.metric.known.source == "window" else NOPM
+    metric = asked.metric if asked.metric.known.source == "window" else evidence.throughput
     values = {
         name: value
         for name in evidence.candidates

@@ -23,7 +23,7 @@ from stithy.analysis.verdict.decide import (
 )
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import INTERIM_BLOCKS
-from stithy.metrics import NOPM, P95, Quantity
+from stithy.metrics import P95, Quantity
 from stithy.point import Point
 
 MAIN = 3
@@ -239,7 +239,7 @@ def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:
 def _alone(evidence: Evidence) -> Finding:
     name = evidence.candidates[0]
     asked = evidence.primary.metric
-    metric = asked if asked.known.source == "values" else NOPM
+    metric = asked if asked.known.source == "values" else evidence.throughput
     for point in reversed(evidence.levels):
         value = evidence.level_of(name, point, metric)
         if value is not None:
@@ -251,7 +251,7 @@ def _alone(evidence: Evidence) -> Finding:
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     if not isinstance(answer, Comparison) or answer.metric.known.source == "values":
         return None
-    other = P95 if answer.metric.known.source == "window" else NOPM
+    other = P95 if answer.metric.known.source == "window" else evidence.throughput
     levels = descriptive(evidence, answer.a, answer.b, other)
     shown = next(_comparison(evidence, each) for each in levels if each.point == answer.point)
     known = shown.value_a is not None and shown.value_b is not None

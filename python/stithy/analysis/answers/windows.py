@@ -7,7 +7,7 @@ from math import exp, log
 from statistics import fmean
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.metrics import NOPM, Quantity
+from stithy.metrics import TPM, Quantity
 from stithy.point import Point
 from stithy.validity import Flag
 
@@ -72,7 +72,7 @@ class Block:
     number: int
     attempt: int
     windows: Mapping[str, Window]
-    metric: Quantity = NOPM
+    metric: Quantity = TPM
     value: float | None = None
     among: int = 1
 
@@ -81,14 +81,14 @@ def median_block(evidence: Evidence, point: Point) -> Block | None:
     """The block in the middle by the metric asked, of those with most valid candidates.
 
     Of an even number it is the lower one. Where not every window has a value of the metric asked
-    (a percentile of too few values), NOPM decides. Edge cases: a level without any valid window
-    gives the first block that has numbers at all; None where there is none.
+    (a percentile of too few values), throughput decides. Edge cases: a level without any valid
+    window gives the first block that has numbers at all; None where there is none.
     Own: a block is typical by what the study asks about, over all its candidates alike.
     """
     blocks = _blocks(evidence, point)
     if not blocks:
         return None
-    for metric in (evidence.primary.metric, NOPM):
+    for metric in (evidence.primary.metric, evidence.throughput):
         values = [_value(evidence, block, metric) for block in blocks]
         known = [(each, block) for each, block in zip(values, blocks, strict=True) if each]
         if len(known) == len(blocks):

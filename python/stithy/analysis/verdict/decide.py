@@ -25,7 +25,7 @@ from stithy.analysis.verdict.statistics import (
     t_critical,
     widening,
 )
-from stithy.metrics import NOPM, Better, Quantity
+from stithy.metrics import TPM, Better, Quantity
 from stithy.point import Point
 
 MARGIN_SHARE = 0.02
@@ -193,7 +193,7 @@ class PrimaryComparison:
     `by_search`: nothing of this is asked, but which candidate serves more users within a limit.
     """
 
-    metric: Quantity = NOPM
+    metric: Quantity = TPM
     point: Point | None = None
     pair: tuple[str, str] | None = None
     margin_share: float = MARGIN_SHARE

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
-from stithy.metrics import BEYOND_LEAST, enough
+from stithy.metrics import BEYOND_LEAST, TPM, enough
+from stithy.registry import plugins
 
 if TYPE_CHECKING:
     from stithy.wire.jobs import RunRequest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     )
     from stithy.wire.program import OnMessage
     from stithy.workload.program import Driven
+    from stithy.workload.workload import Workload
     from stithy.workload.workloads.order_entry import Choice
 
 
@@ -37,31 +39,36 @@ class Outcome:
     buffers: str
 
 
-def second_line() -> "OnMessage":
-    """Shows one line a second of a run."""
+def second_line(headline: str) -> "OnMessage":
+    """Shows one line a second of a run; `headline`: the type that stands for all."""
     from stithy.wire.messages import Second, Warning
 
     def tell(message: "AnyMessage") -> None:
         if isinstance(message, Second):
-            say(second_text(message))
+            say(second_text(message, headline))
         elif isinstance(message, Warning):
             say(f"warning: {message.text}")
 
     return tell
 
 
-def second_text(second: "Second") -> str:
-    """`  12 s  measure    2891 transactions  1240 new orders  new-order p95 18.5 ms  0 errors`."""
+def second_text(second: "Second", headline: str) -> str:
+    """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`."""
     done = sum(map(_done, second.transactions))
     errors = sum(each.errors for each in second.transactions)
-    new = next((each for each in second.transactions if each.name == "new-order"), None)
-    orders = new.committed if new else 0
-    p95 = time_text(new.live_p95_s if new and enough("response_p95_s", _done(new)) else None)
+    of = next((each for each in second.transactions if each.name == headline), None)
+    p95 = time_text(of.live_p95_s if of and enough("response_p95_s", _done(of)) else None)
     return (
-        f"{second.second:4d} s  {second.phase:8}{done:8d} transactions{orders:8d} new orders"
-        f"  new-order p95 {p95:>8}  {errors} errors"
+        f"{second.second:4d} s  {second.phase:8}{done:8d} transactions"
+        f"{of.committed if of else 0:8d} {headline}  p95 {p95:>8}  {errors} errors"
         + (f"  {second.waiting} waiting" if second.waiting else "")
     )
+
+
+def workload_of(choice: "Choice") -> "Workload":
+    """The workload that a choice is of."""
+    workload: Workload = plugins("workload")[choice.name].WORKLOAD
+    return workload
 
 
 def _done(of: "TransactionSecond") -> int:
@@ -74,7 +81,8 @@ def outcome(driven: "Driven", request: "RunRequest", choice: "Choice", buffers: 
 
     rows = transaction_rows("", driven.summary)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
-    numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
+    headline = workload_of(choice).headline
+    numbers = window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
     return Outcome(driven, request, choice, numbers, rows, buffers)
 
 
@@ -163,7 +171,8 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request, outcome.choice)}, measured for {measured}, {state}"
-    yield f"NOPM {rate_text(numbers['nopm'])}   TPM {rate_text(numbers['tpm'])}"
+    rates = dict.fromkeys((workload_of(outcome.choice).throughput, TPM))
+    yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
     yield from _reached(summary, outcome.buffers)
     yield from _held_up(summary)
     yield from _losses(summary.connections)

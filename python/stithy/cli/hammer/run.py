@@ -260,7 +260,9 @@ def run(
         )
         choice = choice.model_copy(update={"procedures": not plain_sql})
         request, choice = driven_so(plain, choice, driving)
-        watch = Watch(on_message=outcome.second_line(), stop=stop)
+        watch = Watch(
+            on_message=outcome.second_line(outcome.workload_of(choice).headline), stop=stop
+        )
         driven = options.hammer(url).run(choice, request, watch=watch)
     buffers = declaration(engine_of(Secret(url))).buffers
     shown = outcome.outcome(driven, request, choice, buffers)

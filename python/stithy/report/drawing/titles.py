@@ -12,7 +12,7 @@ from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.words.wording import factor, listing, rate
+from stithy.report.words.wording import capital, factor, listing, rate
 from stithy.report.words.wording import margin as said_margin
 
 Row = Mapping[str, Any]
@@ -93,7 +93,7 @@ def compare_title(
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
         reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
-        return Title(f"{_capital(noun)} at {context.level(point)}: {listing(reported)}")
+        return Title(f"{capital(noun)} at {context.level(point)}: {listing(reported)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
@@ -149,7 +149,7 @@ def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
 
 def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]) -> str:
     """The ends of the one line; without one, what is drawn."""
-    named = _capital(noun)
+    named = capital(noun)
     names = {row["candidate"] for row in lines}
     if len(names) != 1:
         return f"{named} against {context.level_name.lower()}"
@@ -159,10 +159,6 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
         f"{shown(row['value'])} at {context.level(context.level_at(row['level']))}" for row in ends
     ]
     return f"{named}: {listing(reported)} with {names.pop()}"
-
-
-def _capital(noun: str) -> str:
-    return f"{noun[0].upper()}{noun[1:]}"
 
 
 def _paired(points: Sequence[Row], low: str, high: str, level: float) -> Effect:

@@ -45,7 +45,7 @@ def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[
         f"{each.name}-seconds" if each.unit == "s" else each.name: _measure(
             context, candidate, point, each
         )
-        for each in reported()
+        for each in reported(context)
     }
     found |= {_slug(each): _value(context, candidate, point, each) for each in context.declared}
     return {slug: values for slug, values in found.items() if values}

@@ -9,9 +9,8 @@ Percentiles of too few values are empty cells.
 import polars as pl
 
 from stithy.analysis.values.measures import declared
-from stithy.metrics import in_columns
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, note_of
+from stithy.report.export import Export, borne, invalid_windows, note_of, rates
 
 NAME = "csv"
 
@@ -25,7 +24,7 @@ FIRST = (
 def export(context: Context) -> Export:
     """Windows in the order of levels and blocks; one without any transaction has one row."""
     frame = _joined(context)
-    first = [*FIRST, *(each.column for each in in_columns() if each.source == "window")]
+    first = [*FIRST, *(each.known.column for each in rates(context))]
     rest = [name for name in frame.columns if name not in first]
     return Export(
         (_plain(frame.select(*first, *rest)).write_csv(),), marked=invalid_windows(context)

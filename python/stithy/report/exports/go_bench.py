@@ -44,7 +44,7 @@ def _facts(context: Context) -> Iterator[str]:
 
 
 def _units(context: Context) -> Iterator[str]:
-    for metric in reported():
+    for metric in reported(context):
         yield f"Unit {_unit(metric)} better={metric.better}"
     for each in context.declared:
         if each.known.better is not None:
@@ -75,7 +75,7 @@ def _iterations(window: Window) -> int:
 
 
 def _values(context: Context, window: Window) -> str:
-    known = [(window.printable(each.column), _unit(each)) for each in reported()]
+    known = [(window.printable(each.column), _unit(each)) for each in reported(context)]
     known += [
         (context.evidence.value_of(window, each).number, _word(str(each)))
         for each in context.declared

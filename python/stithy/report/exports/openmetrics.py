@@ -6,15 +6,15 @@ line says of which window it is, and whether that is valid. Percentiles of too f
 there: of a second most are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from stithy.analysis.values.measures import declared
-from stithy.metrics import Quantity, find, in_columns
+from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, note_of
+from stithy.report.export import Export, borne, invalid_windows, note_of, rates
 from stithy.results.tables import LOAD, SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
@@ -33,15 +33,15 @@ def export(context: Context) -> Export:
 
 
 def _pieces(context: Context) -> Iterator[str]:
-    labels, run = _labels(context), context.run
+    labels, run, names = _labels(context), context.run, _names(context)
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     for table in (WINDOW, LOAD):
-        yield from _columns("window", table, ends.join(run.window, on="window_id"), ())
+        yield from _columns("window", table, ends.join(run.window, on="window_id"), (), names)
     yield from _values(ends.join(run.values, on="window_id"))
     types = ends.join(borne(run.transactions), on="window_id")
-    yield from _columns("transactions", TRANSACTIONS, types, ("transaction",))
+    yield from _columns("transactions", TRANSACTIONS, types, ("transaction",), names)
     seconds = labels.join(borne(run.seconds_by_type), on="window_id")
-    yield from _columns("second", SECONDS, seconds, ("transaction", "phase"))
+    yield from _columns("second", SECONDS, seconds, ("transaction", "phase"), names)
     yield from _samples(labels.join(run.series, on="window_id"))
     yield END
 
@@ -62,11 +62,18 @@ def _labels(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").join(times, on="window_id")
 
 
-def _columns(head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...]) -> Iterator[str]:
+def _names(context: Context) -> Mapping[str, str]:
+    """By columns whose names do not end in their unit as OpenMetrics wants it, names that do."""
+    nouns = {each.known.column: each.noun for each in rates(context)}
+    return NAMES | {
+        name: noun.replace("minute", "min").replace(" ", "_") for name, noun in nouns.items()
+    }
+
+
+def _columns(
+    head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...], names: Mapping[str, str]
+) -> Iterator[str]:
     """A family for each column of a table that is a measured number."""
-    rates = {each.column: each.noun for each in in_columns() if each.source == "window"}
-    nouns = {name: noun.replace("minute", "min").replace(" ", "_") for name, noun in rates.items()}
-    names = NAMES | nouns
     for column in table.columns:
         if not _is_value(column):
             continue

@@ -20,7 +20,7 @@ from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, percent, plural
+from stithy.report.words.wording import capital, listing, percent, plural
 
 NAME = "baseline"
 ORDER = 90
@@ -138,11 +138,7 @@ def _chart(
                 filled=True, size=size, opacity=1, color=colour
             )
             layers.append(unit(points.encode(x=x, y=y, tooltip=tips)))
-    return layer(layers, width=width, height=150, title=_capital(gauge.what))
-
-
-def _capital(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}"
+    return layer(layers, width=width, height=150, title=capital(gauge.what))
 
 
 def _table(rows: Rows) -> PageTable:

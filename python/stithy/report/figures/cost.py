@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -40,12 +41,12 @@ class _Place:
 
     candidate: str
     cost: Money
-    nopm: float
+    done: float
 
     @property
     def each(self) -> float:
-        """Cost of each new order per minute."""
-        return self.cost.amount / self.nopm
+        """Cost of each transaction per minute."""
+        return self.cost.amount / self.done
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -57,23 +58,25 @@ def draw(context: Context) -> list[Drawn]:
     if len(places) < 2 or point is None:
         because = "fewer than two candidates have both a cost and a valid window"
         return [Absent("cost", "throughput against cost", because)]
-    title = f"Cost per NOPM at {context.level(point)}: {_told(places)}"
+    metric = context.evidence.throughput
+    title = f"Cost per {metric.label} at {context.level(point)}: {_told(places)}"
     points = _points(context, point, places)
     drawing = Drawing()
     return [
         Figure(
             name="cost",
             title=title,
-            caption=f"New orders per minute at {context.level(point)} against the cost of each "
+            caption=f"{metric.title} at {context.level(point)} against the cost of each "
             "candidate as the study gives it. Both axes begin at zero. "
-            f"{_best(places).candidate} has the lowest cost per NOPM. Points on the broken line "
-            f"have the same cost per NOPM; points below it have a higher one.{bars_told(points)} "
+            f"{_best(places).candidate} has the lowest cost per {metric.label}. Points on the "
+            f"broken line have the same cost per {metric.label}; points below it have a higher "
+            f"one.{bars_told(points)} "
             "Only the author of the study knows what the cost includes.",
             description=f"{title}. Chart of throughput against cost with a mark for each candidate "
             "and a line from zero through the one whose throughput costs least.",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, places, points)),
-            table=_table(places, points),
+            table=_table(metric, places, points),
         )
     ]
 
@@ -88,12 +91,12 @@ def _costs(context: Context) -> dict[str, Money]:
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
-    point = context.answer_level
+    evidence, point = context.evidence, context.answer_level
     found = []
     for name, cost in costs.items():
-        nopm = context.evidence.level_value(name, point, "nopm") if point is not None else None
-        if nopm:
-            found.append(_Place(name, cost, nopm))
+        done = evidence.level_of(name, point, evidence.throughput) if point is not None else None
+        if done:
+            found.append(_Place(name, cost, done))
     return found
 
 
@@ -102,7 +105,7 @@ def _best(places: Sequence[_Place]) -> _Place:
 
 
 def _told(places: Sequence[_Place]) -> str:
-    """The cost of each NOPM, the least first."""
+    """The cost of each transaction per minute, the least first."""
     return named(
         sorted(places, key=lambda place: place.each),
         lambda place: place.each,
@@ -113,20 +116,22 @@ def _told(places: Sequence[_Place]) -> str:
 def _points(context: Context, point: Point, places: Sequence[_Place]) -> Rows:
     """The windows of the level, at the cost of their candidate."""
     amounts = {place.candidate: place.cost.amount for place in places}
+    column = context.evidence.throughput.known.column
     return [
         {
             "candidate": window.candidate, **context.place(point), "block": window.block,
-            "cost": amounts[window.candidate], "value": nopm, "valid": window.valid,
+            "cost": amounts[window.candidate], "value": done, "valid": window.valid,
         }
         for window in context.drawn
         if window.point == point and window.candidate in amounts
-        and (nopm := window.value("nopm")) is not None
+        and (done := window.value(column)) is not None
     ]  # fmt: skip
 
 
 def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points: Rows) -> Spec:
+    metric = context.evidence.throughput
     marks = [
-        {"candidate": place.candidate, "cost": place.cost.amount, "value": place.nopm,
+        {"candidate": place.candidate, "cost": place.cost.amount, "value": place.done,
          "each": place.each}
         for place in places
     ]  # fmt: skip
@@ -138,10 +143,10 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
     ]
     ends = domain_of([{"value": place.cost.amount * ROOM} for place in places], log=False)
     tops = [
-        *({"value": place.nopm * ROOM} for place in places),
+        *({"value": place.done * ROOM} for place in places),
         *({"value": bar["high"]} for bar in bars),
     ]
-    y = value_axis(Axis("New orders per minute (NOPM)"), domain_of(tops, log=False))
+    y = value_axis(Axis(metric.title), domain_of(tops, log=False))
     x = alt.X(
         "cost:Q", title=f"Cost ({places[0].cost.currency})",
         scale=alt.Scale(domain=list(ends), nice=False), axis=alt.Axis(format=NUMBERS, tickCount=6),
@@ -155,8 +160,8 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
         layers.append(unit(spanned))
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
-        alt.Tooltip("value:Q", title="NOPM", format=",.0f"),
-        alt.Tooltip("each:Q", title="cost per NOPM", format=",.4~g"),
+        alt.Tooltip("value:Q", title=metric.label, format=",.0f"),
+        alt.Tooltip("each:Q", title=f"cost per {metric.label}", format=",.4~g"),
     ]  # fmt: skip
     shown = alt.Chart(drawing.add(marks)).mark_point(filled=True, size=130, opacity=1)
     layers.append(unit(shown.encode(x=x, y=y, tooltip=tips, **channels)))
@@ -164,7 +169,7 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
 
 
 def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> Spec:
-    """The line from zero on which a NOPM costs as much as with the best."""
+    """The line from zero on which work costs as much as with the best."""
     line: list[dict[str, Any]] = [
         {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
     ]  # fmt: skip
@@ -174,7 +179,7 @@ def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> S
     return unit(mark.encode(x=x, y=y))
 
 
-def _table(places: Sequence[_Place], points: Rows) -> PageTable:
+def _table(metric: Quantity, places: Sequence[_Place], points: Rows) -> PageTable:
     windows = {
         place.candidate: sum(
             point["valid"] for point in points if point["candidate"] == place.candidate
@@ -184,14 +189,14 @@ def _table(places: Sequence[_Place], points: Rows) -> PageTable:
     rows = [
         {
             "candidate": place.candidate, "cost": place.cost.amount,
-            "currency": place.cost.currency, "value": place.nopm, "each": place.each,
+            "currency": place.cost.currency, "value": place.done, "each": place.each,
             "windows": windows[place.candidate],
         }
         for place in places
     ]  # fmt: skip
     shows = (
         Show("candidate", "candidate"), Show("cost", f"cost, {places[0].cost.currency}", "rate"),
-        Show("value", "NOPM", "count"), Show("each", "cost per NOPM", "rate"),
+        Show("value", metric.label, "count"), Show("each", f"cost per {metric.label}", "rate"),
         Show("windows", "valid windows", "count"),
     )  # fmt: skip
     return PageTable("cost", "Throughput against cost", shows, pl.DataFrame(rows))

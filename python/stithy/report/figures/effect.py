@@ -1,6 +1,6 @@
 """The ratio of every candidate to the first, against users, with its interval if there is one.
 
-By the metric that the question asks, and by new orders per minute where that is another one.
+By the metric that the question asks.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.metrics import NOPM, Quantity
+from stithy.metrics import Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import (
@@ -31,7 +31,7 @@ from stithy.report.drawing.titles import CLOSE_FACTOR
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.escape import shortened
-from stithy.report.words.wording import CONSERVATIVE, multiple, upper_bound
+from stithy.report.words.wording import CONSERVATIVE, capital, multiple, upper_bound
 
 NAME = "effect"
 ORDER = 12
@@ -51,7 +51,7 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _one(context: Context, metric: Quantity) -> Drawn:
-    name = "nopm-ratio" if metric == NOPM else "question-ratio"
+    name = "throughput-ratio" if metric == context.evidence.throughput else "question-ratio"
     shows = f"ratio of {metric.noun}"
     if len(context.evidence.candidates) < 2:
         return Absent(name, shows, "there is no second candidate")
@@ -64,7 +64,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
     return Figure(
         name=name,
         title=title,
-        caption=f"{_capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
+        caption=f"{capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
         "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
         f"{_certainty(rows)}",
         description=f"{title}. Points of the ratio to {first} against "
@@ -94,10 +94,6 @@ _SCHEMA = {
     "candidate": pl.String, "value": pl.Float64, "low": pl.Float64,
     "high": pl.Float64, "pairs": pl.Int64,
 }  # fmt: skip
-
-
-def _capital(noun: str) -> str:
-    return f"{noun[0].upper()}{noun[1:]}"
 
 
 def _that(metric: Quantity) -> str:
@@ -130,8 +126,8 @@ def _row(name: str, effect: Effect) -> dict[str, Any]:
 def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     names = {row["candidate"] for row in rows}
     if len(names) > 1 or len(rows) < 2:
-        return f"{_capital(metric.noun)} relative to {first}"
-    of = "" if metric == NOPM else f" in {metric.noun}"
+        return f"{capital(metric.noun)} relative to {first}"
+    of = "" if metric == context.evidence.throughput else f" in {metric.noun}"
     claimed = _claimed(context, metric)
     told_apart = [row for row in rows if _is_told(row, claimed)]
     name = rows[0]["candidate"]

@@ -20,12 +20,12 @@ from stithy.report.drawing.quantities import axis_of, quantity_rows
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import capital
 
 NAME = "factors"
 ORDER = 5
 SECTION = "factors"
 
-NOPM_AXIS = Axis("New orders per minute (NOPM)")
 HITS = Axis("Hits in the server's buffers", format=PERCENT)
 READS = Axis("Device reads per second")
 
@@ -43,7 +43,7 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     if not points:
         return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
     drawing, axis = Drawing(), axis_of(metric)
-    title = f"{metric.noun[0].upper()}{metric.noun[1:]} against {name}"
+    title = f"{capital(metric.noun)} against {name}"
     return Figure(
         name=stem,
         title=title,
@@ -58,14 +58,15 @@ def _asked_figure(context: Context, name: str) -> Drawn:
 
 
 def _figure(context: Context, name: str) -> Drawn:
-    lines, points = window_rows(context, "nopm")
+    throughput = context.evidence.throughput
+    lines, points = window_rows(context, throughput.known.column)
     stem = f"by-{name.replace('.', '-')}"
     if not lines:
         because = "no valid window has numbers" if points else "no window has numbers"
         return Absent(stem, f"throughput against {name}", because)
     drawing = Drawing()
     panels = {
-        NOPM_AXIS: (lines, points),
+        Axis(throughput.title): (lines, points),
         HITS: (_levels(context, factors.hit_shares(context)), []),
         READS: (_levels(context, factors.reads(context)), []),
     }
@@ -75,7 +76,7 @@ def _figure(context: Context, name: str) -> Drawn:
     return Figure(
         name=stem,
         title=title,
-        caption=f"New orders per minute, the share of blocks found in the server's buffers, and "
+        caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
         f"reads per second of the busiest block device, against {name}, at "
         f"{_rest(context)}. Small marks are windows; lines join the means of valid windows."
         f"{bars_told(points)}",

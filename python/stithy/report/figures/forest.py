@@ -10,7 +10,7 @@ import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, comparisons, descriptive
 from stithy.analysis.answers.findings import question
-from stithy.metrics import NOPM, P95, Quantity
+from stithy.metrics import P99
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, candidate_scale
@@ -26,9 +26,6 @@ NAME = "forest"
 ORDER = 1
 SECTION = "answer"
 
-P99 = Quantity("p99")
-OTHERS = (NOPM, P95, P99)
-"""What is compared at the question's level besides its own metric."""
 
 ROWS_MOST = 40
 """Own: as many as one screen and one printed page hold."""
@@ -116,7 +113,7 @@ def _others(context: Context, answered: Compared) -> Iterator[Compared]:
 
 def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ...]:
     """Where a comparison stands: by metric, level (the question's, then from the highest), gain."""
-    metrics = list(dict.fromkeys((answered.metric, *OTHERS)))
+    metrics = list(dict.fromkeys((answered.metric, *context.evidence.described, P99)))
     ratio = each.effect.ratio
     gain = math.log(ratio) if ratio else -math.inf
     better = -gain if each.metric.known.better == "lower" else gain

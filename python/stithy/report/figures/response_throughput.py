@@ -42,7 +42,7 @@ from stithy.report.drawing.compose import (
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import count, took
+from stithy.report.words.wording import capital, count, took
 
 NAME = "response-throughput"
 ORDER = 22
@@ -61,11 +61,11 @@ CANDIDATES_LABELLED = 3
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a candidate stands at a level: orders a minute and response time, seconds."""
+    """Where a candidate stands at a level: throughput per minute and response time, seconds."""
 
     candidate: str
     point: Point
-    nopm: float
+    done: float
     response_s: float
 
 
@@ -77,13 +77,13 @@ def draw(context: Context) -> list[Drawn]:
     if (because := _why_none(context, quantity, places)) is not None:
         return [Absent(NAME, shows, because)]
     points = list(_points(context, quantity))
-    title = _title(context, quantity, places)
+    title, throughput = _title(context, quantity, places), context.evidence.throughput
     drawing = Drawing()
     return [
         Figure(
             name=NAME,
             title=title,
-            caption=f"{_capital(quantity.noun)} against new orders per minute. Each large mark is "
+            caption=f"{capital(quantity.noun)} against {throughput.noun}. Each large mark is "
             "a level, with its number of users. A line joins the levels of a candidate in "
             "ascending order. Marks further down and to the right are better. If a line bends "
             "back, more users got less work done. Small marks are windows; hollow ones are "
@@ -135,49 +135,49 @@ def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
     evidence = context.evidence
     for name in evidence.candidates:
         for point in evidence.levels:
-            nopm = evidence.level_value(name, point, "nopm")
+            done = evidence.level_of(name, point, evidence.throughput)
             response_s = evidence.printable_level_of(name, point, quantity)
-            if nopm and response_s:
-                yield _Place(name, point, nopm, response_s)
+            if done and response_s:
+                yield _Place(name, point, done, response_s)
 
 
 def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
     """Every window that has both."""
     for window in context.drawn:
-        nopm = window.value("nopm")
+        done = window.value(context.evidence.throughput.known.column)
         response_s = window.printable(quantity.known.column, quantity.of or ALL)
-        if nopm and response_s:
+        if done and response_s:
             yield {
                 **context.place(window.point), "candidate": window.candidate, "block": window.block,
-                "nopm": nopm, "value": response_s, "valid": window.valid,
+                "done": done, "value": response_s, "valid": window.valid,
                 "note": note(window.reasons),
             }  # fmt: skip
 
 
 def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
     """What was reached within the limit; without one, the most and what it cost."""
-    limit = context.limit
+    limit, noun = context.limit, context.evidence.throughput.noun
     if limit is not None and (best := list(_within(context, places))):
         each = named(
             best,
-            _nopm,
-            lambda at: f"{count(at.nopm)} on {at.candidate} ({context.level(at.point)})",
+            _done,
+            lambda at: f"{count(at.done)} on {at.candidate} ({context.level(at.point)})",
         )
-        return f"New orders per minute with {limit.text}: {each}"
+        return f"{capital(noun)} with {limit.text}: {each}"
     names = dict.fromkeys(place.candidate for place in places)
     each = named(
-        [max((at for at in places if at.candidate == name), key=_nopm) for name in names],
-        _nopm,
+        [max((at for at in places if at.candidate == name), key=_done) for name in names],
+        _done,
         lambda at: (
-            f"{count(at.nopm)} on {at.candidate} at {context.level(at.point)} "
+            f"{count(at.done)} on {at.candidate} at {context.level(at.point)} "
             f"({quantity.label} {took(at.response_s)})"
         ),
     )
-    return f"Highest new orders per minute: {each}"
+    return f"Highest {noun}: {each}"
 
 
-def _nopm(place: _Place) -> float:
-    return place.nopm
+def _done(place: _Place) -> float:
+    return place.done
 
 
 def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
@@ -188,10 +188,6 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
         users = users_within_target(context.evidence, name, limit).users
         here = (each for each in places if each.candidate == name)
         yield from (each for each in here if each.point.users == users)
-
-
-def _capital(noun: str) -> str:
-    return f"{noun[0].upper()}{noun[1:]}"
 
 
 def _limit_told(context: Context, quantity: Quantity) -> str:
@@ -214,7 +210,7 @@ def _chart(
     shown = [{**point, "value": point["value"] * MS_PER_S} for point in points]
     levels = [
         {
-            **context.place(place.point), "candidate": place.candidate, "nopm": place.nopm,
+            **context.place(place.point), "candidate": place.candidate, "done": place.done,
             "value": place.response_s * MS_PER_S,
         }
         for place in places
@@ -223,7 +219,7 @@ def _chart(
     ends = [{"value": each[end]} for each in _spans(shown, "value") for end in ("low", "high")]
     drawn = [*shown, *levels, *ends, *({"value": each.value} for each in limits)]
     y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
-    x = _orders_axis([*shown, *levels])
+    x = _throughput_axis(context.evidence.throughput.title, [*shown, *levels])
     channels = candidate_channels(context)
     dash = channels.pop("strokeDash")
     line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)
@@ -241,10 +237,10 @@ def _chart(
     return layer(layers, width=WIDTH, height=HEIGHT + 20)
 
 
-def _orders_axis(shown: Rows) -> alt.X:
-    domain = domain_of([{"value": row["nopm"]} for row in shown], log=False)
+def _throughput_axis(title: str, shown: Rows) -> alt.X:
+    domain = domain_of([{"value": row["done"]} for row in shown], log=False)
     return alt.X(
-        "nopm:Q", title="New orders per minute (NOPM)",
+        "done:Q", title=title,
         scale=alt.Scale(domain=list(domain), nice=False),
         axis=alt.Axis(format=NUMBERS, tickCount=6),
     )  # fmt: skip
@@ -256,7 +252,7 @@ def _bars(
     """A cross of both intervals at each level."""
     places = {(row["level"], row["candidate"]): row for row in levels}
     layers = []
-    for key, other in (("value", "nopm"), ("nopm", "value")):
+    for key, other in (("value", "done"), ("done", "value")):
         rows = [
             {**span, other: places[span["level"], span["candidate"]][other]}
             for span in _spans(shown, key)
@@ -307,7 +303,7 @@ def _levels(
 def _tips(context: Context) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("candidate:N"), level_tip(context),
-        alt.Tooltip("nopm:Q", title="NOPM", format=",.0f"),
+        alt.Tooltip("done:Q", title=context.evidence.throughput.label, format=",.0f"),
         alt.Tooltip("value:Q", title="response time (ms)", format=",.4~g"),
     ]  # fmt: skip
 
@@ -338,11 +334,11 @@ def _level_text(context: Context) -> alt.Text:
 
 def _apart(rows: Rows) -> Rows:
     """The first of those that would be written on each other."""
-    most = max(row["nopm"] for row in rows)
+    most = max(row["done"] for row in rows)
     kept: Rows = []
     for row in rows:
         if not any(
-            abs(row["nopm"] - each["nopm"]) < ON_EACH_OTHER * most
+            abs(row["done"] - each["done"]) < ON_EACH_OTHER * most
             and abs(math.log(row["value"] / each["value"])) < 2 * ON_EACH_OTHER
             for each in kept
         ):
@@ -355,7 +351,7 @@ def _table(context: Context, quantity: Quantity, places: list[_Place], points: R
     levels: Rows = [
         {
             **context.place(place.point), "candidate": place.candidate, "block": None,
-            "nopm": place.nopm, "value": place.response_s, "valid": True, "note": LEVEL,
+            "done": place.done, "value": place.response_s, "valid": True, "note": LEVEL,
         }
         for place in places
     ]  # fmt: skip
@@ -364,7 +360,8 @@ def _table(context: Context, quantity: Quantity, places: list[_Place], points: R
         "Response time against throughput",
         (
             context.axis_show, Show("candidate", "candidate"),
-            Show("block", "block", "count"), Show("nopm", "NOPM", "rate"),
+            Show("block", "block", "count"),
+            Show("done", context.evidence.throughput.label, "rate"),
             Show("value", quantity.label, "duration"), Show("note", "window"),
         ),
         pl.DataFrame([*levels, *points], infer_schema_length=None).drop("level"),

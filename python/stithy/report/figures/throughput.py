@@ -1,8 +1,7 @@
-"""Throughput against users: new orders per minute."""
+"""Throughput against users, by the metric of the workload."""
 
 import polars as pl
 
-from stithy.metrics import NOPM
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
@@ -15,41 +14,40 @@ ORDER = 10
 SECTION = "throughput"
 NEEDS = ("load",)
 
-AXIS = "New orders per minute (NOPM)"
-
 
 def draw(context: Context) -> list[Drawn]:
     """The one figure, or why it is not there."""
-    lines, points = window_rows(context, "nopm")
+    metric = context.evidence.throughput
+    lines, points = window_rows(context, metric.known.column)
     if not points:
-        return [Absent("nopm-by-users", NOPM.noun, "no window has numbers")]
-    title = compare_title(context, lines, points, NOPM.noun, metric=NOPM)
+        return [Absent("throughput-by-users", metric.noun, "no window has numbers")]
+    title = compare_title(context, lines, points, metric.noun, metric=metric)
     drawing = Drawing()
     panel = Panel(lines, points, domain_of(with_spans(points, log=False), log=False))
     return [
         Figure(
-            name="nopm-by-users",
+            name="throughput-by-users",
             title=title.text,
             ratio=title.ratio,
-            caption="Committed new orders per minute against "
+            caption=f"Committed {metric.noun} against "
             f"{context.level_name.lower()}.{bars_told(points)}",
-            description=f"{title.text}. Line chart of new orders per minute against "
+            description=f"{title.text}. Line chart of {metric.noun} against "
             f"{context.level_name.lower()}, one line for each candidate: "
             f"{', '.join(context.evidence.candidates)}.",
             footer=context.footer,
-            spec=drawing.spec(by_users(context, drawing, Axis(AXIS), panel)),
-            table=_table(context, points),
+            spec=drawing.spec(by_users(context, drawing, Axis(metric.title), panel)),
+            table=_table(context, metric.title, points),
         )
     ]
 
 
-def _table(context: Context, points: Rows) -> PageTable:
+def _table(context: Context, title: str, points: Rows) -> PageTable:
     return PageTable(
-        "nopm-by-users",
-        AXIS,
+        "throughput-by-users",
+        title,
         (
             context.axis_show, Show("candidate", "candidate"),
-            Show("block", "block", "count"), Show("value", AXIS, "rate"), Show("note", "window"),
+            Show("block", "block", "count"), Show("value", title, "rate"), Show("note", "window"),
         ),
         pl.DataFrame(points).drop("level"),
     )  # fmt: skip

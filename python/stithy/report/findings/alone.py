@@ -1,7 +1,6 @@
 """What a single candidate reached."""
 
 from stithy.analysis.answers.findings import Alone
-from stithy.metrics import NOPM
 from stithy.report.findings.limits import clause
 from stithy.report.words.wording import (
     count,
@@ -20,7 +19,7 @@ def say(finding: Alone, unit: str) -> str:
     shown = (
         f"At {at}, {name} completed {count(finding.value)} {metric.noun} in {windows}"
         f"{clause(finding.limits)}."
-        if metric == NOPM
+        if metric.known.source == "window"
         else f"At {at}, the {metric.noun} of {name} came to {value(metric, finding.value)} in "
         f"{windows}."
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence
+from stithy.metrics import TPM
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.words.wording import (
@@ -19,13 +20,14 @@ NAME = "growth"
 class Growth:
     """How the throughput of each candidate grew from the lowest to the highest level.
 
-    `factors`: (candidate, NOPM there over NOPM here), None without valid windows at both.
+    `factors`: (candidate, throughput there over that here), None without valid windows at both.
     """
 
     kind: ClassVar[str] = "growth"
     lowest: Point
     highest: Point
     factors: tuple[tuple[str, float | None], ...]
+    noun: str = TPM.noun
 
 
 def find(context: Context) -> Iterator[Growth]:
@@ -45,12 +47,12 @@ def growth(evidence: Evidence) -> Growth | None:
     factors = tuple((name, _times(evidence, name, low, high)) for name in evidence.candidates)
     if all(factor is None for _, factor in factors):
         return None
-    return Growth(low, high, factors)
+    return Growth(low, high, factors, evidence.throughput.noun)
 
 
 def _times(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
-    start = evidence.level_value(name, low, "nopm")
-    end = evidence.level_value(name, high, "nopm")
+    start = evidence.level_of(name, low, evidence.throughput)
+    end = evidence.level_of(name, high, evidence.throughput)
     return None if not start or end is None else end / start
 
 
@@ -68,9 +70,7 @@ def say(finding: Growth, unit: str) -> str:
     else:
         shown = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
-    text = (
-        f"From {_span(finding.lowest, finding.highest, unit)}, the new orders per minute of {shown}"
-    )
+    text = f"From {_span(finding.lowest, finding.highest, unit)}, the {finding.noun} of {shown}"
     if missing:
         text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
     return text + "."

@@ -354,7 +354,7 @@ def _text(name: str, value: Any) -> str:
 
 def guide_words(context: Context) -> str:
     """What their marks and bars are, as far as the run has them; empty without any window."""
-    _, points = window_rows(context, "nopm")
+    _, points = window_rows(context, context.evidence.throughput.known.column)
     if not points:
         return ""
     parts = [

@@ -7,7 +7,6 @@ import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, gains
 from stithy.analysis.verdict.decide import Call
-from stithy.metrics import NOPM
 from stithy.point import Point, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -49,19 +48,19 @@ def notes(table: PageTable) -> tuple[str]:
 
 def values(context: Context) -> PageTable:
     """What every candidate did at each value, where the question is asked as to all else."""
-    asked = context.evidence.primary.metric
+    asked, throughput = context.evidence.primary.metric, context.evidence.throughput
     rows = [_value(context, *cell) for cell in _cells(context)]
-    own = () if asked == NOPM else (Show("asked", asked.label, _kind(context)),)
+    own = () if asked == throughput else (Show("asked", asked.label, _kind(context)),)
     shows = (
         Show("factor", "Factor"), Show("value", "Value"), Show("candidate", "Candidate"), *own,
-        Show("nopm", "NOPM", "count"), Show("p95_s", "p95", "duration"),
+        Show("throughput", throughput.label, "count"), Show("p95_s", "p95", "duration"),
         Show("hit_share", "Hits in the server's buffers", "share"),
         Show("reads_per_s", "Device reads per second", "rate"),
         Show("windows", "Valid windows", "count"),
     )  # fmt: skip
     types: dict[str, Any] = {
         "factor": pl.String, "value": pl.String, "candidate": pl.String, "asked": pl.Float64,
-        "nopm": pl.Float64, "p95_s": pl.Float64, "hit_share": pl.Float64,
+        "throughput": pl.Float64, "p95_s": pl.Float64, "hit_share": pl.Float64,
         "reads_per_s": pl.Float64, "windows": pl.Int64,
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=types)
@@ -210,7 +209,7 @@ def _value(context: Context, name: str, point: Point, candidate: str) -> dict[st
     return {
         "factor": name, "value": said(point.values[name]), "candidate": candidate,
         "asked": evidence.level_of(candidate, point, evidence.primary.metric),
-        "nopm": evidence.level_value(candidate, point, "nopm"),
+        "throughput": evidence.level_of(candidate, point, evidence.throughput),
         "p95_s": evidence.printable_level(candidate, point, "response_p95_s"),
         "hit_share": hit_shares(context).get((candidate, str(point))),
         "reads_per_s": reads(context).get((candidate, str(point))),

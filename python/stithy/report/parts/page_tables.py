@@ -8,27 +8,32 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import unknown
-from stithy.metrics import NOPM
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import machine
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import upper_bound
+from stithy.report.words.wording import capital, upper_bound
+from stithy.workload.workload import HEADLINE_PER_MIN
 
-WORDS = (
-    "NOPM: committed new orders per minute. p95: 95th percentile of response time over all "
-    "transactions."
-)
-"""What the shortest names in these tables mean."""
+
+def words(context: Context) -> str:
+    """What the shortest names in these tables mean."""
+    metric = context.evidence.throughput
+    return (
+        f"{metric.label}: committed {metric.noun}. p95: 95th percentile of response time over all "
+        "transactions."
+    )
 
 
 def summary(context: Context) -> PageTable:
-    """For each user count: NOPM of each candidate, its ratio to the first, and p95."""
+    """For each user count: throughput of each candidate, its ratio to the first, and p95."""
     evidence = context.evidence
     first, *others = evidence.candidates or ("",)
-    shows = list(context.factor_shows)
-    shows += [Show(f"nopm:{name}", f"NOPM {name}", "count") for name in evidence.candidates]
+    shows, label = list(context.factor_shows), evidence.throughput.label
+    shows += [
+        Show(f"throughput:{name}", f"{label} {name}", "count") for name in evidence.candidates
+    ]
     for name in others:
         shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
         if any(_interval(evidence, first, name, point) for point in evidence.points):
@@ -39,35 +44,37 @@ def summary(context: Context) -> PageTable:
     types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | context.factor_types
     return PageTable(
         "summary",
-        "New orders per minute, their ratio, and 95th percentile of response time by "
-        f"number of {context.level_plural}",
+        f"{capital(evidence.throughput.noun)}, their ratio, and 95th percentile of response time "
+        f"by number of {context.level_plural}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
 
 
 def _to(evidence: Evidence, a: str, b: str) -> str:
-    return upper_bound(evidence.effect(a, b, point, NOPM).pairs for point in evidence.points)
+    return upper_bound(
+        evidence.effect(a, b, point, evidence.throughput).pairs for point in evidence.points
+    )
 
 
 def _interval(evidence: Evidence, a: str, b: str, point: Point) -> bool:
-    return evidence.effect(a, b, point, NOPM).low is not None
+    return evidence.effect(a, b, point, evidence.throughput).low is not None
 
 
 def _summary_row(context: Context, point: Point) -> dict[str, Any]:
     evidence, row = context.evidence, context.factor_values(point)
     for name in evidence.candidates:
-        row[f"nopm:{name}"] = evidence.level_value(name, point, "nopm")
+        row[f"throughput:{name}"] = evidence.level_of(name, point, evidence.throughput)
         row[f"p95:{name}"] = evidence.printable_level(name, point, "response_p95_s")
     for name in evidence.candidates[1:]:
-        effect = evidence.effect(evidence.candidates[0], name, point, NOPM)
+        effect = evidence.effect(evidence.candidates[0], name, point, evidence.throughput)
         row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
         row[f"high:{name}"] = effect.high
     return row
 
 
 _MEASURED = (
-    Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
+    Show("tpm", "TPM", "count"),
     Show("suppressed_arrivals", "Suppressed arrivals", "count"),
     Show("backlog", "Backlog at end", "count"),
     Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
@@ -95,12 +102,17 @@ def windows(context: Context) -> PageTable:
         "valid": pl.Boolean,
     }  # fmt: skip
     rows = [_window_row(context, window) for window in context.evidence.windows]
-    measured = context.run.window.select("window_id", *(each.column for each in _MEASURED))
+    measured = context.run.window.select(
+        "window_id", HEADLINE_PER_MIN, *(each.column for each in _MEASURED)
+    )
     frame = pl.DataFrame(rows, schema=types).join(
         measured, on="window_id", how="left", maintain_order="left"
     )
-    throughput, others = _MEASURED[:2], _MEASURED[2:]
-    served = (*throughput, *_PERCENTILES, *others, Show("steady", "Steady", "truth"))
+    metric = context.evidence.throughput
+    rates = {each.column: each for each in (
+        Show(metric.known.column, metric.label, "count"), _MEASURED[0],
+    )}  # fmt: skip
+    served = (*rates.values(), *_PERCENTILES, *_MEASURED[1:], Show("steady", "Steady", "truth"))
     shows = (
         Show("window_id", "Window", "id"),
         *(served if "transactions" in context.tables else ()),

@@ -174,9 +174,9 @@ def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row])
     most = workload.nopm_per_warehouse_max
     size = manifest.workload.warehouses
     orders = [
-        each["nopm"] / (each["warehouses_total"] or size)
+        each["headline_per_min"] / (each["warehouses_total"] or size)
         for each in rows
-        if each["nopm"] is not None
+        if each["headline_per_min"] is not None
     ]
     if most is None or not orders or max(orders) <= FAR * most:
         return

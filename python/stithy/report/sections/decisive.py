@@ -12,7 +12,7 @@ NEEDS = ("load",)
 def claims(page: Page) -> Iterator[str]:
     """Figures that stand here instead of with their family."""
     known = page.context.evidence.primary.metric.known
-    asked = {"window": "nopm-by-users", "transactions": "response-by-users"}
+    asked = {"window": "throughput-by-users", "transactions": "response-by-users"}
     yield asked.get(known.source, "device-latency")
     yield "limits"
 

@@ -24,7 +24,7 @@ def sections(page: Page) -> Iterator[Section]:
     yield Section("appendix", APPENDIX, "Appendix", tuple(paragraph(INTRODUCTION)))
     if "summary" not in page.tables:
         return
-    note = paragraph(page_tables.WORDS, *_notes(page), style="note")
+    note = paragraph(page_tables.words(page.context), *_notes(page), style="note")
     blocks: tuple[Block, ...] = (Grid(page.tables["summary"], "summary"), *note)
     yield Section("levels", APPENDIX + 10, "All levels", blocks)
 

@@ -169,6 +169,11 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def capital(words: str) -> str:
+    """As a sentence or a title begins."""
+    return f"{words[0].upper()}{words[1:]}"
+
+
 def listing(items: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     if len(items) < 2:

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from stithy.metrics import Metric
 from stithy.units import Percent, PercentOrNone
 from stithy.wire.jobs import U32, WorkloadChoice
-from stithy.workload.workload import TransactionType, Workload
+from stithy.workload.workload import HEADLINE_PER_MIN, TransactionType, Workload
 
 NAME = "order-entry"
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -125,4 +126,7 @@ WORKLOAD = Workload(
     deviations="docs/reference/order-entry.md",
     # Ten users x 60 s x 45 % / 20.99 s, the cycle at the specified minima.
     nopm_per_warehouse_max=12.86,
+    metric=Metric(
+        "nopm", "1/min", "higher", "window", HEADLINE_PER_MIN, "new orders per minute", "NOPM"
+    ),
 )

@@ -9,7 +9,7 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.capacity import UsersWithinTarget, users_within_target
 from stithy.analysis.values.measures import of_series
-from stithy.metrics import ALL, PERCENTILES, Quantity, enough, values_needed
+from stithy.metrics import ALL, P99, PERCENTILES, Quantity, enough, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
@@ -23,18 +23,18 @@ Row = dict[str, Any]
 OPERATIONS = ("read", "write", "flush")
 DEVICE = ("mean", "asked", "p99")
 RATES = {"read": "reads", "write": "writes", "flush": "flushes"}
-MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
+TIMES = {"p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "windows": pl.Int64,
-    "memory_limit_bytes": pl.Int64, "settings": pl.String, "nopm": pl.Float64,
+    "memory_limit_bytes": pl.Int64, "settings": pl.String, "throughput": pl.Float64,
     "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
     **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in DEVICE},
     **{f"{each}_per_s": pl.Float64 for each in OPERATIONS}, "device_source": pl.String,
     "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
-    "cost_per_nopm": pl.Float64, "missing_because": pl.String,
+    "cost_per_throughput": pl.Float64, "missing_because": pl.String,
 }  # fmt: skip
 
 
@@ -110,9 +110,10 @@ def note(context: Context, reported: PageTable) -> str | None:
             f"{devices} The slowest of several devices is shown. Requests per second are those of "
             f"the busiest block device{drives}."
         )
-    if frame["cost_per_nopm"].count():
+    if frame["cost_per_throughput"].count():
+        label = context.evidence.throughput.label
         parts.append(
-            "Cost per NOPM is the cost that the study gives divided by the NOPM beside it."
+            f"Cost per {label} is the cost that the study gives divided by the {label} beside it."
         )
     return " ".join([*parts, *_missing(frame)])
 
@@ -139,6 +140,7 @@ def _limit_note(context: Context) -> str:
 def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     """The columns, without those that the study gives no ground for."""
     asked, manifest = _asked(context), context.manifest
+    label = context.evidence.throughput.label
     own = manifest.candidates if manifest else ()
     shows = [
         Show("candidate", "Candidate"),
@@ -146,7 +148,7 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
           if any(each.memory_limit_bytes for each in own) else []),
         *([Show("settings", "Settings")] if any(each.settings for each in own) else []),
         *([Show("asked", asked.label, KINDS[asked.known.unit])] if asked else []),
-        Show("nopm", "NOPM", "count"), Show("p95_s", "p95", "duration"),
+        Show("throughput", label, "count"), Show("p95_s", "p95", "duration"),
         Show("p99_s", "p99", "duration"),
     ]  # fmt: skip
     if context.limit is not None:
@@ -155,7 +157,7 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     if frame["cost_amount"].count():
         currency = frame["cost_currency"].drop_nulls()[0]
         shows.append(Show("cost_shown", "Cost"))
-        shows.append(Show("cost_per_nopm", f"{currency} per NOPM", "rate"))
+        shows.append(Show("cost_per_throughput", f"{currency} per {label}", "rate"))
     return tuple(shows)
 
 
@@ -172,11 +174,11 @@ def _rows(context: Context) -> Iterator[Row]:
 def _row(
     context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> Row:
-    values = {key: here.printable_level(name, point, column) for key, column in MEASURED.items()}
+    values = {key: here.printable_level(name, point, column) for key, column in _measured(here)}
     served = users_within_target(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, point, kernel)
     cost = _cost(context, name)
-    nopm, asked = values["nopm"], _asked(context)
+    rate, asked = values["throughput"], _asked(context)
     missing = [*_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
@@ -197,7 +199,7 @@ def _row(
         "cost_amount": cost.amount if cost else None,
         "cost_currency": cost.currency if cost else None,
         "cost_shown": cost.shown if cost else None,
-        "cost_per_nopm": cost.amount / nopm if cost and nopm else None,
+        "cost_per_throughput": cost.amount / rate if cost and rate else None,
         "missing_because": f"{listing(missing)}." if missing else None,
     }  # fmt: skip
 
@@ -211,6 +213,12 @@ def _server(context: Context, name: str) -> Row:
     return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, facts)}
 
 
+def _measured(here: Evidence) -> Iterator[tuple[str, str]]:
+    """Cells of a row, and the column of windows or transactions that each is of."""
+    yield "throughput", here.throughput.known.column
+    yield from TIMES.items()
+
+
 def _device_cells(device: _Device) -> Row:
     reported = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
     cells = {f"{each}_{what}_s": times.get(each) for what, times in reported for each in OPERATIONS}
@@ -219,7 +227,7 @@ def _device_cells(device: _Device) -> Row:
 
 def _asked(context: Context) -> Quantity | None:
     """What the primary question compares; None where it has a column of its own anyway."""
-    evidence, reported = context.evidence, {Quantity("nopm"), Quantity("p95"), Quantity("p99")}
+    evidence, reported = context.evidence, {*context.evidence.described, P99}
     if (
         evidence.primary.by_search
         or len(evidence.candidates) < 2
@@ -247,8 +255,7 @@ def _lacking(
     there = sum(window.completed(ALL) for window in here.valid_at(name, point))
     unknown = []
     for key, value in values.items():
-        column = MEASURED[key]
-        if value is None and not enough(column, there):
+        if value is None and key in TIMES and not enough(TIMES[key], there):
             percent = PERCENTILES[key.removesuffix("_s")][0]
             needed = values_needed(percent)
             yield f"{key.removesuffix('_s')} (needs {needed:,} values, and there are {there:,})"

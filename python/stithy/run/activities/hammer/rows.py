@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stithy.collect.collector import TimedSample
 from stithy.collect.sampler import checkpoints_inside
-from stithy.metrics import ALL, PERCENTILES
+from stithy.metrics import ALL, PERCENTILES, TPM
 from stithy.results import tables
 from stithy.results.convert import (
     condition_rows,
@@ -48,9 +48,10 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
     if of.driven is None:
         return
     row = of.numbers
-    for name in ("nopm", "tpm"):
-        missing = "nothing was measured" if row[name] is None else None
-        yield Measured(name, row[name], missing_because=missing)
+    for quantity in dict.fromkeys((of.context.workload.throughput, TPM)):
+        value = row[quantity.known.column]
+        missing = "nothing was measured" if value is None else None
+        yield Measured(quantity.metric, value, missing_because=missing)
     for each in of.transactions:
         count = each["committed"] + each["rolled_back"]
         for name in PERCENTILES:
@@ -64,7 +65,8 @@ def in_words(of: "HammerActivity") -> str:
     row = of.numbers
     merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
-    shown = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
+    rates = dict.fromkeys((of.context.workload.throughput, TPM))
+    shown = ", ".join(f"{row[each.known.column]:,.0f} {each.label}" for each in rates)
     if (profile := of.context.file.study.load.profile) != "specification":
         shown += f" (profile {profile})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.metrics import ALL, PERCENTILES, values_needed
+from stithy.metrics import ALL, PERCENTILES, TPM, values_needed
 from stithy.results import tables
 from stithy.results.convert import merged_totals
 from stithy.results.tables import Row, Table
@@ -22,11 +22,13 @@ def values(of: "TenantsActivity") -> Iterator[Measured]:
     """Throughput of all and of each, and response times of each."""
     known = [each.numbers for each in of.kept]
     lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
-    for name in ("nopm", "tpm"):
-        rates = [row[name] for row in known]
+    for quantity in dict.fromkeys((of.context.workload.throughput, TPM)):
+        rates = [row[quantity.known.column] for row in known]
         whole = None if lost or None in rates or not rates else sum(rates)
         yield Measured(
-            name, whole, missing_because=lost or (None if rates else "nothing was measured")
+            quantity.metric,
+            whole,
+            missing_because=lost or (None if rates else "nothing was measured"),
         )
     for number, each in enumerate(of.each):
         name = tenant_name(number + 1)
