@@ -116,7 +116,7 @@ def _reached(files: Files, row: Row, match: Match) -> Sequence[Any]:
 def _number_of(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """How much of a bound was reached by the windows of a level that had it."""
     _, _, mine = limited_most(files, row["candidate"], row["users"]) or (0, [], [])
-    key = {"connections": "pool", "users": "users"}[match["b"]]
+    key = {"connections": "pool", "users": "demand"}[match["b"]]
     return [fmean(bounds.of_windows(files)[each][key] for each in mine) if mine else None]
 
 
@@ -291,7 +291,7 @@ RULES: Rules = [
     (r"\w+ was in use # of the time", _seen("used")),
     (r"reached # of its profile's", _seen("device-rate")),
     (r"# of the users' time passed outside the server", _seen("driver")),
-    (r"# of the due transactions had begun", _seen("users")),
+    (r"# of the due transactions had begun", _seen("demand")),
     (r"pauses took # of the users' time", _seen("paused")),
     (r"Storage took at most # of the users' time, so .* at most # times as much", _caps),
     (r"stalls in checkpoints cost #", _seen("checkpoints")),

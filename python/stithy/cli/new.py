@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
+from stithy.point import USERS
 
 if TYPE_CHECKING:
     from stithy.run.preparation.draft import Drafted
@@ -167,7 +168,7 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "candidates": list(study.candidates),
         "engine": study.database.engine,
         "warehouses": study.workload.warehouses,
-        "users": list(study.load.users),
+        USERS: list(study.load.users),
         "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,

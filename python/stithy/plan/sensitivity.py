@@ -13,6 +13,7 @@ from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan.steps import Question
+from stithy.point import USERS
 from stithy.storage.provider import ROLES
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
@@ -48,9 +49,9 @@ def narrowed(content: bytes, pair: tuple[str, str], asked: Question, rename: Ren
         for drive in _drives(candidate):
             drive.keys["drive"] = rename(name, drive.role, drive.keys["drive"])
     load = {key: value for key, value in data["load"].items() if key not in DROPPED}
-    data["load"] = {**load, "users": [asked.point.users]}
+    data["load"] = {**load, USERS: [asked.point.users]}
     primary = {key: each for key, each in (data.get("primary") or {}).items() if key != "at"}
-    data["primary"] = {**primary, "users": asked.point.users, "metric": asked.metric,
+    data["primary"] = {**primary, USERS: asked.point.users, "metric": asked.metric,
                        "candidates": list(pair)}  # fmt: skip
     for name in ("thresholds", "vary"):
         data.pop(name, None)

@@ -72,7 +72,7 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     if len(names) < 2 or not study.points:
         return None
     primary, repeat = study.primary, study.repeat
-    where = {"users" if factor == USERS else "at": None for factor in study.factors}
+    where = {USERS if factor == USERS else "at": None for factor in study.factors}
     asked = (*where, "metric", "margin_percent")
     return Question(
         point=study.asked_point,

@@ -140,7 +140,7 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
             return f"null where none may be: {column.name}"
         if column.kind == "real" and not values.is_finite().all():
             return f"not a number, or infinite: {column.name}"
-        if column.name == "users" and (values < 1).any():
+        if column.name == USERS and (values < 1).any():
             return "a level below 1: users"
         if column.name == "point" and (wrong := _no_points(values)):
             return f"no point of a study: {wrong[0]!r:.40}"

@@ -8,6 +8,8 @@ A missing value is null, and the table has a column that says why or a flag that
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from stithy.point import USERS
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -78,7 +80,7 @@ LOAD = Table(
     "One row: how the virtual users of a window and their server fared. Empty without users.",
     (
         _t("window_id", "id of the window, as in the plan"),
-        _i("users", "", "virtual users; in an open loop without `connections` the number of connections"),
+        _i(USERS, "", "virtual users; in an open loop without `connections` the number of connections"),
         _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
         _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
         _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),

@@ -167,11 +167,11 @@ class Primary(BaseModel):
             return
         yield from self._elsewhere({key: each for key, each in factors.items() if key != USERS})
         if self.users is not None and users is None:
-            yield Violation("a study without users", "leave it out", self.users, ("users",))
+            yield Violation("a study without users", "leave it out", self.users, (USERS,))
         elif self.users is not None and self.users not in (users or ()):
             levels = ", ".join(map(str, users or ()))
             yield Violation(
-                "a level that is not measured", f"one of {levels}", self.users, ("users",)
+                "a level that is not measured", f"one of {levels}", self.users, (USERS,)
             )
         if repeat is not None and "blocks" in self.model_fields_set:
             yield Violation(
@@ -308,7 +308,7 @@ class Study(BaseModel):
         default=Primary(),
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
-        examples=[{"users": 4, "metric": "tpm", "margin": "2%"}],
+        examples=[{USERS: 4, "metric": "tpm", "margin": "2%"}],
     )
     seed: int = Field(
         default=1,

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stithy.point import USERS
 from stithy.study.document import as_yaml
 from stithy.study.keys import Key, key_at, known_at
 from stithy.study.problems import Loc
@@ -65,7 +66,7 @@ def study_text(draft: Draft) -> str:
         "",
         *_section("load", _load(draft)),
         "",
-        *_section("primary", {"users": str(max(draft.users))}),
+        *_section("primary", {USERS: str(max(draft.users))}),
         "",
         *_others((), [each for each in known_at(()) if each not in _SECTIONS]),
     ]
@@ -81,7 +82,7 @@ def _database(draft: Draft) -> dict[str, str]:
 
 def _load(draft: Draft) -> dict[str, str]:
     return {
-        "users": as_yaml(draft.users),
+        USERS: as_yaml(draft.users),
         "ramp_up": format_duration(draft.ramp_up_s),
         "duration": format_duration(draft.duration_s),
     }

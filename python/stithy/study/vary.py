@@ -103,7 +103,7 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
     return study.model_copy(update=found)
 
 
-SAME = ("users", "find", "find_within", "limit")
+SAME = (USERS, "find", "find_within", "limit")
 """Fields of the load that a null study has otherwise than its file."""
 
 

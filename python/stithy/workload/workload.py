@@ -54,7 +54,7 @@ class Workload:
     load_s_per_warehouse: float
     provenance: str
     deviations: str
-    nopm_per_warehouse_max: float | None = None
+    throughput_per_warehouse_max: float | None = None
     metric: Metric | None = None
 
     @property

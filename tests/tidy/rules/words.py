@@ -79,6 +79,23 @@ def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
                 yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
 
 
+OF_KEYS = "## Keys of plug-ins\n"
+
+
+def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
+    """No module outside of a plug-in writes one of its keys: a factor, a column, or one of a study."""
+    places = words_below(project, OF_KEYS)
+    for source in project.package():
+        theirs = {
+            word for word, at in places.items()
+            if not source.path.startswith(tuple(re.findall(r"`([^`]+)`", at)))
+        }  # fmt: skip
+        for line, text in strings(source):
+            if text in theirs:
+                remedy = f"let a constant or the plug-in say it: only {places[text]} may write it"
+                yield source.found(line, f"the key {text!r} is of a plug-in", remedy)
+
+
 IN_RUST = "## Words of plug-ins in Rust\n"
 RUST_SOURCES = re.compile(r"^crates/(?:\w+/src|hammer/tests/fakes)/.*\.rs$")
 # Registries: who chooses between plug-ins must name each once.
@@ -205,6 +222,7 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
 _PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/database/engines/b/` |\n"}
+_KEY = {LIST: f"{OF_KEYS}\n| `users` | `python/stithy/point.py`, `python/stithy/a/` |\n"}
 _OWNED = ("new-order", "order-entry", "postgresql")
 _IN_RUST = {LIST: IN_RUST + "".join(f"| `{word}` | `workload/a/`, `sql/b/` |\n" for word in _OWNED)}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
@@ -220,6 +238,10 @@ RULES = (
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
          keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
                           "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+    Rule("plug-ins keep their keys", keys_of_plugins_stay_there,
+         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row["users"]\n'},
+         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = "two users"\n',
+                       "python/stithy/a/c.py": 'X = "users"\n'}),
     Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,
          breaks=_IN_RUST | {"crates/hammer/src/a.rs": "//! Counts NewOrders.\n"},
          keeps=_IN_RUST | {"crates/hammer/src/a.rs": "//! A new one, in order.\n",

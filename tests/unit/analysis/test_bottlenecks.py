@@ -25,13 +25,13 @@ SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "ba
 
 
 @pytest.mark.parametrize(("rule", "changes", "share"), [
-    ("users", {"places": 100, "paced": True, "under_way": 51.0, "server": Cpus(2, 0.0)}, 0.49),
-    ("users", {**WORK, "growth": Growth(4, 1.2, 0.49)}, 0.0),
-    ("users", {**WORK, "growth": Growth(4, 1.5, 0.5)}, 0.75),
-    ("users", {**WORK, "others_cpus": 0.5}, 0.5),
-    ("users", {"server": None, "host": Cpus(4, 0.9), "sessions": sessions(cpu=1.0)}, 0.25),
-    ("users", {"is_open": True, "backlog_share": 0.01}, 0.99),
-    ("users", {"is_open": True, "backlog_share": 0.011}, 0.0),
+    ("demand", {"places": 100, "paced": True, "under_way": 51.0, "server": Cpus(2, 0.0)}, 0.49),
+    ("demand", {**WORK, "growth": Growth(4, 1.2, 0.49)}, 0.0),
+    ("demand", {**WORK, "growth": Growth(4, 1.5, 0.5)}, 0.75),
+    ("demand", {**WORK, "others_cpus": 0.5}, 0.5),
+    ("demand", {"server": None, "host": Cpus(4, 0.9), "sessions": sessions(cpu=1.0)}, 0.25),
+    ("demand", {"is_open": True, "backlog_share": 0.01}, 0.99),
+    ("demand", {"is_open": True, "backlog_share": 0.011}, 0.0),
     ("device-latency", {"sessions": sessions(device=3.0), "devices": disk(0.95, 0.2)}, 0.05),
     ("device-latency", {"sessions": sessions(device=1.6, log=2.0), "devices": disk(0.27)},
      0.27 * 1.6 / 3.6),
@@ -69,8 +69,8 @@ OTHERS = "busy 95 % of the time, up to 35 % by other programs"
 
 
 @pytest.mark.parametrize(("rule", "changes", "because"), [
-    ("users", {"paced": True, "under_way": None}, "the window has no response times"),
-    ("users", {"is_open": True}, "the window has no transactions"),
+    ("demand", {"paced": True, "under_way": None}, "the window has no response times"),
+    ("demand", {"is_open": True}, "the window has no transactions"),
     ("log", {"places": 1, "sessions": sessions(3, log=0.9), "devices": disk(0.7)}, FEW),
     ("locks", {"places": 1, "sessions": sessions(16, locks=0.4)},
      "16 wait samples are too few for a share of their time"),
@@ -128,9 +128,9 @@ BLIND: Row = {
     ({"server": Cpus(2, 0.5)}, SEVERAL, []),
     ({"headroom": UNPROVEN}, UNKNOWN, []),
     ({"headroom": UNPROVEN, "server": Cpus(2, 0.9)}, "server-cpu", []),
-    ({**PAUSES, "under_way": 0.5}, "users", ["host-cpu"]),
-    ({**PAUSES, "under_way": 2.0}, "host-cpu", ["users"]),
-    ({**PAUSES, "under_way": 0.5, "late": "late"}, "driver", ["users", "host-cpu"]),
+    ({**PAUSES, "under_way": 0.5}, "demand", ["host-cpu"]),
+    ({**PAUSES, "under_way": 2.0}, "host-cpu", ["demand"]),
+    ({**PAUSES, "under_way": 0.5, "late": "late"}, "driver", ["demand", "host-cpu"]),
     ({"stalled_share": 0.1}, "checkpoints", []),
     ({"stalled_share": 0.099}, SEVERAL, []),
     (BLIND, UNKNOWN, []),
@@ -146,8 +146,8 @@ LOCKED = {"places": 24, "under_way": 24.0, "server": Cpus(1, 0.1)}
 
 
 @pytest.mark.parametrize(("changes", "kind", "share", "is_result"), [
-    (CAPPED, "users", 0.02, False),
-    ({"places": 4, "server": Cpus(8, 0.4), "sessions": sessions(device=0.8, cpu=3.2)}, "users",
+    (CAPPED, "demand", 0.02, False),
+    ({"places": 4, "server": Cpus(8, 0.4), "sessions": sessions(device=0.8, cpu=3.2)}, "demand",
      0.2, True),
     ({"places": 32, "under_way": 32.0, "pool_waiting": 30.0, "server": Cpus(1, 0.1),
       "sessions": sessions(log=1.8, cpu=0.2), "devices": disk()}, "pool", 0.9, True),

@@ -276,7 +276,8 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     [whole] = run.transactions.filter(window_id=row["window_id"], transaction="all").to_dicts()
     assert (
         f"BenchmarkOrderEntry/candidate=memory/users=4 {row['transactions']} "
-        f"{row['headline_per_min']!r} nopm {row['tpm']!r} tpm {whole['response_p50_s']!r} p50-sec/op"
+        f"{row['headline_per_min']!r} nopm {row['tpm']!r} tpm "
+        f"{whole['response_p50_s']!r} p50-sec/op"
     ) in lines
     families = {name: each.samples for name, each in read(exported(context, "openmetrics")).items()}
     tpm = families["stithy_window_transactions_per_minute"]

@@ -204,7 +204,7 @@ def most_by_storage(cause: Cause) -> float | None:
         return None
     if cause.limit == "driver" or not cause.is_storage_result:
         return 1.0
-    share = cause.storage_share if cause.limit == "users" else None
+    share = cause.storage_share if cause.limit == "demand" else None
     return None if share is None or share >= 1 else 1 / (1 - share)
 
 

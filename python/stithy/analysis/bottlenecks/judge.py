@@ -170,7 +170,7 @@ a ratio of throughputs beyond it cannot show."""
 
 CPU_RULES = ("server-cpu", "host-cpu")
 
-CAPS = ("users", "pool", "driver", "emulation")
+CAPS = ("demand", "pool", "driver", "emulation")
 """Limits by which a throughput tells of what was asked, not of what answered."""
 
 

@@ -389,7 +389,7 @@ RULES = {each.name: each for each in (
         holds_from=NEARLY_FULL, is_storage=False, judge=_server_cpu,
     ),
     Rule(
-        name="users", letter="U", words="the number of users",
+        name="demand", letter="U", words="the number of users",
         short="user count", heading="Users' own time",
         shown="{share} of their time is independent of storage",
         holds_from=HALF, is_storage=False, judge=_users,

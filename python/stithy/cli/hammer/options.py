@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stithy.workload.hammer import Hammer
     from stithy.workload.workloads.order_entry import Choice
 
-Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
+Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
 Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
 
 

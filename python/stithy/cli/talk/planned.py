@@ -238,7 +238,7 @@ LEDGERS = (
 
 def _steps(plan: Plan) -> str:
     points = [step.window.point for step in plan.steps if step.window]
-    of = "users" if all(point.others == () for point in points) else "point"
+    of = USERS if all(point.others == () for point in points) else "point"
     header = ["step", "what", of, "block", "likely", "at most", "space"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]

@@ -63,7 +63,7 @@ class Spec(BaseModel):
     method: Annotated[str, AfterValidator(_method)] = Field(
         default="basebackup",
         description=(
-            "With what the database is backed up. `basebackup`: PostgreSQL's `pg_basebackup`, all "
+            "The method of the engine with which the database is backed up. `basebackup` copies all "
             "files of the running server and the log that they need."
         ),
         examples=["basebackup"],

@@ -62,7 +62,7 @@ WAIT_COLOURS = (
 )
 # Filled cells that carry a letter: pale in the light and deep in the dark, so that INK stands out.
 LIMIT_COLOURS = {
-    "users": ("#f3e3a2", "#5c5013"),
+    "demand": ("#f3e3a2", "#5c5013"),
     "pool": ("#e3d3b4", "#584a2e"),
     "server-cpu": ("#f5b98a", "#7a3d12"),
     "host-cpu": ("#e2a07c", "#8a3208"),
@@ -205,8 +205,8 @@ def bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
         for name, rule in RULES.items()
     }
     if is_open:
-        users = found["users"]
-        found["users"] = BottleneckStyle(users.letter, "the requested rate", users.colour)
+        users = found["demand"]
+        found["demand"] = BottleneckStyle(users.letter, "the requested rate", users.colour)
     return found | {
         SEVERAL: BottleneckStyle("M", "several, none alone", palette.LIMIT_COLOURS[SEVERAL][0]),
         UNKNOWN: BottleneckStyle("?", "not determined", palette.LIMIT_COLOURS[UNKNOWN][0]),

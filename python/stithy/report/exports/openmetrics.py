@@ -13,6 +13,7 @@ import polars as pl
 from stithy.analysis.values.measures import declared
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
+from stithy.point import USERS
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of, rates
 from stithy.results.tables import LOAD, SECONDS, TRANSACTIONS, WINDOW, Column, Table
@@ -21,7 +22,7 @@ NAME = "openmetrics"
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
-KEYS = frozenset({"users", "block", "attempt", "position", "second", "at_s"})
+KEYS = frozenset({USERS, "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
 NAMES = {"driver_rate_per_s_max": "driver_rate_max_per_s"}
 """Columns whose names do not end in their unit as OpenMetrics wants it; rates have their nouns."""

@@ -58,7 +58,7 @@ def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
         return f"unknown factors limited {who}"
     if limit == SEVERAL:
         return f"several resources limited {who}"
-    if limits.is_open and limit == "users":
+    if limits.is_open and limit == "demand":
         return f"the requested rate limited {who}"
     return f"{short(limit)} limited {who}"
 
@@ -68,13 +68,13 @@ def _who(limit: str, finding: Limits) -> str:
         return "unknown factors limited"
     if limit == SEVERAL:
         return "several resources limited"
-    if finding.is_open and limit == "users":
+    if finding.is_open and limit == "demand":
         return "the requested rate limited"
     return f"{words(limit)} limited"
 
 
 def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
-    if len(of) > LIMITS_DETAILED or (finding.is_open and limit == "users"):
+    if len(of) > LIMITS_DETAILED or (finding.is_open and limit == "demand"):
         named = [name for name, _ in of]
     elif limit in (UNKNOWN, SEVERAL):
         named = [f"{name} ({cause.says})" for name, cause in of]

@@ -59,7 +59,7 @@ def _sentence(found: Limits, unit: str, names: list[str], reported: str) -> str:
 
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
-    asked = is_open and cause.limit == "users"
+    asked = is_open and cause.limit == "demand"
     who = "the requested rate" if asked else words(cause.limit)
     if cause.windows < cause.windows_all:
         who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
@@ -67,7 +67,7 @@ def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
         return f"{who}. The true difference may be larger than the measured one"
     if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
         return f"{who}. It is not a storage result{_ADVICE.get(cause.limit, '')}"
-    if cause.limit != "users" or cause.storage_most is None or cause.storage_most >= 1:
+    if cause.limit != "demand" or cause.storage_most is None or cause.storage_most >= 1:
         return f"{who}. The share of the storage in it is not known"
     share, most = at_most(cause.storage_most), times_at_most(1 / (1 - cause.storage_most))
     return (
@@ -77,7 +77,7 @@ def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
 
 
 _INSTRUMENTS = ("driver", "emulation")
-_ADVICE = {"users": ". Compare response times, or use more users"}
+_ADVICE = {"demand": ". Compare response times, or use more users"}
 
 
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}

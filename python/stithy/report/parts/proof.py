@@ -171,7 +171,7 @@ def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]
 
 
 def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
-    most = workload.nopm_per_warehouse_max
+    most = workload.throughput_per_warehouse_max
     size = manifest.workload.warehouses
     orders = [
         each["headline_per_min"] / (each["warehouses_total"] or size)
@@ -180,7 +180,7 @@ def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row])
     ]
     if most is None or not orders or max(orders) <= FAR * most:
         return
-    found = f"The load had up to {count(max(orders))} NOPM"
+    found = f"The load had up to {count(max(orders))} {workload.throughput.label}"
     found += " per warehouse. The specification has ten users per warehouse, with keying and think"
     found += f" times. They give at most {most}."
     if manifest.load.pace == "keyed":

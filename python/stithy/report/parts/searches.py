@@ -9,14 +9,14 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Said
 from stithy.analysis.search.capacity import Capacity, capacity_findings, level_of, trials, value_of
 from stithy.metrics import ALL, values_needed
-from stithy.point import Point
+from stithy.point import USERS, Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, listing, plural
 from stithy.search import Search
 
 _SCHEMA: dict[str, Any] = {
-    "setting": pl.String, "candidate": pl.String, "users": pl.Int64, "value": pl.Float64,
+    "setting": pl.String, "candidate": pl.String, USERS: pl.Int64, "value": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "valid": pl.Int64, "windows": pl.Int64,
     "answers_least": pl.Int64, "said": pl.String, "end": pl.String,
 }  # fmt: skip
@@ -29,7 +29,7 @@ def table(context: Context) -> PageTable:
     name = search.limit.name if search else "value"
     where = (Show("setting", "With"),) if _several(context) else ()
     shows = (*where,
-        Show("candidate", "Candidate"), Show("users", context.level_name, "count"),
+        Show("candidate", "Candidate"), Show(USERS, context.level_name, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
         Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
         Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
@@ -45,7 +45,7 @@ def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
             windows = here.at(capacity.candidate, level_of(here, trial.users))
             yield {
                 "setting": _setting(here),
-                "candidate": capacity.candidate, "users": trial.users,
+                "candidate": capacity.candidate, USERS: trial.users,
                 **_values(here, capacity.candidate, trial.users, search),
                 "valid": sum(window.valid for window in windows), "windows": len(windows),
                 "answers_least": _answers(windows, search), "said": trial.said.value,

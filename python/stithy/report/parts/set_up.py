@@ -91,14 +91,15 @@ def _hammer(manifest: Manifest) -> Box:
 
 
 def _levels(load: LoadFacts) -> tuple[str, ...]:
-    unit = "connections" if load.rate_per_s is not None else "users"
+    one = "connection" if load.rate_per_s is not None else "user"
+    unit = f"{one}s"
     if not load.users:
         return (f"{unit} chosen by the search",)
     if len(load.users) > FEW_LEVELS:
         ends = f"{min(load.users):,} to {max(load.users):,}"
         return (f"{plural(len(load.users), 'level')},", f"{ends} {unit}")
-    one = unit.removesuffix("s") if load.users == (1,) else unit
-    return (f"{listing([f'{each:,}' for each in load.users])} {one}",)
+    every = listing([f"{each:,}" for each in load.users])
+    return (f"{every} {one if load.users == (1,) else unit}",)
 
 
 def _loop(load: LoadFacts) -> str:

@@ -9,7 +9,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.effect import Effect
 from stithy.metrics import ALL, P95, Quantity
 from stithy.plan.scenarios.backup import BACKUP, OFF, ON
-from stithy.point import Point
+from stithy.point import USERS, Point
 from stithy.report.blocks import Block, Section, bullets, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
@@ -133,7 +133,7 @@ def _said(context: Context, row: dict[str, Any]) -> str:
 
 
 def _where(context: Context, row: dict[str, Any]) -> str:
-    others = [f"{name} {row[name]}" for name in context.factors if name not in (BACKUP, "users")]
+    others = [f"{name} {row[name]}" for name in context.factors if name not in (BACKUP, USERS)]
     return f"{row['candidate']} ({', '.join(others)})" if others else str(row["candidate"])
 
 

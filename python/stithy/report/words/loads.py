@@ -9,6 +9,7 @@ import polars as pl
 
 from stithy.metrics import values_needed
 from stithy.plan.cost import costs_of_short_windows
+from stithy.point import USERS
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
@@ -100,7 +101,7 @@ def reached(rows: Sequence[Row], buffers: str) -> str | None:
     reach = Reach(row["warehouses_touched"], row["warehouses_total"], *sizes)
     shown = words.reach(reach, buffers)
     differing = len({each["warehouses_touched"] for each in known}) > 1
-    where = f"At {row['users']:,} users, " if differing else ""
+    where = f"At {row[USERS]:,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
 
 

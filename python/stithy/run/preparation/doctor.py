@@ -24,7 +24,9 @@ from stithy.units import format_size
 FAMILIES = ("provider", "layer", "scenario", "collector")
 """Families whose plug-ins name their needs in `NEEDS`; engines are asked otherwise."""
 
-DEMO_PARTS = (("provider", "drive"), ("engine", "postgresql"), ("scenario", "load"))
+DEMO_PARTS = (("provider", "drive"), ("scenario", "load"))
+"""What the demo needs, besides the first engine."""
+
 DEMO_MEMORY_BYTES = 6 * 2**30
 """What the plan of `studies/demo.yaml` asks for, in whole GiB; a test holds the two together."""
 
@@ -143,10 +145,11 @@ def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
 
 def _demo_lacks(parts: Iterable[Part], machine: Machine, here: Path) -> tuple[Judgement, ...]:
     """What keeps the demo from running: what its parts lack, memory, a place for its results."""
+    needed = (*DEMO_PARTS, ("engine", next(iter(plugins("engine")))))
     lacks = [
         each.judgement
         for part in parts
-        if (part.family, part.name) in DEMO_PARTS
+        if (part.family, part.name) in needed
         for each in part.needs
         if each.prevents
     ]

@@ -125,7 +125,7 @@ WORKLOAD = Workload(
     ),
     deviations="docs/reference/order-entry.md",
     # Ten users x 60 s x 45 % / 20.99 s, the cycle at the specified minima.
-    nopm_per_warehouse_max=12.86,
+    throughput_per_warehouse_max=12.86,
     metric=Metric(
         "nopm", "1/min", "higher", "window", HEADLINE_PER_MIN, "new orders per minute", "NOPM"
     ),

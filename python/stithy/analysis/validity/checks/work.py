@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.analysis.validity.work import commit_bounds
 from stithy.engines import Declaration
+from stithy.point import USERS
 from stithy.validity import Check, Flag, Reason
 
 NAME = "work"
@@ -105,7 +106,7 @@ def servers(values: Mapping[tuple[str, str], Row]) -> int:
 def _connections(window: Row) -> int:
     """All that were opened, also after a loss; where that is not known, one for each user."""
     if window["connections_opened"] is None:
-        return int(window["users"])
+        return int(window[USERS])
     return int(window["connections_opened"] + (window["connections_reopened"] or 0))
 
 
