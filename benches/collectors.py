@@ -17,6 +17,7 @@ from stithy.collect.collector import Scope
 from stithy.collect.sampler import Sampler
 from stithy.database.engines.postgresql.endpoint import endpoint
 from stithy.hosts.runner import LocalRunner
+from stithy.registry import plugins
 from stithy.secrets import Secret
 from stithy.wire.jobs import RunRequest
 from stithy.workload.hammer import Hammer
@@ -71,7 +72,7 @@ def measured(instance: Instance, duration_s: float) -> Cost:
 
 def watched(instance: Instance, url: Secret, duration_s: float) -> Cost:
     """CPU time of this process and of the answering backend over `duration_s`."""
-    sampler = Sampler(Scope((instance.sockets,), endpoint(url)))
+    sampler = Sampler(Scope((instance.sockets,), endpoint(url)), plugins("collector"))
     sampler.start()
     time.sleep(2.0)  # connecting and the first readings are not the running cost
     backend = instance.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'stithy'")

@@ -39,6 +39,7 @@ from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Limited
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.exits import Exit
+from stithy.hosts.host import LocalHost
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.report.context import context_of
 from stithy.results.read import read_run
@@ -176,7 +177,9 @@ def profile_path(name: str) -> Path:
 def hogged(case: Case) -> Iterator[None]:
     """Other programs on the CPUs that are not the server's, where the case has it so."""
     emulated = any(isinstance(each, Drive) for each in case.storage.values())
-    cpus = other_cpus(server_cpus(case.cpus, emulated=emulated)) if case.hogged else None
+    here = LocalHost().cpus
+    bound = server_cpus(case.cpus, here, emulated=emulated)
+    cpus = other_cpus(bound, here) if case.hogged else None
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
             for _ in range(HOGS_A_CPU * len(cpus or ()))]  # fmt: skip
     try:

@@ -31,6 +31,7 @@ from stithy.drives.power_cut import (
 from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
 from stithy.errors import StithyError
+from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import LocalRunner, server_user
 from stithy.secrets import generate_password
@@ -82,13 +83,11 @@ class Master:
 @contextmanager
 def loaded_master(place: Path) -> Iterator[Master]:
     """Load one warehouse below `place`, a directory that the server's user may enter."""
-    user = server_user()
     engine = PostgreSQL(
         Request(
-            runner=LocalRunner(),
+            host=LocalHost(),
             configuration=Configuration(SETTINGS, 256 * MIB),
             connections_max=USERS,
-            user=user,
             password=generate_password(),
         )
     )

@@ -86,7 +86,15 @@ def missing_drive() -> str | None:
 
 def missing_ceph() -> str | None:
     """A laboratory cluster: Ceph, QEMU's NBD export, nbdfuse, drives and network namespaces."""
-    for name in ("ceph-mon", "ceph-osd", "ceph", "qemu-storage-daemon", "nbdfuse", "ip", "nsenter"):
+    for name in ("ceph-mon", "ceph-osd", "ceph", "qemu-storage-daemon", "nbdfuse"):
+        if not shutil.which(name):
+            return f"{name} is not there: run `make setup`, or see `stithy doctor`"
+    return missing_namespace() or missing_drive()
+
+
+def missing_namespace() -> str | None:
+    """Network namespaces that can be made and entered."""
+    for name in ("ip", "nsenter"):
         if not shutil.which(name):
             return f"{name} is not there: run `make setup`, or see `stithy doctor`"
     space = f"stithy-test-{os.getpid()}"
@@ -94,7 +102,7 @@ def missing_ceph() -> str | None:
     if made.returncode != 0:
         return f"no network namespaces: {made.stderr.strip()}: run as root with CAP_SYS_ADMIN"
     subprocess.run(["ip", "netns", "delete", space], check=True)
-    return missing_drive()
+    return None
 
 
 def missing_md() -> str | None:
@@ -119,6 +127,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "cgroup": missing_cgroup,
     "drive": missing_drive,
     "md": missing_md,
+    "namespace": missing_namespace,
     "postgresql": missing_postgresql,
     "root": missing_root,
     "unprivileged": missing_unprivileged,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stithy.hosts.activity import Activity
     from stithy.results.manifest import Fact
     from stithy.storage.volume import OpenPlace
@@ -33,8 +35,9 @@ class Machine(Protocol):
         """What installs packages of the distribution; None for any other."""
         ...
 
-    def fact(self, name: str) -> "Fact":
-        """A fact of the fingerprint, by its name in `hosts.facts`."""
+    @property
+    def facts(self) -> "Mapping[str, Fact]":
+        """The facts of the fingerprint, by their names in `hosts.facts`."""
         ...
 
     def text(self, path: str) -> str | None:
@@ -273,7 +276,7 @@ class MemoryLimit(Need):
         """Whether one can."""
         problem = machine.memory_limit_problem()
         if problem is None:
-            version = machine.fact("cgroup_version").value
+            version = machine.facts["cgroup_version"].value
             return Judgement("memory limit", "there", f"control groups of version {version}")
         remedy = (
             "give this container writable control groups"

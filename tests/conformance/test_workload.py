@@ -34,7 +34,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     loaded: Loaded, server: Instance, tmp_path: Path
 ) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
-    sampler = Sampler(Scope((Path("/"),), server))
+    sampler = Sampler(Scope((Path("/"),), server), plugins("collector"))
     sampler.start()
     driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()

@@ -14,6 +14,7 @@ from stithy.cluster import layout, network
 from stithy.cluster.removal import loops
 from stithy.exits import Exit
 from stithy.hosts.devices import mounts
+from stithy.hosts.host import NAMESPACES
 from stithy.hosts.processes import PROC, pids_inside
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, entries, left_by, wait_for
@@ -42,7 +43,7 @@ def _left(stithy: Stithy, tag: str | None) -> list[str]:
     left += [str(each.point) for each in mounts() if str(each.point).startswith(state)]
     left += [str(each) for each in network.tags().values() if str(each).startswith(state)]
     if tag is not None:
-        places = (network.INTERFACES, network.NAMESPACES, Path("/run"), Path("/dev/shm"))
+        places = (network.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
         left += [str(each) for place in places for each in place.glob(f"*{tag}*")]
     left += [str(each) for each in Path("/sys/block").glob("loop*/loop/backing_file")
              if _text(each).startswith(state)]  # fmt: skip

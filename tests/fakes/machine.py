@@ -1,11 +1,15 @@
-"""A made-up machine: what is not said of it is not there."""
+"""A made-up machine: what is not said of it is not there, and programs run on this one."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 from stithy.hosts.activity import Activity
+from stithy.hosts.runner import LocalRunner, Runner, ServerUser
+from stithy.registry import plugins
 from stithy.results.manifest import Fact
 from stithy.storage.volume import OpenPlace
 
@@ -66,12 +70,12 @@ def place(path: str, free_gib: float, *, memory: bool = False, device: str = "vd
 class FakeMachine:
     """A good one of 8 CPUs and 32 GiB, with all that Stithy may want, unless told otherwise.
 
-    `closed_devices`: why a device does not open, by its path.
+    `told`: the facts that it has. `closed_devices`: why a device does not open, by its path.
     """
 
     is_root: bool = True
     installer: Literal["apt-get", "dnf"] | None = "apt-get"
-    facts: Mapping[str, str | int | None] = field(default_factory=lambda: dict(FACTS))
+    told: Mapping[str, str | int | None] = field(default_factory=lambda: dict(FACTS))
     texts: Mapping[str, str] = field(default_factory=lambda: dict(TEXTS))
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(NAMES))
     closed_devices: Mapping[str, str] = field(
@@ -89,10 +93,24 @@ class FakeMachine:
         place("/dev/shm/stithy", 16, memory=True),
     )
 
-    def fact(self, name: str) -> Fact:
-        """A fact, or that it is not reported."""
-        value = self.facts.get(name)
-        return Fact(value=value, missing_because="not told" if value is None else None)
+    name: str = "this machine"
+    runner: Runner = field(default_factory=LocalRunner)
+    user: ServerUser | None = None
+    cpus: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+
+    @property
+    def collectors(self) -> Mapping[str, ModuleType]:
+        """All that there are."""
+        return plugins("collector")
+
+    @property
+    def facts(self) -> Mapping[str, Fact]:
+        """Those that are told, and that the others are not."""
+        every = dict.fromkeys(FACTS) | dict(self.told)
+        return {
+            name: Fact(value=value, missing_because="not told" if value is None else None)
+            for name, value in every.items()
+        }
 
     def text(self, path: str) -> str | None:
         """What the file holds."""

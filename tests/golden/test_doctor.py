@@ -53,7 +53,7 @@ MACHINES = {
     ),
     "laptop": (
         FakeMachine(
-            facts=FACTS | {"cpu_governor": "powersave", "clock_source": "hpet", "cpus": 1},
+            told=FACTS | {"cpu_governor": "powersave", "clock_source": "hpet", "cpus": 1},
             synchronised=False,
             doing=DISTURBED,
             open_places=(place("/var/tmp/stithy", 1), place("/data/stithy", 900, device="sda")),

@@ -12,6 +12,7 @@ from stithy.cluster import layout, network
 from stithy.cluster.tools import ceph_json
 from stithy.drives import places
 from stithy.hosts.devices import mounts
+from stithy.hosts.host import NAMESPACES
 from stithy.hosts.processes import pids_inside, pids_within
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
@@ -55,7 +56,7 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
     assert not any(str(folder) in str(each.point) for each in mounts())
     links = {each.name for each in network.INTERFACES.iterdir()}
     assert not any(entry.tag in each for each in links)
-    assert not any(entry.tag in each.name for each in network.NAMESPACES.iterdir())
+    assert not any(entry.tag in each.name for each in NAMESPACES.iterdir())
     assert places.all_folders() == []
 
 

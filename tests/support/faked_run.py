@@ -102,12 +102,10 @@ class FakedRun:
         """The fakes, where a run finds its tools."""
         return Tools(
             clock=self.clock,
-            runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),
+            host=lambda run_id: FakeMachine(runner=LocalRunner({"STITHY_RUN": run_id})),
             hammer=lambda runner, cpus: lambda url: self.hammer,
             hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
-            user=lambda: None,
-            machine=FakeMachine,
         )
 
     def run(self) -> Outcome:

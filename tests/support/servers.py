@@ -9,7 +9,8 @@ from pathlib import Path
 from stithy.database.engine import Configuration, Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
-from stithy.hosts.runner import LocalRunner, server_user
+from stithy.hosts.host import LocalHost
+from stithy.hosts.runner import server_user
 from stithy.run.cleanup.register import make_scratch
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
@@ -53,8 +54,8 @@ def request(
     `own`: other configurations, by the section of the study that gives them.
     """
     return Request(
-        runner=LocalRunner(), configuration=Configuration(settings or {}, 256 * 2**20),
-        connections_max=users, user=server_user(), password=Secret(PASSWORD), own=own,
+        host=LocalHost(), configuration=Configuration(settings or {}, 256 * 2**20),
+        connections_max=users, password=Secret(PASSWORD), own=own,
     )  # fmt: skip
 
 

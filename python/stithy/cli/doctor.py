@@ -39,10 +39,10 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
         Print one JSON document.
     """
     from stithy.cli.doctor import as_json, as_text
-    from stithy.hosts.here import LocalMachine
+    from stithy.hosts.host import LocalHost
     from stithy.run.preparation.doctor import examine, left_behind
 
-    found = examine(LocalMachine(), _needs_of_commands(), left=left_behind())
+    found = examine(LocalHost(), _needs_of_commands(), left=left_behind())
     if json:
         show_json(as_json(found))
     else:

@@ -63,14 +63,14 @@ def new(
     json
         Print one JSON document about the file.
     """
-    from stithy.hosts.here import LocalMachine
+    from stithy.hosts.host import LocalHost
     from stithy.run.preparation.draft import Wishes, draft
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
     _check_engine(engine)
     wishes = Wishes(path, drive, engine, warehouses, short)
-    drafted = draft(LocalMachine(), wishes)
+    drafted = draft(LocalHost(), wishes)
     if file == STANDARD_OUTPUT:
         show(drafted.text.rstrip("\n"))
         return

@@ -10,22 +10,24 @@ from pathlib import Path
 from uuid import uuid4
 
 from stithy.clock import SystemClock
-from stithy.cluster import admin, configuration, network
+from stithy.cluster import admin, configuration
 from stithy.cluster.layout import Entry
 from stithy.cluster.tools import call, ceph, tool
 from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command, LocalRunner, Running
+from stithy.hosts.host import Host, LocalHost, NamespaceHost
+from stithy.hosts.runner import Command, Running
 
 PATIENCE_S = 60.0
+HERE = LocalHost()
 
 _STARTED: list[Running] = []
 """Daemons that this process started: kept, so that none becomes a zombie unseen."""
 
 
-def start(folder: Path, words: Sequence[str]) -> Running:
+def start(folder: Path, words: Sequence[str], host: Host = HERE) -> Running:
     """Start a program that outlives its starter; what it says goes into the folder."""
     command = Command(argv=words, directory=folder, detached=True)
-    running = LocalRunner().start(command, stderr=folder / "errors.txt")
+    running = host.runner.start(command, stderr=folder / "errors.txt")
     _STARTED.append(running)
     return running
 
@@ -66,7 +68,7 @@ def bring_up(
 def start_osd(folder: Path, entry: Entry, osd: int, host: int) -> None:
     """Start one OSD on its host."""
     daemon = [tool("ceph-osd"), "-c", configuration.CONF, "-i", str(osd), "-f"]
-    start(folder, [*network.inside(entry, host), *daemon])
+    start(folder, daemon, NamespaceHost(entry.namespace(host)))
 
 
 def _start_monitor(folder: Path, entry: Entry, fsid: str) -> None:

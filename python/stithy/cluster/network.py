@@ -11,9 +11,9 @@ from pathlib import Path
 
 from stithy.cluster.layout import Entry
 from stithy.cluster.tools import call, tool
+from stithy.hosts.host import NAMESPACES
 from stithy.hosts.runner import Command, LocalRunner
 
-NAMESPACES = Path("/run/netns")
 INTERFACES = Path("/sys/class/net")
 BRIDGE = re.compile(r"sc([0-9a-f]{6})")
 
@@ -44,14 +44,6 @@ def _limit(tc: list[str], link: str, gbit: float) -> None:
     burst = max(65536, round(rate_bytes / 250))
     shape = ["tbf", "rate", f"{gbit * 1e9:.0f}bit", "burst", f"{burst}", "latency", "10ms"]
     call([*tc, "qdisc", "add", "dev", link, "root", *shape])
-
-
-def inside(entry: Entry, host: int) -> list[str]:
-    """The words by which a program starts on a host.
-
-    `ip netns exec` would also copy all mounts, which then could not be unmounted.
-    """
-    return [tool("nsenter"), f"--net={NAMESPACES / entry.namespace(host)}", "--"]
 
 
 def set_link(entry: Entry, host: int, *, up: bool) -> None:

@@ -7,7 +7,8 @@ brings. Rates are computed by the
 collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
 read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
 and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
-it raises InfrastructureError where that does not answer.
+it raises InfrastructureError where that does not answer. `OF_NETWORK`: it sees what belongs to the
+network namespace of Stithy, and no other.
 """
 
 import os

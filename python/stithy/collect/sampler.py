@@ -35,16 +35,15 @@ LEAVE_PATIENCE_S = 5.0
 class Sampler:
     """All collectors of a window; `start` once, `stop` once."""
 
-    def __init__(self, scope: Scope, modules: Mapping[str, ModuleType] | None = None) -> None:
-        """`modules` are the collectors by name; default: all there are."""
-        chosen = plugins("collector") if modules is None else modules
-        quick = [module for module in chosen.values() if not getattr(module, "BLOCKS", False)]
-        slow = [module for module in chosen.values() if getattr(module, "BLOCKS", False)]
+    def __init__(self, scope: Scope, modules: Mapping[str, ModuleType]) -> None:
+        """`modules` are the collectors by name, those of a host."""
+        quick = [module for module in modules.values() if not getattr(module, "BLOCKS", False)]
+        slow = [module for module in modules.values() if getattr(module, "BLOCKS", False)]
         self._stop = threading.Event()
         self._rounds = [
-            _Rounds(subject, modules, scope, self._stop)
-            for subject, modules in [("", quick), *((module.NAME, [module]) for module in slow)]
-            if modules
+            _Rounds(subject, together, scope, self._stop)
+            for subject, together in [("", quick), *((module.NAME, [module]) for module in slow)]
+            if together
         ]
 
     def start(self) -> None:

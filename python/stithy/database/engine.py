@@ -16,7 +16,7 @@ from typing import Protocol
 from stithy.clock import Clock
 from stithy.collect.collector import Collector
 from stithy.database.backup import Options
-from stithy.hosts.runner import Runner, ServerUser
+from stithy.hosts.host import Host
 from stithy.secrets import Secret
 
 
@@ -155,19 +155,17 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Request:
-    """What a study asks of its engine; `connections_max` is the most
-    that the users of any level have.
+    """What a study asks of its engine, and the host on which its servers run.
 
-    `own`: each other configuration that a server may get, and which section of the study gives it.
-    `cpus`
-    are the CPUs to which a server is bound except while it loads, None for any. `backups`: the
-    methods by which it is backed up, with their options.
+    `connections_max` is the most that the users of any level have. `own`: each other configuration
+    that a server may get, and which section of the study gives it. `cpus` are the CPUs to which a
+    server is bound except while it loads, None for any. `backups`: the methods by which it is
+    backed up, with their options.
     """
 
-    runner: Runner
+    host: Host
     configuration: Configuration
     connections_max: int
-    user: ServerUser | None
     password: Secret
     cpus: tuple[int, ...] | None = None
     own: Sequence[tuple[str, Configuration]] = ()

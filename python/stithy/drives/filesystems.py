@@ -15,7 +15,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import mounts
-from stithy.hosts.here import SYSTEM_FOLDERS
+from stithy.hosts.host import SYSTEM_FOLDERS
 from stithy.hosts.processes import users_of
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import KernelFileSystem, Need, Package, Program

@@ -12,7 +12,6 @@ scheduler alone wakes a drive on the CPU of the server that waits for it, or on 
 at a time, and the throughput jumps by half (benches/NOTES.md, "Two speeds").
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -201,15 +200,15 @@ def _handing_on(own: Path, top: Path) -> Iterator[Path]:
 
 
 def server_cpus(
-    asked: int | None, *, emulated: bool, usable: frozenset[int] | None = None
+    asked: int | None, usable: frozenset[int], *, emulated: bool
 ) -> tuple[int, ...] | None:
     """Numbers of the CPUs to which the server is bound, rising; None where it may use any.
 
     `asked` as the study says. By default a quarter, and one at least, is left over where drives are
-    `emulated` and there are two at least. `usable` are the CPUs that this process may use. Raises
+    `emulated` and there are two at least. `usable` are the CPUs of the host. Raises
     PreconditionError where there are not as many.
     """
-    there = sorted(os.sched_getaffinity(0) if usable is None else usable)
+    there = sorted(usable)
     if asked is None:
         # The first ones serve most interrupts, so it is they that are left over.
         return tuple(there[max(1, len(there) // 4) :]) if emulated and len(there) > 1 else None
@@ -222,11 +221,8 @@ def server_cpus(
     return tuple(there[-asked:])
 
 
-def other_cpus(
-    servers: tuple[int, ...] | None, usable: frozenset[int] | None = None
-) -> tuple[int, ...] | None:
+def other_cpus(servers: tuple[int, ...] | None, usable: frozenset[int]) -> tuple[int, ...] | None:
     """Numbers of the CPUs that are not the server's, rising; None where there is no such CPU."""
-    there = sorted(os.sched_getaffinity(0) if usable is None else usable)
     if servers is None:
         return None
-    return tuple(cpu for cpu in there if cpu not in servers) or None
+    return tuple(sorted(usable.difference(servers))) or None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.database.engine import ServerFacts
-from stithy.hosts.runner import Runner
+from stithy.hosts.host import Host
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.point import Point
@@ -82,7 +82,7 @@ class State:
 
 @dataclass(frozen=True)
 class Context:
-    """What a step may use: what was asked, the session, and the ways to the machine.
+    """What a step may use: what was asked, the session with its host, and what is on it.
 
     `given_servers` None: the study has no database. `scratch`: the run's own directory outside all
     volumes.
@@ -95,8 +95,12 @@ class Context:
     given_servers: Servers | None
     hammer: Callable[[Secret], Program]
     scratch: Path
-    runner: Runner
     state: State
+
+    @property
+    def host(self) -> Host:
+        """The machine on which the run is."""
+        return self.session.host
 
     @property
     def servers(self) -> Servers:

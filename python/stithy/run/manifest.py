@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import stithy
-from stithy.hosts.facts import machine_facts, storage_facts
+from stithy.hosts.facts import storage_facts
 from stithy.hosts.processes import boot_id
 from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
@@ -40,10 +40,9 @@ class ManifestFile:
     """`manifest.json`, written again whenever more is known."""
 
     def __init__(self, context: Context) -> None:
-        """The facts of the machine are read once, at the start."""
+        """It is begun now."""
         self._context = context
         self._began_at_s = context.session.clock.now_s()
-        self._machine = machine_facts()
         self._storage: dict[str, dict[str, Fact]] = {}
 
     def write(self, end: End = "running", because: str | None = None) -> None:
@@ -89,7 +88,7 @@ class ManifestFile:
             database=database,
             memory=memory,
             calibration=self._calibration(),
-            environment=self._machine,
+            environment=dict(context.host.facts),
             sessions=sessions,
             started_at_s=sessions[0].started_at_s,
             ended_at_s=ended_at_s,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.resources import MemoryLimit, make_group
-from stithy.hosts.runner import Runner
 from stithy.plan.steps import Plan
 from stithy.point import Point
 from stithy.run.cleanup.register import Resource
@@ -38,7 +37,6 @@ class Servers:
     volumes: Volumes
     engine: Engine
     installation: Installation
-    runner: Runner
     cpus: tuple[int, ...] | None
     scratch: Path
     limited_starts: int = 0
@@ -118,7 +116,7 @@ class Servers:
         path = self.scratch / name
         if not path.exists():
             path.mkdir(mode=0o700)
-            own(path, self.volumes.user)
+            own(path, self.session.host.user)
         return path
 
     @contextmanager
@@ -132,7 +130,7 @@ class Servers:
 
         wanted, widened = self.limit_of(candidate, point)
         name = f"stithy-{self.session.run_id}-{self.limited_starts}"
-        limit = make_group(name, wanted, runner=self.runner, record=record)
+        limit = make_group(name, wanted, runner=self.session.host.runner, record=record)
         try:
             yield limit if limit.group is None else MemoryLimit(limit.group, widened)
         finally:

@@ -1,8 +1,9 @@
-"""One session of a run: where it writes, whom it tells, and how it is asked to end."""
+"""One session of a run: on which host, where it writes, whom it tells, how it is asked to end."""
 
 from dataclasses import dataclass
 
 from stithy.clock import Clock
+from stithy.hosts.host import Host
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.books import Books
 from stithy.run.events import Observer
@@ -14,6 +15,7 @@ from stithy.run.stop import Stop
 class Session:
     """What every step needs, whatever it does."""
 
+    host: Host
     directory: RunDirectory
     books: Books
     clock: Clock

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
 from stithy.plan.steps import Dataset
 from stithy.run.cleanup.books import Books
@@ -69,15 +70,14 @@ def _own(volume: Volume, role: Role, name: str) -> Path | None:
 class Volumes:
     """What provides the volumes, and what is known of those that were made.
 
-    `keeper` gives the directory of the master copies. `user` is the server's, None where it is
-    Stithy's own. `made`: volumes by candidate. `masters`: contents of the master copies, by
-    dataset. `held`: by candidate, the dataset that its database was made of. `restore_s`: how long
-    the last restore of each candidate took. `recorded`: directories that are in the books, by owner
-    and name.
+    `keeper` gives the directory of the master copies. `made`: volumes by candidate. `masters`:
+    contents of the master copies, by dataset. `held`: by candidate, the dataset that its database
+    was made of. `restore_s`: how long the last restore of each candidate took. `recorded`:
+    directories that are in the books, by owner and name.
     """
 
     books: Books
-    user: ServerUser | None
+    host: Host
     providers: Mapping[str, Provider]
     keeper: Provider
     made: dict[str, Volume] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Volumes:
         self._record(place, owner, name)
         path = place / name
         path.mkdir(mode=0o700)
-        own(path, self.user)
+        own(path, self.host.user)
         return path
 
     def remove(self, place: Path, name: str) -> None:

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.hosts.here import LocalMachine
+from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import Need
@@ -38,7 +38,7 @@ def fresh_place() -> Path:
 
 def need_rights(rights: Sequence[Need], what: str, where: str, instead: str) -> None:
     """Raise PreconditionError where this machine or user lacks one of the rights for `what`."""
-    here = LocalMachine()
+    here = LocalHost()
     for need in rights:
         if (judged := need.judge(here)).state == "missing":
             raise PreconditionError(

@@ -41,16 +41,16 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     there = Judgement("postgresql", "there", "15.1 in /x")
     for module in (doctor, draft):
-        monkeypatch.setattr(module, "engine_here", lambda name: there)
-    monkeypatch.setattr("stithy.hosts.here.LocalMachine", FakeMachine)
-    monkeypatch.setattr(draft, "check_here", lambda machine, study, plan: None)
+        monkeypatch.setattr(module, "engine_here", lambda host, name: there)
+    monkeypatch.setattr("stithy.hosts.host.LocalHost", FakeMachine)
+    monkeypatch.setattr(draft, "check_here", lambda host, study, plan: None)
     _found(monkeypatch)
 
 
 def test_what_the_demo_lacks_gives_3(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """It is data; programs get every check and every need. tests/golden has the words."""
     assert app.run(["doctor"]) == 0
-    monkeypatch.setattr("stithy.hosts.here.LocalMachine", lambda: FakeMachine(is_root=False))
+    monkeypatch.setattr("stithy.hosts.host.LocalHost", lambda: FakeMachine(is_root=False))
     assert app.run(["doctor"]) == 3
     assert capsys.readouterr().err == ""
     assert app.run(["doctor", "--json"]) == 3

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from fakes.machine import FakeMachine
 from stithy.database.engine import Configuration
 from stithy.database.engines.postgresql import (
     OWNED_SETTINGS,
@@ -19,7 +20,6 @@ from stithy.database.engines.postgresql.engine import find_installation
 from stithy.database.engines.postgresql.server import last_words, remove_segment
 from stithy.database.engines.postgresql.settings import FIXED, complete, configuration, message
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.runner import LocalRunner
 
 MIB, GIB = 2**20, 2**30
 
@@ -39,17 +39,17 @@ def test_the_newest_complete_version_wins_wherever_it_is(tmp_path: Path) -> None
     for path in folders[2].iterdir():
         (tmp_path / "bin" / path.name).symlink_to(path)
     folders = [folders[0], folders[1], tmp_path / "bin", folders[3]]
-    found = find_installation(LocalRunner(), None, folders)
+    found = find_installation(FakeMachine(), folders)
     assert (found.programs, found.version) == (tmp_path / "16.10", "16.10")
     beta = _programs(tmp_path / "beta", "19beta1")
-    assert find_installation(LocalRunner(), None, [beta]).version == "19beta1"
+    assert find_installation(FakeMachine(), [beta]).version == "19beta1"
     for folder, shown in (
         (_programs(tmp_path / "client", "15.4", ("pg_ctl",)), "client lacks initdb"),
         (_programs(tmp_path / "old", "11.2"), "has version 11, older than 14"),
         (tmp_path, "no PostgreSQL server programs.*apt-get install postgresql.*stithy.postgresql"),
     ):
         with pytest.raises(PreconditionError, match=shown):
-            find_installation(LocalRunner(), None, [folder])
+            find_installation(FakeMachine(), [folder])
 
 
 def test_the_last_words_of_a_server_are_its_errors() -> None:

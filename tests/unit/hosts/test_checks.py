@@ -27,14 +27,14 @@ def _idle(disabled: str) -> FakeMachine:
 CLUTTERED = tuple(BusyProcess(name, 7, 1.0) for name in "abcd")
 BUSY = FakeMachine(doing=replace(QUIET, cpu_share=0.5, steal_share=0.1, processes=CLUTTERED))
 SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
-BARE = FakeMachine(facts={}, texts={}, listed={}, programs={}, synchronised=None, open_places=())
+BARE = FakeMachine(told={}, texts={}, listed={}, programs={}, synchronised=None, open_places=())
 
 
 def test_what_disturbs_a_measurement_is_told() -> None:
     """With what was found, or what changes it; a machine that tells nothing disturbs nothing."""
-    old = FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1})
+    old = FakeMachine(told=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1})
     nbd = FakeMachine(texts=TEXTS | {DEPENDENCIES: "kernel/drivers/block/nbd.ko.zst:\n"})
-    governed = FakeMachine(facts=FACTS | {"cpu_governor": "performance, ondemand"})
+    governed = FakeMachine(told=FACTS | {"cpu_governor": "performance, ondemand"})
     for check, what, machine, state, shown in (
         ("cpu", "CPU governor", governed, "disturbing", ""),
         ("cpu", "deep idle", _idle("0"), "disturbing", "133"),

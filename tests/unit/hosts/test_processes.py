@@ -130,8 +130,8 @@ def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
         (2, False, four, (5, 7)),
         (2, True, four, (5, 7)),
     ):
-        found = resources.server_cpus(wanted, emulated=emulated, usable=usable)
+        found = resources.server_cpus(wanted, usable, emulated=emulated)
         left = tuple(sorted(usable - set(expected or usable)))
         assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
     with pytest.raises(PreconditionError, match="20 CPUs, and this process may use"):
-        resources.server_cpus(20, emulated=True, usable=four)
+        resources.server_cpus(20, four, emulated=True)

@@ -15,6 +15,7 @@ from stithy.drives.profiles import catalogue
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
 from stithy.hosts.activity import Activity, BusyProcess
+from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
 from stithy.plan.cost import memory_bytes
@@ -92,7 +93,7 @@ def test_without_a_database_too_little_room_names_what_the_scenario_has(
 
 def _checked(study: Study, providers: Mapping[str, Provider], root: Path) -> None:
     keeper, plan = equip.keeper_in(RunDirectory(root / "out")), expand(study, null=True)
-    preflight.check_candidates(study, plan, providers, keeper, LocalRunner(), None)
+    preflight.check_candidates(study, plan, providers, keeper, FakeMachine())
 
 
 def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: Path) -> None:
@@ -151,7 +152,7 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     places = {"a": tmp_path / "no/such", "b": tmp_path / "mine"}
     study = read_study(write_study(tmp_path / "s.yaml", places, users=(1,)))
     machine = FakeMachine(texts=SMALL, doing=BUSY, no_memory_limit="no group can be made")
-    tools = replace(FakedRun(tmp_path, engine=Refusing()).tools, machine=lambda: machine)
+    tools = replace(FakedRun(tmp_path, engine=Refusing()).tools, host=lambda run_id: machine)
     out = RunDirectory(tmp_path / "out")
     found = preflight.preflight(study, out, "1", tools, clean=False)
     refusal = found.problems.refusal("s.yaml")
@@ -213,9 +214,9 @@ def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def nobody() -> None:
         raise PreconditionError("nobody is there", where="users", remedy="make one")
 
-    monkeypatch.setattr(doctor, "server_user", nobody)
+    monkeypatch.setattr("stithy.hosts.host.server_user", nobody)
     missing = Judgement("postgresql", "missing", "users: nobody is there", "make one")
-    assert doctor.engine_here("postgresql") == missing
+    assert doctor.engine_here(LocalHost(), "postgresql") == missing
 
 
 Check = Callable[[Study, Plan], None]
@@ -236,8 +237,8 @@ def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -
         (Wishes(), FakeMachine(is_root=False), ["var-tmp", "memory"], (1, 16, 32), 20),
         (wished, FakeMachine(), ["one", "gp3", "gp3-2"], (1, 8, 16), 7),
         (Wishes(short=True), FakeMachine(), ["var-tmp", "generic-nvme"], (1, 8), 5),
-        (x, FakeMachine(facts=FACTS | {"cpus": 512}), ["x"], (1, 256), 20),
-        (x, FakeMachine(facts=FACTS | {"cpus": 1}), ["x"], (1, 2, 4), 20),
+        (x, FakeMachine(told=FACTS | {"cpus": 512}), ["x"], (1, 256), 20),
+        (x, FakeMachine(told=FACTS | {"cpus": 1}), ["x"], (1, 2, 4), 20),
     ):
         found = _drafted(wishes, machine)
         load, window_s = found.study.load, (5, 15) if wishes.short else (30, 60)

@@ -165,7 +165,7 @@ def _around(
     activity = HammerActivity(context, plan, maintenance=log)
     activity.checkpoint_rule = CheckpointRule(300.0, 2**28)
     measured = window.MeasuredWindow(plan, (activity,), snapshots=(snapshot(0), snapshot(10)))
-    return surroundings.row(context.volumes.made, measured)
+    return surroundings.row(context, measured)
 
 
 def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from stithy.needs import Readable
 
 NAME = "network"
 SAMPLES = "the network interfaces"
+OF_NETWORK = True
 NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 
 METRICS = (

@@ -19,7 +19,7 @@ def judge(machine: Machine) -> Iterator[Judgement]:
 
 def _clock(machine: Machine) -> Iterator[Judgement]:
     """The clock's source, and whether it is synchronised."""
-    source = machine.fact("clock_source")
+    source = machine.facts["clock_source"]
     if source.value is None:
         yield Judgement("clock source", "unknown", source.missing_because or "")
     elif source.value in SLOW_SOURCES:
@@ -60,7 +60,7 @@ def _cpus(machine: Machine) -> Iterator[Judgement]:
 
 
 def _number(machine: Machine) -> Judgement:
-    cpus, model = machine.fact("cpus").value, machine.fact("cpu_model").value
+    cpus, model = machine.facts["cpus"].value, machine.facts["cpu_model"].value
     found = f"{cpus}{f' of {model}' if model else ''}"
     if cpus == 1:
         remedy = "add a second CPU: driver, database and emulated drives share this one"
@@ -69,7 +69,7 @@ def _number(machine: Machine) -> Judgement:
 
 
 def _governor(machine: Machine) -> Judgement:
-    fact = machine.fact("cpu_governor")
+    fact = machine.facts["cpu_governor"]
     if fact.value is None:
         return Judgement("CPU governor", "unknown", fact.missing_because or "")
     if set(str(fact.value).split(", ")) <= STEADY_GOVERNORS:

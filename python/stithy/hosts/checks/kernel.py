@@ -26,7 +26,7 @@ DRIVERS = {
 
 def judge(machine: Machine) -> Iterator[Judgement]:
     """Its version; each feature, there or absent."""
-    kernel, system = machine.fact("kernel").value, machine.fact("distribution").value
+    kernel, system = machine.facts["kernel"].value, machine.facts["distribution"].value
     yield Judgement("Linux", "there", f"{kernel}, {system or 'an unknown distribution'}")
     for what, device in DEVICES.items():
         judged = device.judge(machine)
@@ -63,7 +63,7 @@ def _driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
 
 def _control_groups(machine: Machine) -> Judgement:
     """Their version, the controllers that there are, and whether a limit of memory can be set."""
-    fact = machine.fact("cgroup_version")
+    fact = machine.facts["cgroup_version"]
     if fact.value is None:
         return Judgement("control groups", "absent", fact.missing_because or "", "mount cgroup2")
     listed = machine.text("/sys/fs/cgroup/cgroup.controllers")

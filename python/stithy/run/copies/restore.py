@@ -112,7 +112,7 @@ def _make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
         for path in (each.data, each.log, each.temp):
             if path is not None and not path.exists():
                 path.mkdir(mode=0o700)
-                own(path, volumes.user)
+                own(path, volumes.host.user)
     return every
 
 

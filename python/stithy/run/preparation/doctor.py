@@ -8,12 +8,13 @@ those of engines are their own `check`. Nothing is changed.
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stithy.database.engine import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
-from stithy.hosts.runner import LocalRunner, server_user
+from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import part, plugins
 from stithy.run.cleanup.orphans import dead_runs, orphans
@@ -79,7 +80,7 @@ AskEngine = Callable[[str], Judgement]
 
 
 def examine(
-    machine: Machine,
+    host: Host,
     commands: Mapping[str, Iterable[Need]],
     *,
     ask_engine: AskEngine | None = None,
@@ -93,17 +94,17 @@ def examine(
     """
     families = [*((family, _needs_of(family)) for family in FAMILIES), ("command", commands)]
     parts = [
-        Part(family, name, _judged(needs, machine))
+        Part(family, name, _judged(needs, host))
         for family, by_name in families
         for name, needs in by_name.items()
     ]
-    asked = ask_engine or engine_here
+    asked = ask_engine or partial(engine_here, host)
     parts += [
         Part("engine", name, (Needed("its server programs", False, asked(name)),))
         for name in plugins("engine")
     ]
-    checks = {name: tuple(each.judge(machine)) for name, each in plugins("check").items()}
-    lacks = _demo_lacks(parts, machine, here or Path.cwd())
+    checks = {name: tuple(each.judge(host)) for name, each in plugins("check").items()}
+    lacks = _demo_lacks(parts, host, here or Path.cwd())
     return Examination(checks, tuple(parts), lacks, tuple(left))
 
 
@@ -119,14 +120,13 @@ def left_behind() -> Iterable[Judgement]:
         yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)
 
 
-def engine_here(name: str) -> Judgement:
+def engine_here(host: Host, name: str) -> Judgement:
     """Whether an engine finds its programs and can run them, as the user that servers run as."""
     try:
         request = Request(
-            runner=LocalRunner(),
+            host=host,
             configuration=Configuration({}, PROBED_MEMORY_BYTES),
             connections_max=1,
-            user=server_user(),
             password=generate_password(),
         )
         found = part("engine", name, "engine").create(request).check()

@@ -8,11 +8,12 @@ nothing is made.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from stithy.errors import PreconditionError
 from stithy.hosts.checks.load import memory_of
-from stithy.hosts.runner import LocalRunner, server_user
+from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
@@ -75,7 +76,7 @@ Check = Callable[[Study, Plan], None]
 
 
 def draft(
-    machine: Machine,
+    host: Host,
     wishes: Wishes,
     *,
     ask_engine: Callable[[str], Judgement] | None = None,
@@ -85,10 +86,10 @@ def draft(
 
     UserError for a wish that no study can have.
     """
-    engine = choose_engine(wishes.engine, ask_engine or engine_here)
-    checked = check or (lambda study, plan: check_here(machine, study, plan))
+    engine = choose_engine(wishes.engine, ask_engine or partial(engine_here, host))
+    checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
-    for number, begun in enumerate(_drafts(machine, wishes, engine)):
+    for number, begun in enumerate(_drafts(host, wishes, engine)):
         for warehouses in _warehouses(wishes):
             drafted = _finished(_sized(begun, warehouses))
             try:
@@ -100,7 +101,7 @@ def draft(
                 return drafted
     raise problem or PreconditionError(
         "no file system has a directory that this user may use, and drives cannot be emulated",
-        where="this machine",
+        where=host.name,
         remedy="name a directory with --path; `stithy doctor` lists what drives lack",
     )
 
@@ -119,15 +120,14 @@ def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
     )
 
 
-def check_here(machine: Machine, study: Study, plan: Plan) -> None:
+def check_here(host: Host, study: Study, plan: Plan) -> None:
     """All that a run checks of its candidates; and that half of what is free stays so."""
-    runner, user = LocalRunner(), server_user()
-    providers = {name: _provider(study, name) for name in study.candidates}
+    providers = {name: _provider(host, study, name) for name in study.candidates}
     keeper = keeper_in(RunDirectory(Path("runs")))
-    check_candidates(study, plan, providers, keeper, runner, user)
+    check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
     rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
-    available = round((memory_of(machine, "MemAvailable") or 0) * FREE_SHARE)
+    available = round((memory_of(host, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
     if study.database.memory_bytes > available:
         raise PreconditionError(
@@ -143,10 +143,10 @@ def _spared(room: Room) -> Room:
     return room if free is None else replace(room, free_bytes=round(free * FREE_SHARE))
 
 
-def _provider(study: Study, name: str) -> Provider:
+def _provider(host: Host, study: Study, name: str) -> Provider:
     candidate = study.candidates[name]
     site = Site(
-        runner=LocalRunner(),
+        runner=host.runner,
         needed_bytes=needed_bytes(study),
         logs=Path("logs"),
         seeds=dict.fromkeys(ROLES, 0),
@@ -220,7 +220,7 @@ def _begun(
 
 def _users(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ...]:
     """Levels by the number of CPUs; fewer users where drives take their share of those."""
-    cpus = machine.fact("cpus").value
+    cpus = machine.facts["cpus"].value
     most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
     ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
     return tuple(dict.fromkeys(min(each, USERS_MAX) for each in ladder))
@@ -228,7 +228,7 @@ def _users(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ..
 
 def _head(machine: Machine) -> tuple[str, ...]:
     facts: Mapping[str, object] = {
-        name: machine.fact(name).value for name in ("cpus", "distribution")
+        name: machine.facts[name].value for name in ("cpus", "distribution")
     }
     memory = memory_of(machine, "MemTotal")
     size = f", {format_size(memory)} of memory" if memory else ""

@@ -13,12 +13,10 @@ import stithy
 from stithy.clock import Clock, SystemClock
 from stithy.database.engine import Configuration, Engine, Installation, Request
 from stithy.errors import Problems
-from stithy.hosts.facts import machine_facts
-from stithy.hosts.here import LocalMachine
+from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
-from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server_user
-from stithy.needs import Machine
+from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan, derive_seed
 from stithy.registry import part, plugins
@@ -82,12 +80,10 @@ class Tools:
     """The seams of a run: real by default, fakes in tests."""
 
     clock: Clock = field(default_factory=SystemClock)
-    runner: Callable[[str], Runner] = lambda run_id: LocalRunner({RUN_VARIABLE: run_id})
+    host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
     hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
     hammer_version: Callable[[Runner], str] = native_version
     engine: Callable[[StudyFile, Request], Engine] = engine_of
-    user: Callable[[], ServerUser | None] = server_user
-    machine: Callable[[], Machine] = LocalMachine
 
 
 @dataclass(frozen=True)
@@ -110,8 +106,7 @@ class Equipped:
     plan: Plan
     directory: RunDirectory
     clock: Clock
-    runner: Runner
-    user: ServerUser | None
+    host: Host
     password: Secret
     server_cpus: tuple[int, ...] | None
     database: Found | None
@@ -128,9 +123,9 @@ class Equipped:
         Raises PreconditionError where none can be made.
         """
         heard = logging(self.directory.log, self.clock, tell)
-        session = Session(self.directory, books, self.clock, stop, heard)
-        volumes = Volumes(books, self.user, self.providers, self.keeper)
-        scratch = make_scratch(books.record, self.user)
+        session = Session(self.host, self.directory, books, self.clock, stop, heard)
+        volumes = Volumes(books, self.host, self.providers, self.keeper)
+        scratch = make_scratch(books.record, self.host.user)
         servers = None
         if self.database is not None:
             servers = Servers(
@@ -140,20 +135,11 @@ class Equipped:
                 volumes=volumes,
                 engine=self.database.engine,
                 installation=self.database.installation,
-                runner=self.runner,
                 cpus=self.server_cpus,
                 scratch=scratch,
             )
         return Context(
-            self.file,
-            self.plan,
-            session,
-            volumes,
-            servers,
-            self.hammer,
-            scratch,
-            self.runner,
-            state or State(),
+            self.file, self.plan, session, volumes, servers, self.hammer, scratch, state or State()
         )
 
 
@@ -164,31 +150,31 @@ def equip(
 
     Makes nothing. Raises UserError or PreconditionError, with all that was found.
     """
-    runner, user, problems = tools.runner(run_id), tools.user(), Problems()
-    cpus = problems.attempt(lambda: _server_cpus(file))
+    host, problems = tools.host(run_id), Problems()
+    cpus = problems.attempt(lambda: _server_cpus(file, host))
+    others = other_cpus(cpus, host.cpus)
     password = kept_password(run_id) or generate_password()
-    database = _database(file, _request(file, runner, user, cpus, password), tools, problems)
-    hammer = problems.attempt(lambda: tools.hammer(runner, other_cpus(cpus)))
-    hammer_version = problems.attempt(lambda: tools.hammer_version(runner))
+    database = _database(file, _request(file, host, cpus, password), tools, problems)
+    hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
+    hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
-    providers = providers_of(file, logs, runner, other_cpus(cpus))
+    providers = providers_of(file, logs, host, others)
     return Equipped(
         run_id=run_id,
         file=file,
         plan=expand(file.study, null=file.null),
         directory=directory,
         clock=tools.clock,
-        runner=runner,
-        user=user,
+        host=host,
         password=password,
         server_cpus=cpus,
         database=database,
         hammer=hammer,
         providers=providers,
         keeper=keeper_in(directory),
-        machine=_machine(file, database, hammer_version, providers),
+        machine=_machine(file, host, database, hammer_version, providers),
     )
 
 
@@ -205,6 +191,7 @@ def _database(
 
 def _machine(
     file: StudyFile,
+    host: Host,
     database: Found | None,
     hammer_version: str,
     providers: Mapping[str, Provider],
@@ -216,21 +203,17 @@ def _machine(
     }
     storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
     known = {name: words for name, words in storage.items() if words is not None}
-    return fingerprint(machine_facts(), {**programs, **known})
+    return fingerprint(host.facts, {**programs, **known})
 
 
-def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:
+def _server_cpus(file: StudyFile, host: Host) -> tuple[int, ...] | None:
     emulated = any(map(is_emulated, file.study.candidates.values()))
     given = file.study.given_database
-    return server_cpus(given.cpus if given else None, emulated=emulated)
+    return server_cpus(given.cpus if given else None, host.cpus, emulated=emulated)
 
 
 def _request(
-    file: StudyFile,
-    runner: Runner,
-    user: ServerUser | None,
-    cpus: tuple[int, ...] | None,
-    password: Secret,
+    file: StudyFile, host: Host, cpus: tuple[int, ...] | None, password: Secret
 ) -> Request | None:
     """What the engine is asked to be; None without one."""
     study = file.study
@@ -239,10 +222,9 @@ def _request(
     shared = configuration_of(study.database)
     asked = getattr(plugins("scenario")[study.scenario.name], "backups", None)
     return Request(
-        runner=runner,
+        host=host,
         configuration=shared,
         connections_max=study.connections_max,
-        user=user,
         password=password,
         cpus=cpus,
         own=tuple((where, each) for where, each in _own(study) if each != shared),
@@ -264,13 +246,13 @@ def _own(study: Study) -> Iterator[tuple[str, Configuration]]:
 
 
 def providers_of(
-    file: StudyFile, logs: Path, runner: Runner, cpus: tuple[int, ...] | None
+    file: StudyFile, logs: Path, host: Host, cpus: tuple[int, ...] | None
 ) -> dict[str, Provider]:
     """The provider of each candidate, with what the run offers it."""
     made: dict[str, Provider] = {}
     for name, candidate in file.study.candidates.items():
         site = Site(
-            runner=runner,
+            runner=host.runner,
             needed_bytes=needed_bytes(file.study),
             logs=logs.absolute(),
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},

@@ -16,7 +16,8 @@ from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.checks import load
 from stithy.hosts.checks.drives import FLOOR_S
 from stithy.hosts.checks.load import memory_of
-from stithy.hosts.runner import Command, Runner, ServerUser
+from stithy.hosts.host import Host
+from stithy.hosts.runner import Command
 from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import doubtful, unanswerable
@@ -69,20 +70,17 @@ def preflight(
     problems = Problems()
     warnings: list[str] = []
     equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
-    providers = (
-        equipped.providers
-        if equipped
-        else providers_of(file, directory.drives, tools.runner(run_id), None)
-    )
+    host = equipped.host if equipped else tools.host(run_id)
+    providers = equipped.providers if equipped else providers_of(file, directory.drives, host, None)
     if clean and equipped:
         clean_leftovers(providers)
     elif not clean:
         warnings += _leftovers(providers)
-    plan, machine = expand(file.study, null=file.null), tools.machine()
-    usable = _usable(problems, providers, tools.runner(run_id), tools.user())
+    plan = expand(file.study, null=file.null)
+    usable = _usable(problems, providers, host)
     keeper = keeper_in(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
-    problems.attempt(lambda: check_memory(file.study, machine))
+    problems.attempt(lambda: check_memory(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, earlier_rates())
     problems.found += unanswerable(*asked)
@@ -91,7 +89,7 @@ def preflight(
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
-    return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
+    return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
 
 
 def check_sensitivity(file: StudyFile) -> None:
@@ -140,18 +138,17 @@ def check_candidates(
     plan: Plan,
     providers: Mapping[str, Provider],
     keeper: Provider,
-    runner: Runner,
-    user: ServerUser | None,
+    host: Host,
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
-    usable = _usable(problems, providers, runner, user)
+    usable = _usable(problems, providers, host)
     problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
     problems.refuse("the candidates")
 
 
 def _usable(
-    problems: Problems, providers: Mapping[str, Provider], runner: Runner, user: ServerUser | None
+    problems: Problems, providers: Mapping[str, Provider], host: Host
 ) -> dict[str, Provider]:
     """The candidates whose own place has no problem."""
     usable = {}
@@ -159,7 +156,7 @@ def _usable(
         before = len(problems.found)
         problems.attempt(provider.check)
         if len(problems.found) == before:
-            problems.attempt(partial(_check_way, name, provider.place(), runner, user))
+            problems.attempt(partial(_check_way, name, provider.place(), host))
         if len(problems.found) == before:
             usable[name] = provider
     return usable
@@ -319,15 +316,15 @@ def _refuse_sharing(providers: Mapping[str, Provider]) -> None:
                 )
 
 
-def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) -> None:
+def _check_way(name: str, place: Path, host: Host) -> None:
     """The server's user must be able to enter every directory on the way."""
-    if user is None:
+    if (user := host.user) is None:
         return
     there = existing_part(place)
     there = there if there.is_dir() else there.parent
     way = [str(each) for each in reversed([there, *there.parents])]
     script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
-    finished = runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))
+    finished = host.runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))
     if finished.code != 0:
         closed = finished.stdout.strip() or str(there)
         raise PreconditionError(

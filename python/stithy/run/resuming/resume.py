@@ -258,12 +258,7 @@ def _context(
         clean_leftovers(equipped.providers)
         file = equipped.file
         check_candidates(
-            file.study,
-            equipped.plan,
-            equipped.providers,
-            equipped.keeper,
-            equipped.runner,
-            equipped.user,
+            file.study, equipped.plan, equipped.providers, equipped.keeper, equipped.host
         )
     _set_aside(equipped.directory, remaining.cut_off, len(sessions))
     context = equipped.context(books, stop, tell, remaining.state)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def write_window(context: Context, directory: WindowDirectory, measured: "MeasuredWindow") -> str:
     """Write all tables of a window; returns in words what came of it."""
     row = window_row(context, measured)
-    around = [surroundings.row(context.volumes.made, measured)] if measured.snapshots else []
+    around = [surroundings.row(context, measured)] if measured.snapshots else []
     found: dict[str, list[Row]] = {
         "values": list(_values(measured)),
         "spans": list(_spans(measured)),

@@ -58,12 +58,12 @@ def _drive_pids(drives: Iterable[EmulatedDrive]) -> set[int]:
     return {identity.pid for identity in found if identity is not None}
 
 
-def row(volumes: Mapping[str, Volume], measured: "MeasuredWindow") -> Row:
+def row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots
     others = others_between(before.others, after.others)
-    candidate = measured.window.candidate
+    volumes, candidate = context.volumes.made, measured.window.candidate
     disks = _disks(volumes[candidate])
     idle = _idle(volumes, candidate)
     moved = {name: _moved(before, after, name) for name in after.devices}
@@ -79,7 +79,7 @@ def row(volumes: Mapping[str, Volume], measured: "MeasuredWindow") -> Row:
         | {
             "window_id": measured.window.id,
             "span_s": others.span_s,
-            "cpus": len(os.sched_getaffinity(0)),
+            "cpus": len(context.host.cpus),
             "others_cpu_s": others.cpu_s,
             "others_bytes": others.moved_bytes,
             # What they did elsewhere they did not do here; what they wrote may still be in memory.

@@ -127,7 +127,8 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
             memory_cgroup=subject.memory_cgroup,
             clock=context.session.clock,
             server_cpus=subject.cpus,
-        )
+        ),
+        context.host.collectors,
     )
     sampler.start()
     try:

@@ -38,7 +38,8 @@ from stithy.database.engines.postgresql.settings import (
 )
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
-from stithy.hosts.runner import Command, Runner, ServerUser
+from stithy.hosts.host import Host
+from stithy.hosts.runner import Command
 from stithy.needs import Package
 
 NEEDED = ("postgres", "initdb", "pg_ctl")
@@ -51,17 +52,17 @@ OLDEST = 14
 _VERSION = re.compile(r"\(PostgreSQL\) (\d+)([.\w]*)")
 
 
-def find_installation(
-    runner: Runner, user: ServerUser | None, places: Sequence[Path] | None = None
-) -> Installation:
-    """The newest complete set of programs that `user` can run; `places` None: `default_places()`.
+def find_installation(host: Host, places: Sequence[Path] | None = None) -> Installation:
+    """The newest complete set of programs that its user can run.
+
+    `places` None: `default_places()`.
 
     Raises PreconditionError where there is none, with what was found instead.
     """
     searched = list(default_places() if places is None else places)
     problems: list[str] = []
     for folders in (searched, [] if places is not None else list(_packaged())):
-        found = [each for folder in folders if (each := _probe(runner, folder, user, problems))]
+        found = [each for folder in folders if (each := _probe(host, folder, problems))]
         if found:
             return max(found, key=lambda each: _number(each.version))
     raise PreconditionError(
@@ -86,9 +87,7 @@ def _packaged() -> Iterator[Path]:
         yield from (Path(each) for each in sorted(glob(f"{folder}/{PACKAGE}")))
 
 
-def _probe(
-    runner: Runner, folder: Path, user: ServerUser | None, problems: list[str]
-) -> Installation | None:
+def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None:
     """The set of programs in a folder; None, and a problem where some are there, if it is unfit."""
     lacking = [name for name in NEEDED if not os.access(folder / name, os.X_OK)]
     if "postgres" in lacking:
@@ -98,15 +97,14 @@ def _probe(
         return None
     # The PATH of some distributions holds links to wrappers; the real folder is what counts.
     real = (folder / "postgres").resolve().parent
-    return _ask(runner, real, user, problems)
+    return _ask(host, real, problems)
 
 
-def _ask(
-    runner: Runner, folder: Path, user: ServerUser | None, problems: list[str]
-) -> Installation | None:
+def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
     """Run the program, as the user it will run as: a folder may be closed to that user."""
+    user = host.user
     command = Command([str(folder / "postgres"), "--version"], user=user.name if user else None)
-    finished = runner.run(command, timeout_s=30)
+    finished = host.runner.run(command, timeout_s=30)
     match = _VERSION.search(finished.stdout)
     if finished.code != 0 or match is None:
         who = f"user {user.name}" if user else "this user"
@@ -167,7 +165,7 @@ class PostgreSQL:
     def check(self) -> Installation:
         """Find the programs and try all settings."""
         asked, problems = self._request, Problems()
-        self._found = find_installation(asked.runner, asked.user)
+        self._found = find_installation(asked.host)
         questions, shared = self._questions(), asked.configuration
         most = asked.connections_max
         problems.attempt(lambda: questions.check(shared, most))
@@ -191,7 +189,9 @@ class PostgreSQL:
         try:
             self._write_password(password)
             words = ["-D", str(data), "-U", ROLE, f"--pwfile={password}", *INITDB]
-            finished = self._request.runner.run(self._command([self._program("initdb"), *words]))
+            finished = self._request.host.runner.run(
+                self._command([self._program("initdb"), *words])
+            )
         finally:
             password.unlink(missing_ok=True)
         if finished.code != 0:
@@ -216,7 +216,7 @@ class PostgreSQL:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
         cpus = None if start.loading else self._request.cpus
         command = self._command([*asked, *extra], start.memory_cgroup, cpus)
-        running = self._request.runner.start(command, stderr=start.log)
+        running = self._request.host.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)
         _wait_until_ready(server)
         if start.loading:
@@ -231,7 +231,7 @@ class PostgreSQL:
         memory_cgroup: Path | None = None,
         cpus: tuple[int, ...] | None = None,
     ) -> Command:
-        user = self._request.user
+        user = self._request.host.user
         return Command(
             argv,
             user=user.name if user else None,
@@ -261,7 +261,7 @@ class PostgreSQL:
         return {**LOADING, **later, "min_wal_size": size, "max_wal_size": size}
 
     def _questions(self) -> Questions:
-        return Questions(self._request.runner, Path(self._program("postgres")))
+        return Questions(self._request.host.runner, Path(self._program("postgres")))
 
     def _program(self, name: str) -> str:
         return str(self._installation().programs / name)
@@ -274,7 +274,7 @@ class PostgreSQL:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "w") as file:
             file.write(self._request.password.reveal())
-        if user := self._request.user:
+        if user := self._request.host.user:
             os.chown(path, user.uid, user.gid)
 
 

@@ -106,11 +106,11 @@ class Backups:
 
     def _run(self, command: Command, log: Path) -> str | None:
         """Run it to its end; why it failed, None where it did not. Raises Interrupted."""
-        context, user = self.context, self.context.volumes.user
+        context, host = self.context, self.context.host
         program = Path(command.argv[0]).name
-        own = replace(command, user=user.name if user else None, detached=True)
+        own = replace(command, user=host.user.name if host.user else None, detached=True)
         since = log.stat().st_size if log.exists() else 0
-        process = context.runner.start(own, stderr=log)
+        process = host.runner.start(own, stderr=log)
         while (code := process.poll()) is None:
             if context.session.stop.asked.wait(PAUSE_S):
                 end([process.pid], signal.SIGTERM)

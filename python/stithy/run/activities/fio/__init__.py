@@ -44,7 +44,7 @@ class FioActivity:
         self._target = target_of(self._context, self._window.candidate, size)
         self._files.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self._context.runner, self._target, self._files / "tried")
+        self._machine = ready(self._context.host.runner, self._target, self._files / "tried")
         yield Subject()
 
     def begin(self) -> None:

@@ -31,7 +31,7 @@ def rounds(context: Context, candidate: str) -> str:
     spec = spec_of(context.file.study)
     target = target_of(context, candidate, target_bytes(context.file.study))
     folder = f"rounds-{candidate}"
-    machine = ready(context.runner, target, new_folder(context, folder) / "tried")
+    machine = ready(context.host.runner, target, new_folder(context, folder) / "tried")
 
     def test(pattern: Pattern, number: int) -> tuple[float, float | None]:
         seed = derive_seed(context.plan.seed, "precondition", pattern.name, number) % 2**31

@@ -46,7 +46,7 @@ def lay_out(context: Context, candidate: str) -> str:
         # What is tried before anything is written must be there.
         with Path(target.path).open("wb") as file:
             file.truncate(target.size_bytes)
-    machine = ready(context.runner, target, folder / "tried")
+    machine = ready(context.host.runner, target, folder / "tried")
     purged = f", {_purge(context, candidate, machine, target)}" if before.purge != "none" else ""
     for number in range(before.passes):
         write_target(
@@ -83,7 +83,7 @@ def read_back(context: Context, candidate: str) -> str:
     """
     target = target_of(context, candidate, target_bytes(context.file.study))
     folder = new_folder(context, f"read-back-{candidate}")
-    machine = ready(context.runner, target, folder / "tried")
+    machine = ready(context.host.runner, target, folder / "tried")
     compare(machine, target, folder / "read", context.session.stop.asked)
     return f"{format_size(target.size_bytes)} read back: every block is what was written"
 

@@ -42,7 +42,7 @@ def calibrate(context: Context, step: Step) -> str:
         context.state.known.calibration = CalibrationFacts(missing_because=because)
         return f"not done: {because}"
     write_json(context.session.directory.calibration, summary)
-    share = _share(others)
+    share = _share(others, len(context.host.cpus))
     context.state.known.calibration = _facts(summary).model_copy(update={"others_share": share})
     if share is not None and share > OTHERS_CPU_SHARE:
         who = f" ({', '.join(others.names)})" if others.names else ""
@@ -52,9 +52,9 @@ def calibrate(context: Context, step: Step) -> str:
     return _in_words(summary)
 
 
-def _share(others: OtherLoad) -> float | None:
+def _share(others: OtherLoad, cpus: int) -> float | None:
     """What others used of all CPUs; None where no time passed."""
-    spent_s = others.span_s * len(os.sched_getaffinity(0))
+    spent_s = others.span_s * cpus
     return min(1.0, others.cpu_s / spent_s) if spent_s else None
 
 

@@ -1,23 +1,41 @@
-"""This machine, as it answers what needs and checks ask: see `stithy.needs.Machine`.
+"""Hosts: a machine on which servers, hammers or storage run, and all that a run takes from it.
 
-Nothing is changed. A device is opened and closed again, for only then is it known whether a
-container may have it; the kernel may load the device's module at that.
+`Host` is a seam. `LocalHost` is the machine that this process runs on, `NamespaceHost` a network of
+its own on it. Whatever is done on a host is a command for its runner, and what is known of it is
+asked of the host itself, so that it may be another machine, too.
+
+To ask a host changes nothing. A device is opened and closed again, for only then is it known
+whether a container may have it; the kernel may load the device's module at that.
 """
 
 import ctypes
 import errno
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from stithy.clock import SystemClock
 from stithy.environment import search_path
 from stithy.errors import StithyError
 from stithy.hosts.activity import Activity, watch
 from stithy.hosts.resources import parents
-from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.hosts.runner import (
+    Command,
+    Finished,
+    LocalRunner,
+    Runner,
+    Running,
+    ServerUser,
+    server_user,
+    wrapped,
+)
+from stithy.needs import Machine
+from stithy.registry import plugins
 
 if TYPE_CHECKING:
     from stithy.results.manifest import Fact
@@ -41,12 +59,64 @@ STATUS_AT = 40
 """Where `status` is in `struct timex` of 64-bit machines: after modes and four longs."""
 
 
-class LocalMachine:
+NAMESPACES = Path("/run/netns")
+"""Where network namespaces have names. Source: ip-netns(8)."""
+
+
+class Host(Machine, Protocol):
+    """A seam: a machine that can be used, besides being asked."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where a person must be told."""
+        ...
+
+    @property
+    def runner(self) -> Runner:
+        """What starts processes on it."""
+        ...
+
+    @property
+    def user(self) -> ServerUser | None:
+        """As whom servers run on it, None for the caller's own user.
+
+        Raises PreconditionError where the caller is root, and there is nobody else.
+        """
+        ...
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """Numbers of the CPUs that processes may use."""
+        ...
+
+    @property
+    def collectors(self) -> Mapping[str, ModuleType]:
+        """What can sample it, by name; see `stithy.collect.collector`."""
+        ...
+
+
+class LocalHost:
     """The machine that this process runs on."""
 
-    def __init__(self, runner: Runner | None = None) -> None:
-        """`runner` starts programs that are asked for their version."""
-        self._runner = runner or LocalRunner()
+    def __init__(self, runner: Runner | None = None, name: str = "this machine") -> None:
+        """`runner`: one that gives processes the mark of a run."""
+        self.name = name
+        self.runner: Runner = runner or LocalRunner()
+
+    @cached_property
+    def user(self) -> ServerUser | None:
+        """As whom servers run."""
+        return server_user()
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """Those that this process may use."""
+        return frozenset(os.sched_getaffinity(0))
+
+    @property
+    def collectors(self) -> Mapping[str, ModuleType]:
+        """All that there are."""
+        return plugins("collector")
 
     @property
     def is_root(self) -> bool:
@@ -60,9 +130,12 @@ class LocalMachine:
             return "apt-get"
         return "dnf" if self.program("dnf") else None
 
-    def fact(self, name: str) -> "Fact":
-        """A fact of the fingerprint."""
-        return self._facts[name]
+    @cached_property
+    def facts(self) -> "Mapping[str, Fact]":
+        """The fingerprint, read once."""
+        from stithy.hosts.facts import machine_facts
+
+        return machine_facts()
 
     def text(self, path: str) -> str | None:
         """The content of a file of the kernel."""
@@ -103,7 +176,7 @@ class LocalMachine:
         """What a program writes; nothing where it does not start or does not end."""
         try:
             command = Command([program, *words], environment={"LC_ALL": "C"})
-            finished = self._runner.run(command, timeout_s=PATIENCE_S)
+            finished = self.runner.run(command, timeout_s=PATIENCE_S)
         except StithyError:
             return ""
         return finished.stdout + finished.stderr
@@ -152,8 +225,41 @@ class LocalMachine:
             home = None
         return open_places(home=home)
 
-    @cached_property
-    def _facts(self) -> "dict[str, Fact]":
-        from stithy.hosts.facts import machine_facts
 
-        return machine_facts()
+class NamespaceHost(LocalHost):
+    """A network namespace of this machine, with which it shares all but the network."""
+
+    def __init__(self, name: str, runner: Runner | None = None) -> None:
+        """`name` is the namespace's; `runner` starts processes on this machine."""
+        super().__init__(NamespaceRunner(name, runner or LocalRunner()), name)
+
+    @property
+    def collectors(self) -> Mapping[str, ModuleType]:
+        """Without those that would sample the network of this process."""
+        every = super().collectors
+        return {name: each for name, each in every.items() if not hasattr(each, "OF_NETWORK")}
+
+
+class NamespaceRunner:
+    """Starts processes in a network namespace.
+
+    `ip netns exec` would also copy all mounts, which then could not be unmounted.
+    """
+
+    def __init__(self, namespace: str, runner: Runner) -> None:
+        """`runner` starts processes outside of it."""
+        self._inside = ("nsenter", f"--net={NAMESPACES / namespace}", "--")
+        self._runner = runner
+
+    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
+        """Run to the end."""
+        return self._runner.run(self._taken_in(command), timeout_s=timeout_s, stdin=stdin)
+
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
+        """Start and return at once."""
+        return self._runner.start(self._taken_in(command), stderr=stderr)
+
+    def _taken_in(self, command: Command) -> Command:
+        """First into the namespace, for only root may enter, and whoever starts may not be root."""
+        words = (*self._inside, *wrapped(command))
+        return replace(command, argv=words, user=None, memory_cgroup=None, cpus=None)
