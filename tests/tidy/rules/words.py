@@ -83,7 +83,7 @@ OF_KEYS = "## Keys of plug-ins\n"
 
 
 def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in writes one of its keys: a factor, a column, or one of a study."""
+    """No module outside of a plug-in writes one of its keys: of a study, a factor or a column."""
     places = words_below(project, OF_KEYS)
     for source in project.package():
         theirs = {

@@ -63,8 +63,8 @@ class Spec(BaseModel):
     method: Annotated[str, AfterValidator(_method)] = Field(
         default="basebackup",
         description=(
-            "The method of the engine with which the database is backed up. `basebackup` copies all "
-            "files of the running server and the log that they need."
+            "The method of the engine with which the database is backed up. `basebackup` copies "
+            "all files of the running server and the log that they need."
         ),
         examples=["basebackup"],
     )
