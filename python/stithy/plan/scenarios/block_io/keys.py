@@ -269,7 +269,8 @@ class Spec(BaseModel):
         description=(
             "Whether every block is written with a checksum and all of the target is read back "
             "and compared after the last window. A block that is damaged or in another place "
-            "fails the study. It costs fio CPU, and does not find a write that was lost."
+            "fails the study. It costs fio CPU, and does not find a write that was lost. "
+            "Not beside `precondition_matrix: full`."
         ),
         examples=[True],
     )
@@ -334,6 +335,10 @@ class Spec(BaseModel):
         refuse(
             each for place, name in enumerate(self.profiles) for each in self._wrong(place, name)
         )
+        if self.verify and (self.precondition, self.precondition_matrix) == ("snia", "full"):
+            right = "leave out `verify`, or use the matrix `database`"
+            what = "a matrix with blocks of 512 bytes, which have no checksum"
+            refuse([Violation(what, right, "full", ("precondition_matrix",))])
         return self
 
     def _wrong(self, place: int, name: str) -> Iterator[Violation]:

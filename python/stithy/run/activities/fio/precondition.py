@@ -12,6 +12,7 @@ from stithy.fio.precondition import Plan as Preconditioning
 from stithy.fio.profile import Pattern
 from stithy.fio.steady import steadiness
 from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.plan.steps import derive_seed
 from stithy.results.tables import PRECONDITIONING
 from stithy.run.activities.fio.targets import all_targets, new_folder, preconditioning_of
@@ -35,15 +36,20 @@ def rounds(context: Context, candidate: str) -> str:
 
     def test(pattern: Pattern, number: int) -> tuple[float, float | None]:
         seed = derive_seed(context.plan.seed, "precondition", pattern.name, number) % 2**31
-        share = (spec.compressible_percent or 0) / 100
-        load = Load(spec.precondition_test_s, 0.0, seed, engine=machine.engine, logs=False,
-                    compressible_share=share)  # fmt: skip
+        load = load_of(spec, seed, machine.engine)
         files = new_folder(context, folder) / "test"
         workers, stop = for_workers(targets, load, 1), context.session.stop.asked
         found = measure(machine, pattern, workers, files, stop)
         return found.iops, found.answers[0].latency.mean_s
 
     return until_steady(context, candidate, preconditioning_of(context, candidate), test)
+
+
+def load_of(spec: Spec, seed: int, engine: str) -> Load:
+    """How a test is run: what it writes has checksums too, where all is read back at the end."""
+    share = (spec.compressible_percent or 0) / 100
+    return Load(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
+                compressible_share=share, verify=spec.verify)  # fmt: skip
 
 
 def until_steady(context: Context, candidate: str, plan: Preconditioning, test: Test) -> str:
