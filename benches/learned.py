@@ -125,7 +125,7 @@ def of_profile(program: DriveProgram, real: Learned, folder: Path, seconds: int)
     """What the drive saw of fio with the profile at the rate of the trace."""
     profile = parse(real.text, "learned", "learned.toml")
     target = Target(program.devices[NAME], min(real.span_bytes, SIZE_BYTES))
-    machine, trace = ready(LocalRunner(), target, folder / "tried"), folder / "synthetic.trace"
+    machine, trace = ready(LocalRunner(), [target], folder / "tried"), folder / "synthetic.trace"
     load = Load(float(seconds), 1.0, 7, rate_per_s=real.rate_per_s, engine=machine.engine)
     program.control.set(NAME, paced=True)
     program.control.trace(NAME, trace)

@@ -1,5 +1,6 @@
 """Block I/O from study to report, by the real fio on a directory: cut off, resumed, reported."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +104,56 @@ def test_what_was_written_is_read_back_and_a_damaged_block_fails_the_study(
     else:
         assert outcome.end == "finished"
     assert not any((disk / name).exists() for name in "ab")
+
+
+SEVERAL = """study: What do three volumes at once?
+candidates:
+  a: {path: "{root}/a", roles: {log: {path: "{root}/log"}}}
+  b: {path: "{root}/b"}
+scenario:
+  block-io: {profiles: [oltp-8k], volumes: [data, data, log], workers: 2, queue_depth: 2,
+             threads: 1, size: 16 MiB, verify: true, ramp_up: 0 s, duration: 2 s, repeat: 1}
+vary: {scenario.block-io.size: [16 MiB, 17 MiB]}
+"""
+
+
+FILES = {
+    "a": {"a/data/target", "a/data/target-2", "log/log/target"},
+    "b": {"b/data/target", "b/data/target-2", "b/log/target"},
+}
+
+
+def _targets(window: Path, root: Path) -> set[str]:
+    """The files that a window's job files name, below the directory of the test."""
+    jobs = window.glob("fio/run/*/job.fio")
+    words = [line for each in jobs for line in each.read_text().splitlines()]
+    files = (each.partition("=")[2] for each in words if each.startswith("filename="))
+    return {str(Path(each).relative_to(root)) for each in files}
+
+
+def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(disk: Path) -> None:
+    """What fio's own documents of all volumes count is what the histograms hold."""
+    faked = FakedRun(disk, text=SEVERAL, clock=SystemClock())
+    assert faked.run().end == "finished"
+    context = context_of(read_run(faked.out))
+    assert len(context.evidence.windows) == 4
+    for window in context.evidence.windows:
+        root = faked.out / "windows" / window.id
+        assert _targets(root, disk) == FILES[window.candidate]
+        texts = [each.read_text() for each in root.glob("fio/run/*/fio.json")]
+        assert len(texts) == 6
+        (sides,) = zip(*([json.loads(each)["jobs"][0]] for each in texts), strict=True)
+        own = [each[way]["lat_ns"]["bins"] for each in sides for way in ("read", "write")]
+        counted = sum(sum(each.values()) for each in own)
+        kept = pl.read_parquet(root / "histograms.parquet").filter(pl.col("transaction") == "all")
+        assert kept["count"].sum() == counted > 0
+        assert window.values["fio.iops", "all"]["count"] == counted
+        assert window.values["fio.outstanding", "all"]["value"] == 12
+        assert window.values["fio.in_flight", "all"]["value"] == pytest.approx(12, rel=0.15)
+        seconds = pl.read_parquet(root / "io_seconds.parquet")["requests"].sum()
+        # A submitter's rates are cut off to whole requests, and its last second may have no row.
+        assert 0 < seconds < 1.01 * counted
+    assert not any((disk / name).exists() for name in ("a", "b", "log"))
 
 
 def _identities(evidence: Evidence, outstanding: int) -> None:

@@ -28,6 +28,7 @@ def block(
     rate: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     stop_at: str | None = None,
     size: str | None = None,
+    volumes: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     duration: str | None = None,
     ramp_up: str | None = None,
     compressible: str | None = None,
@@ -65,6 +66,7 @@ def block(
         stithy block /dev/disk/by-id/nvme-Example_S1234 --wipe --profile sql --profile oracle
         stithy block ours.yaml:san --profile ./mine.toml --duration 60s
         stithy block gp3 --profile oltp-8k --rate 10-120% --stop-at "20 ms"
+        stithy block gp3 io2 --profile hcibench-4k-70-30 --volumes 4 --size "128 MiB"
         stithy block gp3 --profile sql --print > gp3.yaml
         stithy block --learn data.trace --profile ./mine.toml
         stithy block --learn runs/ours --profile ./ours.toml
@@ -85,7 +87,10 @@ def block(
     stop_at
         Mean latency beyond which higher rates are left out.
     size
-        How much of each target is used.
+        How much of each volume is used.
+    volumes
+        Volumes of each target that are used at once: a number of files on it, as virtual disks are,
+        or the roles of a candidate (--volumes data --volumes log). Default: 1.
     duration
         Length of each measurement.
     ramp_up
@@ -117,6 +122,7 @@ def block(
         "rate": tuple(map(_rate, rate)) or (learned and (round(learned.rate_per_s) or 1,)),
         "stop_at": stop_at,
         "size": size,
+        "volumes": _volumes(volumes),
         "ramp_up": ramp_up,
         "duration": duration,
         "compressible": compressible,
@@ -165,6 +171,13 @@ def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
     span = format_size(learned.span_bytes)
     say(f"{profile[0]}: {learned.rate_per_s:,.0f} reads and writes per second over {span}")
     return learned
+
+
+def _volumes(given: tuple[str, ...]) -> int | tuple[str, ...] | None:
+    """A number, or roles, as a study has them."""
+    if len(given) == 1 and given[0].isdecimal():
+        return int(given[0])
+    return given or None
 
 
 def _rate(text: str) -> float | str:

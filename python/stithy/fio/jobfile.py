@@ -1,7 +1,7 @@
 """Job files of fio: of a pattern, of what fills a target, of what reads it back, of a purge."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stithy.errors import UserError
@@ -67,11 +67,18 @@ def read_back_file(target: Target, *, engine: str) -> str:
     return job_text(words, _all_of(target, "read-back", FILL_BYTES))
 
 
-def trial_file(target: Target, *, engine: str) -> str:
-    """Reads a little of a target, to see whether this engine can."""
-    words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": 1, "bs": 4096}
-    place = {"offset": target.begin_bytes, "size": min(TRIAL_BYTES, target.size_bytes)}
-    return job_text(words, {"trial": place})
+def trial_file(targets: Sequence[Target], *, engine: str) -> str:
+    """Reads a little of each target, to see whether this engine can."""
+    words = base_words(targets[0], 1) | {"ioengine": engine, "rw": "read", "iodepth": 1, "bs": 4096}
+    places: dict[str, Words] = {
+        f"trial-{number}": {
+            "filename": _file_name(each),
+            "offset": each.begin_bytes,
+            "size": min(TRIAL_BYTES, each.size_bytes),
+        }
+        for number, each in enumerate(targets)
+    }
+    return job_text(words, places)
 
 
 def purge_file(target: Target) -> str:
@@ -108,10 +115,8 @@ def _common(pattern: Pattern, target: Target, load: Load) -> Iterator[tuple[str,
 
 def base_words(target: Target, seed: int) -> Words:
     """What every job file has; a file that vanished is not made again."""
-    _need_writable(target.path)
     return {
-        # A colon would separate two files.
-        "filename": target.path.replace(":", r"\:"),
+        "filename": _file_name(target),
         "direct": 1,
         # One process, so that ending it ends all.
         "thread": 1,
@@ -147,6 +152,12 @@ def job_text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, o
         "".join([f"[{name}]\n", *(f"{key}={value}\n" for key, value in words.items())])
         for name, words in parts.items()
     )
+
+
+def _file_name(target: Target) -> str:
+    """As a job file has it: a colon would separate two files."""
+    _need_writable(target.path)
+    return target.path.replace(":", r"\:")
 
 
 def _need_writable(path: str) -> None:

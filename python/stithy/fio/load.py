@@ -1,5 +1,6 @@
 """How a pattern is run, and where: what a job file is made of besides the pattern."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 ALIGNED_BYTES = 4096
@@ -49,14 +50,27 @@ class Load:
     submitters: int = SUBMITTERS
 
 
-def for_worker(target: Target, load: Load, worker: int, workers: int) -> tuple[Target, Load]:
-    """What one of several workers (from 0) gets of target, rate and submitters, and its seed."""
-    part = aligned(target.size_bytes / workers)
-    rate = None if load.rate_per_s is None else load.rate_per_s / workers
-    own = Target(target.path, part, target.begin_bytes + worker * part, target.name)
-    submitters = max(SUBMITTERS_LEAST, load.submitters // workers)
-    seed = load.seed * workers + worker
-    return own, replace(load, rate_per_s=rate, seed=seed, submitters=submitters)
+def for_workers(
+    targets: Sequence[Target], load: Load, workers: int
+) -> tuple[tuple[Target, Load], ...]:
+    """What each of so many workers a target gets: its part of it, of rate and submitters, a seed.
+
+    The load is that of all of them together.
+    """
+    count = len(targets) * workers
+    rate = None if load.rate_per_s is None else load.rate_per_s / count
+    submitters = max(SUBMITTERS_LEAST, load.submitters // count)
+    parts = (part for target in targets for part in _parts(target, workers))
+    return tuple(
+        (part, replace(load, rate_per_s=rate, seed=load.seed * count + n, submitters=submitters))
+        for n, part in enumerate(parts)
+    )
+
+
+def _parts(target: Target, count: int) -> Iterator[Target]:
+    size = aligned(target.size_bytes / count)
+    for number in range(count):
+        yield replace(target, size_bytes=size, begin_bytes=target.begin_bytes + number * size)
 
 
 def aligned(size_bytes: float) -> int:

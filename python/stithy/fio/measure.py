@@ -51,25 +51,28 @@ class Machine:
     engine: str = "libaio"
 
 
-def ready(runner: Runner, target: Target, folder: Path, among: Sequence[str] = ENGINES) -> Machine:
-    """fio with the best engine that reads this target directly; `folder` is new, for its files.
+def ready(
+    runner: Runner, targets: Sequence[Target], folder: Path, among: Sequence[str] = ENGINES
+) -> Machine:
+    """fio with the best engine that reads all targets directly; `folder` is new, for its files.
 
-    Raises PreconditionError where fio is missing or too old, or no engine can read it so.
+    Raises PreconditionError where fio is missing or too old, or no engine can read them so.
     """
+    where = _all_shown([each.shown for each in targets])
     found = find(runner)
     problems = []
     for engine in (each for each in engines(runner, found) if each in among):
         machine = Machine(runner, found, engine)
         try:
-            text = trial_file(target, engine=engine)
-            _once(machine, text, target, folder / engine, None, 1, may_write=False)
+            text = trial_file(targets, engine=engine)
+            _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
             problems.append(f"{engine}: {error.problem}")
         else:
             return machine
     raise PreconditionError(
         f"it cannot be read with direct I/O ({'; '.join(problems)})",
-        where=target.shown,
+        where=where,
         remedy="name a device, or a directory on a file system with direct I/O; see that this user "
         "may read it",
     )
@@ -105,13 +108,14 @@ def measure(
 ) -> Measured:
     """Run a pattern, one fio for each target and load; job files and logs stay in `folder`.
 
+    Targets may be parts of one file or device, or different ones: all fio begin together.
     Raises Interrupted where `stop` was set, InfrastructureError where storage or fio failed.
     """
     files = [job_file(pattern, target, load) for target, load in workers]
     folders = [folder / f"worker-{number}" for number in range(len(files))]
     for each in folders:
         each.mkdir(parents=True)
-    where = workers[0][0].path
+    places = [target.path for target, _ in workers]
     load = workers[0][1]
     pauses_s = max((each.burst.pause_s for each in pattern.streams if each.burst), default=0.0)
     texts = run(
@@ -119,11 +123,11 @@ def measure(
         machine.found,
         [Worker(each.text, place) for each, place in zip(files, folders, strict=True)],
         max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s,
-        where,
+        _all_shown(places),
         stop,
         patience_s,
     )
-    return _gathered(pattern, files[0], texts, folders, load, where)
+    return _gathered(pattern, files[0], texts, folders, load, places)
 
 
 def _gathered(
@@ -132,12 +136,11 @@ def _gathered(
     texts: Sequence[str],
     folders: Sequence[Path],
     load: Load,
-    where: str,
+    places: Sequence[str],
 ) -> Measured:
     expected = [_expected(pattern, each, load) for each in file.streams if not each.is_open]
-    closed = {
-        each.stream: each for each in side_by_side([parse(t, expected, where) for t in texts])
-    }
+    said = list(zip(texts, places, strict=True))
+    closed = {each.stream: each for each in side_by_side([parse(t, expected, p) for t, p in said])}
     seconds: dict[str, tuple[Second, ...]] = {}
     late: dict[str, float] = {}
     answers = []
@@ -145,6 +148,7 @@ def _gathered(
         if each.is_open:
             requests = eachlog.requests(each.name, folders)
             ramp_s = max(load.ramp_s, OPEN_RAMP_S)
+            where = _all_shown(places)
             answer, rows = eachlog.measured(each.name, requests, ramp_s, load.duration_s, where)
             outstanding = each.outstanding * len(folders)
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
@@ -152,8 +156,14 @@ def _gathered(
             answer, rows = closed[each.name], logs.of_stream(each.name, folders, load.duration_s)
         answers.append(answer)
         seconds[each.name] = rows
-    messages = dict.fromkeys(each for text in texts for each in messages_in(text, where))
+    messages = dict.fromkeys(each for text, place in said for each in messages_in(text, place))
     return Measured(file.streams, tuple(answers), seconds, late, tuple(messages))
+
+
+def _all_shown(places: Sequence[str]) -> str:
+    """What a person is told of several targets."""
+    first, *others = dict.fromkeys(places)
+    return f"{first} and {len(others)} more" if others else first
 
 
 def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:

@@ -20,7 +20,9 @@ def profiles_page() -> str:
 
 
 def _profile(profile: Profile) -> str:
-    workers = f" {profile.workers} workers, each with a part of the target." * (profile.workers > 1)
+    workers = f" {profile.workers} workers on each volume, each with a part of it." * (
+        profile.workers > 1
+    )
     head = [f"## {profile.name}", "", f"{profile.title}.{workers}", ""]
     table = [
         "| pattern | stream | reads | block sizes | random | requests outstanding | sync |",

@@ -14,7 +14,7 @@ from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
 from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
-from stithy.fio.load import Load, Target, for_worker
+from stithy.fio.load import Load, Target, for_workers
 from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
 from stithy.fio.precondition import plan
 from stithy.fio.program import ENGINES, find
@@ -88,7 +88,7 @@ def run_of(
     machine: Machine, name: str, target: Target, folder: Path, load: Load, workers: int = 1
 ) -> Measured:
     """A pattern measured on a target."""
-    parts = [for_worker(target, load, each, workers) for each in range(workers)]
+    parts = for_workers([target], load, workers)
     return measure(machine, library.find(name).patterns[0], parts, folder)
 
 
@@ -204,9 +204,9 @@ def test_damage_is_found_when_all_is_read_back(
 
 def test_an_engine_that_works_there_is_found(machine: Machine, target: Target, disk: Path) -> None:
     """The best one; a target that cannot be read is said with what each engine answered."""
-    assert ready(machine.runner, target, disk / "trial").engine in ENGINES
+    assert ready(machine.runner, [target], disk / "trial").engine in ENGINES
     with pytest.raises(PreconditionError, match="direct I/O.*psync"):
-        ready(machine.runner, Target(str(disk / "absent"), MIB), disk / "no-trial")
+        ready(machine.runner, [target, Target(str(disk / "absent"), MIB)], disk / "no-trial")
 
 
 @pytest.mark.needs_drive

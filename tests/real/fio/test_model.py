@@ -64,7 +64,7 @@ def written(profile: str, state: Path) -> Iterator[Raised]:
         with raised(spec, runner) as program:
             target = Target(program.devices[spec.name], SIZE_BYTES)
             program.control.set(spec.name, paced=False)
-            machine = ready(runner, target, folder / "tried")
+            machine = ready(runner, [target], folder / "tried")
             lay_out(machine, target, folder / "laid-out", seed=1)
             program.control.set(spec.name, paced=True)
             yield Raised(program, machine, target, folder)

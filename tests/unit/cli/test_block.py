@@ -47,6 +47,15 @@ def test_targets_of_every_kind_become_candidates_with_names_of_their_own(
     assert text.splitlines()[-3:] == keys
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("--volumes 8", "8"), ("--volumes data --volumes log", "[data, log]")],
+)
+def test_volumes_are_a_number_or_roles(capsys: Captured, words: str, said: str) -> None:
+    """As a study has them."""
+    assert f"    volumes: {said}\n" in printed(capsys, "gp3", *words.split())
+
+
 def test_a_study_without_a_name_gives_all_its_candidates(tmp_path: Path, capsys: Captured) -> None:
     """And consent is never given for them: their own file says it."""
     ours = tmp_path / "ours.yaml"
@@ -62,6 +71,8 @@ def test_a_study_without_a_name_gives_all_its_candidates(tmp_path: Path, capsys:
         ("gp3 --profile sqll", 2, "--profile: "),
         ("gp3 --ramp-up 1", 2, "--ramp-up: "),
         ("gp3 --profile sqll --size 1", 2, "--size: "),
+        ("gp3 --volumes 65", 2, "--volumes: "),
+        ("gp3 --profile hcibench-4k-70-30 --volumes 30", 2, "180 fio at once"),
         ("gp3 --wipe", 2, "--wipe: no target is a device"),
         ("gpp3", 2, "did you mean gp3?"),
         ("/", 3, "/ is the root of the machine"),

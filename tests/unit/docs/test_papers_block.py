@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import papers
-from stithy.fio import library
 from stithy.fio.profile import Pattern
 from stithy.plan.scenarios.block_io import factors, spec_of
 from stithy.study.load import read_study
@@ -45,19 +44,21 @@ def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
         assert all(list(each["experiments"]) == list(study.candidates) for each in mine)
 
 
-def pattern_of(point: dict[str, Any]) -> tuple[Pattern, int]:
-    """What runs at a point, and by how many workers."""
-    profile = library.find(point["profile"])
-    return profile.patterns[0], profile.workers
+def pattern_of(root: Path, point: dict[str, Any]) -> tuple[Pattern, int]:
+    """What runs at a point, and by how many workers on all volumes."""
+    spec = spec_of(read_study(root / "studies/papers" / point["study"]).study)
+    profile = spec.profile_of(point["profile"])
+    return profile.patterns[0], profile.workers * len(spec.volumes)
 
 
 def test_patterns_have_the_published_sizes_mixes_threads_and_depths(
-    published: dict[str, Any], experiments: dict[str, Any]
+    root: Path, published: dict[str, Any], experiments: dict[str, Any], monkeypatch: Any
 ) -> None:
     """Of every parameter that was stated as a number."""
+    monkeypatch.chdir(root)
     checked = 0
     for point in published["point"]:
-        pattern, workers = pattern_of(point)
+        pattern, workers = pattern_of(root, point)
         stream = pattern.streams[0]
         for name in point["experiments"].values():
             asked = experiments[name]["parameters"]

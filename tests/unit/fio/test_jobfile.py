@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.jobfile import data_words, fill_file, job_file, purge_file, read_back_file
-from stithy.fio.load import Load, Target, for_worker
+from stithy.fio.jobfile import (
+    data_words,
+    fill_file,
+    job_file,
+    purge_file,
+    read_back_file,
+    trial_file,
+)
+from stithy.fio.load import Load, Target, for_workers
 from stithy.fio.profile import Burst, Pattern, Region, Stream
 from stithy.fio.rates import even, poisson
 from stithy.fio.shaped import Shape, shaped
@@ -232,13 +239,31 @@ def test_data_are_incompressible_and_unique_unless_asked() -> None:
 def test_workers_share_target_and_rate_and_draw_differently() -> None:
     """Parts do not overlap."""
     load = Load(1, 0, 5, rate_per_s=90.0)
-    parts = [for_worker(Target("/x", 10_000_000), load, each, 3) for each in range(3)]
+    parts = for_workers([Target("/x", 10_000_000)], load, 3)
     assert len({each.seed for _, each in parts}) == 3
     assert [each.submitters for _, each in parts] == [85] * 3
     assert sum(each.rate_per_s or 0 for _, each in parts) == pytest.approx(90)
     ends = [part.begin_bytes + part.size_bytes for part, _ in parts]
     assert [part.begin_bytes for part, _ in parts] == [0, *ends[:2]]
     assert ends[-1] <= 10_000_000
+
+
+def test_workers_of_several_volumes_share_one_rate_and_each_has_a_part_of_its_own_volume() -> None:
+    """The rate is that of all volumes together; a volume may begin within its device."""
+    volumes = [Target("/x", 2 * GIB), Target("/dev/y", 2 * GIB, begin_bytes=4096)]
+    parts = for_workers(volumes, Load(1, 0, 5, rate_per_s=90.0), 2)
+    assert [(each.path, each.begin_bytes, each.size_bytes) for each, _ in parts] == [
+        ("/x", 0, GIB), ("/x", GIB, GIB), ("/dev/y", 4096, GIB), ("/dev/y", 4096 + GIB, GIB)
+    ]  # fmt: skip
+    assert [each.rate_per_s for _, each in parts] == [22.5] * 4
+    assert len({each.seed for _, each in parts}) == 4
+
+
+def test_one_trial_reads_a_little_of_every_volume() -> None:
+    """fio is started once, however many there are."""
+    words = parsed(trial_file([TARGET, Target("/data/c", 4096)], engine="psync"))
+    assert [words[f"trial-{n}"]["filename"] for n in range(2)] == [r"/data/a\:b", "/data/c"]
+    assert [words[f"trial-{n}"]["size"] for n in range(2)] == ["65536", "4096"]
 
 
 def test_all_of_a_target_is_filled_read_back_and_purged() -> None:

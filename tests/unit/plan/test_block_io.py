@@ -83,6 +83,10 @@ def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
         ("profiles: [sql], size: 1 MiB", "too small"),
         ("size: 1 GiB", "a key is missing"),
         ("profiles: [sql], users: 4", "unknown key"),
+        (
+            "profiles: [sql], verify: true, precondition: snia, precondition_matrix: full",
+            "blocks of 512 bytes",
+        ),
     ],
 )
 def test_what_is_wrong_with_its_keys_is_said_with_what_would_be_right(keys: str, said: str) -> None:

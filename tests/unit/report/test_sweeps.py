@@ -99,3 +99,11 @@ def test_one_value_is_no_sweep(some: Context) -> None:
     """Nor is what is no key of the shape of requests."""
     assert drawn(page(some, SIZE, ["4 KiB"], ["sql"])) == []
     assert drawn(page(some, "scenario.block-io.size", ["1 GiB", "2 GiB"], ["sql"])) == []
+
+
+@pytest.mark.parametrize(("values", "figures"), [([1, 4], 1), ([1, "data+log"], 0)])
+def test_numbers_of_volumes_are_a_sweep_and_roles_are_none(
+    some: Context, values: list[Value], figures: int
+) -> None:
+    """Words have no place along an axis; the table of all values has them."""
+    assert len(drawn(page(some, "scenario.block-io.volumes", values, ["sql"]))) == figures

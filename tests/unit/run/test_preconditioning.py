@@ -6,10 +6,12 @@ import pytest
 
 from stithy.fio.precondition import plan
 from stithy.fio.profile import Pattern
+from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.expand import expand
+from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.results.read import read_rows, read_run
 from stithy.results.tables import PRECONDITIONING
-from stithy.run.activities.fio.precondition import until_steady
+from stithy.run.activities.fio.precondition import load_of, until_steady
 from stithy.run.events import Note, Progress
 from stithy.study.load import parse_study
 from support.faked_run import FakedRun
@@ -54,6 +56,16 @@ def test_after_25_rounds_the_state_is_what_it_is(faked: FakedRun) -> None:
     assert unsteady == "not steady after 25 rounds"
     rows = read_rows(context.session.directory.table("preconditioning"), PRECONDITIONING)
     assert len(rows) == 25 * len(PLAN.patterns)
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_rounds_write_checksums_where_all_is_read_back_at_the_end(*, is_checked: bool) -> None:
+    """Blocks without one were taken for damaged, on storage that was sound."""
+    spec = Spec(profiles=("sql",), precondition="snia", verify=is_checked)
+    assert load_of(spec, 7, "libaio").verify is is_checked
+    for each in PLAN.patterns:
+        sizes = {size for stream in each.streams for size in stream.write_sizes}
+        assert all(size % CHECK_BYTES == 0 for size in sizes)
 
 
 @pytest.mark.parametrize(("how", "kinds"), [("fill", 0), ("snia", 2)])

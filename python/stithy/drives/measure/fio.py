@@ -74,7 +74,7 @@ def ready(runner: Runner, place: Place) -> Machine:
     Raises PreconditionError where none does: no direct I/O there, or no rights.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return library.ready(runner, place.target, Path(folder), ENGINES)
+        return library.ready(runner, [place.target], Path(folder), ENGINES)
 
 
 def fill(fio: Machine, place: Place) -> None:

@@ -38,7 +38,7 @@ KEYS = {
     f"scenario.block-io.{key}": noun
     for key, noun in (
         ("block_size", "block size"), ("queue_depth", "queue depth"), ("threads", "threads"),
-        ("read_share", "share of reads"), ("workers", "workers"),
+        ("read_share", "share of reads"), ("workers", "workers"), ("volumes", "volumes"),
     )
 }  # fmt: skip
 """What a sweep is of, and what it is called."""
@@ -132,7 +132,7 @@ def _sweeps(context: Context) -> Iterator[_Sweep]:
         for rest, points in groups.items():
             rising = sorted(points, key=lambda each: _amount(each.values[key]))
             sweep = _Sweep(key, rest, tuple(_places(context, key, rising)))
-            if len(sweep.values) >= VALUES_LEAST:
+            if len(sweep.values) >= VALUES_LEAST and None not in map(magnitude, sweep.values):
                 yield sweep
 
 

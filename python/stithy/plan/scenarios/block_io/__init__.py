@@ -1,8 +1,9 @@
 """Block I/O: what storage can do before a database uses it, by profiles of fio.
 
 A file as large as the study says is written once on each candidate, or a block device is written
-as far as that. Each window runs a pattern of a profile on it, as fast as it goes or at a rate;
-patterns and candidates are measured in rounds, in each of them the maxima first.
+as far as that; of several volumes a file each. Each window runs a pattern of a profile on all of
+them at once, as fast as it goes or at a rate; patterns and candidates are measured in rounds, in
+each of them the maxima first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from stithy.plan.order import Block
 from stithy.plan.scenario import Scene
 from stithy.plan.scenarios.block_io.keys import MIB, Spec
 from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount
+from stithy.plan.scenarios.block_io.volumes import all_of, on_volume
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import Point, Value
 from stithy.storage.provider import ROLES, Role
@@ -28,10 +30,10 @@ SECTIONS: tuple[str, ...] = ()
 METRIC = "fio.iops"
 PROFILE = "profile"
 BLOCK_DEVICES = True
-LESS_ROOM = "a smaller `scenario.block-io.size`"
+LESS_ROOM = "a smaller `scenario.block-io.size`, or fewer `volumes`"
 
 SLACK_BYTES = 64 * MIB
-"""What a file system takes for itself beside the file."""
+"""What a file system takes for itself beside the files."""
 
 WRITTEN_BYTES_PER_S = 100 * MIB
 WRITTEN_BYTES_PER_S_MIN = 5 * MIB
@@ -45,8 +47,13 @@ def spec_of(study: Study) -> Spec:
 
 
 def target_bytes(study: Study) -> int:
-    """How much of a candidate is written: as much as any window uses."""
+    """How much of each volume is written: as much as any window uses."""
     return max(spec_of(each).size_bytes for each in study.variants)
+
+
+def laid_out(study: Study) -> tuple[Role, ...]:
+    """The volumes that are written: all that any window uses."""
+    return all_of([spec_of(each).volumes for each in study.variants])
 
 
 def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
@@ -60,9 +67,10 @@ def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
 
 
 def needed_bytes(study: Study) -> dict[Role, int]:
-    """The target, and a little for its file system."""
-    size = target_bytes(study) + SLACK_BYTES
-    return {role: size if role == "data" else SLACK_BYTES for role in ROLES}
+    """The files, and a little for their file system; of candidates that differ the most."""
+    size, roles = target_bytes(study), laid_out(study)
+    held = [on_volume(roles, each.sources) for each in study.candidates.values()]
+    return {role: size * max(each.get(role, 0) for each in held) + SLACK_BYTES for role in ROLES}
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
@@ -71,7 +79,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     spec = spec_of(study)
     # Of a file and of a device the same is written.
     before = plan(spec.precondition, spec.precondition_matrix, is_device=False, discards=True)
-    size = before.written_bytes(target_bytes(study))
+    size = before.written_bytes(target_bytes(study)) * len(laid_out(study))
     for name in study.candidates:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
         cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
@@ -88,7 +96,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
     """All that was written is compared, after all windows."""
-    size = target_bytes(study)
+    size = target_bytes(study) * len(laid_out(study))
     for name in study.candidates:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
         cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))

@@ -23,7 +23,9 @@ from stithy.fio.profile import Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
 from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.scenarios.block_io.rates import read_rates
+from stithy.plan.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
 from stithy.point import Value
+from stithy.storage.provider import ROLES, Role
 from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.units import (
     Bytes,
@@ -36,6 +38,8 @@ from stithy.units import (
 )
 
 MIB = 2**20
+FIO_MOST = 128
+"""How many fio one machine runs at once; each may have many threads."""
 
 _ONE_RATE = [{"type": "string"}, {"type": "number"}]
 _SHOWN = PlainSerializer(format_duration, when_used="json")
@@ -82,7 +86,7 @@ class Spec(BaseModel):
     )
     """Keys whose values `vary` cannot list."""
 
-    IMPLIED: ClassVar = frozenset({"precondition_matrix", "precondition_test", "verify"})
+    IMPLIED: ClassVar = frozenset({"precondition_matrix", "precondition_test", "verify", "volumes"})
     """Keys that are said only where they differ from their default."""
 
     profiles: Annotated[
@@ -188,10 +192,40 @@ class Spec(BaseModel):
         default=None,
         json_schema_extra={"default": "those of the profile"},
         description=(
-            "How many fio at once run the pattern, each with its part of the target; they begin "
-            "together. Their distributions are merged."
+            "How many fio at once run the pattern on each volume, each with its part of it; all "
+            "begin together. Their distributions are merged."
         ),
         examples=[6],
+    )
+    volumes: Annotated[
+        tuple[Role, ...],
+        PlainValidator(read_volumes),
+        PlainSerializer(written, when_used="json"),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "integer", "minimum": 1, "maximum": VOLUMES_MOST},
+                    {"type": "string"},
+                    {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": VOLUMES_MOST,
+                        "items": {"enum": list(ROLES)},
+                    },
+                ]
+            }
+        ),
+    ] = Field(
+        default=("data",),
+        json_schema_extra={"default": 1},
+        description=(
+            "Volumes of each candidate that are used at once: a number of files on its main "
+            "volume, as virtual disks are, or the roles whose volumes are used (`[data, log]`). "
+            "Each has `workers` of its own, and all begin together. `rate`, `read_rate` and "
+            "`write_bandwidth` are those of all volumes together. A role without a source of its "
+            "own has its file on the main volume; on a block device, volumes are parts of it."
+        ),
+        examples=[8, ["data", "log"]],
     )
     size_bytes: Annotated[
         Bytes, within(16 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
@@ -200,8 +234,8 @@ class Spec(BaseModel):
         default=1024 * MIB,
         json_schema_extra={"default": "1 GiB"},
         description=(
-            "How much of each candidate is used: the size of a file, or the first part of a block "
-            "device. All of it is written once before the first window."
+            "How much of each volume is used: the size of a file, or of a part of a block device "
+            "from its beginning. All of it is written once before the first window."
         ),
         examples=["8 GiB"],
     )
@@ -235,7 +269,8 @@ class Spec(BaseModel):
         description=(
             "Whether every block is written with a checksum and all of the target is read back "
             "and compared after the last window. A block that is damaged or in another place "
-            "fails the study. It costs fio CPU, and does not find a write that was lost."
+            "fails the study. It costs fio CPU, and does not find a write that was lost. "
+            "Not beside `precondition_matrix: full`."
         ),
         examples=[True],
     )
@@ -300,14 +335,24 @@ class Spec(BaseModel):
         refuse(
             each for place, name in enumerate(self.profiles) for each in self._wrong(place, name)
         )
+        if self.verify and (self.precondition, self.precondition_matrix) == ("snia", "full"):
+            right = "leave out `verify`, or use the matrix `database`"
+            what = "a matrix with blocks of 512 bytes, which have no checksum"
+            refuse([Violation(what, right, "full", ("precondition_matrix",))])
         return self
 
     def _wrong(self, place: int, name: str) -> Iterator[Violation]:
         try:
-            patterns = self.profile_of(name).patterns
+            profile = self.profile_of(name)
         except UserError as error:
             yield Violation(error.problem, error.remedy, name, ("profiles", place))
             return
+        patterns, count = profile.patterns, profile.workers * len(self.volumes)
+        if count > FIO_MOST:
+            yield Violation(f"{name}: {profile.workers} workers on each of {len(self.volumes)} "
+                            f"volumes are {count} fio at once",
+                            f"at most {FIO_MOST}: fewer `workers` or `volumes`",
+                            None, ("volumes",))  # fmt: skip
         whole = all(
             size % CHECK_BYTES == 0
             for pattern in patterns

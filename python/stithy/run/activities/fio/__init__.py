@@ -1,11 +1,11 @@
-"""fio at work on a candidate's target: a file on its volume, or its block device."""
+"""fio at work on a candidate's targets: files on its volumes, or its block devices."""
 
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from stithy.collect.collector import TimedSample
-from stithy.fio.load import Load, for_worker
+from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.steps import WindowPlan
@@ -13,7 +13,7 @@ from stithy.results import tables
 from stithy.results.tables import Row, Table
 from stithy.run.activities.fio.outcome import Outcome
 from stithy.run.activities.fio.rates import not_needed, rate_of
-from stithy.run.activities.fio.targets import FOLDER, target_of
+from stithy.run.activities.fio.targets import FOLDER, targets_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 
@@ -38,30 +38,30 @@ class FioActivity:
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """fio, its engine, and the target are there."""
+        """fio, its engine, and the targets are there."""
         self._rate = rate_of(self._context, self._window)
-        size = self._spec.size_bytes
-        self._target = target_of(self._context, self._window.candidate, size)
+        volumes, size = self._spec.volumes, self._spec.size_bytes
+        self._targets = targets_of(self._context, self._window.candidate, volumes, size)
         self._files.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self._context.host.runner, self._target, self._files / "tried")
+        self._machine = ready(self._context.host.runner, self._targets, self._files / "tried")
         yield Subject()
 
     def begin(self) -> None:
         """fio counts by itself."""
 
     def act(self) -> None:
-        """Run the pattern to its end."""
+        """Run the pattern to its end, on all volumes at once."""
         context, window = self._context, self._window
         profile = self._spec.profile_of(str(window.point.values[PROFILE]))
-        pattern, count, load = profile.patterns[0], profile.workers, self._load()
-        workers = [for_worker(self._target, load, each, count) for each in range(count)]
+        pattern = profile.patterns[0]
+        workers = for_workers(self._targets, self._load(), profile.workers)
         began_s = context.session.clock.now_s()
         found = measure(
             self._machine, pattern, workers, self._files / "run",
             context.session.stop.asked,
         )  # fmt: skip
-        self._outcome = Outcome(found, pattern, count, window.duration_s, self._rate)
+        self._outcome = Outcome(found, pattern, len(workers), window.duration_s, self._rate)
         firsts = [rows[0].at_s for rows in found.seconds.values() if rows]
         from_s = min(firsts, default=began_s + window.ramp_up_s)
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)

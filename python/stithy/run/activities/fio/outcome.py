@@ -30,7 +30,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a pattern: all that is asked of its window."""
+    """Of a pattern: all that is asked of its window. `workers`: those of all volumes."""
 
     found: FioMeasured
     pattern: Pattern

@@ -1,20 +1,21 @@
-"""Rounds of tests on a target that was purged and written, until it is steady.
+"""Rounds of tests on targets that were purged and written, until they are steady.
 
 The rule is that of `fio.steady`; its windows are five rounds, of which there are at most 25.
 """
 
 from collections.abc import Callable
 
-from stithy.fio.load import Load
+from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.fio.precondition import ROUNDS_MOST, Decision, decide
 from stithy.fio.precondition import Plan as Preconditioning
 from stithy.fio.profile import Pattern
 from stithy.fio.steady import steadiness
-from stithy.plan.scenarios.block_io import spec_of, target_bytes
+from stithy.plan.scenarios.block_io import spec_of
+from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.plan.steps import derive_seed
 from stithy.results.tables import PRECONDITIONING
-from stithy.run.activities.fio.targets import new_folder, preconditioning_of, target_of
+from stithy.run.activities.fio.targets import all_targets, new_folder, preconditioning_of
 from stithy.run.context import Context
 from stithy.run.events import Note, Progress
 from stithy.units import format_duration, format_percent
@@ -29,20 +30,26 @@ def rounds(context: Context, candidate: str) -> str:
     A candidate's storage is made anew when a run is resumed, so that all rounds are, too.
     """
     spec = spec_of(context.file.study)
-    target = target_of(context, candidate, target_bytes(context.file.study))
+    targets = all_targets(context, candidate)
     folder = f"rounds-{candidate}"
-    machine = ready(context.host.runner, target, new_folder(context, folder) / "tried")
+    machine = ready(context.host.runner, targets, new_folder(context, folder) / "tried")
 
     def test(pattern: Pattern, number: int) -> tuple[float, float | None]:
         seed = derive_seed(context.plan.seed, "precondition", pattern.name, number) % 2**31
-        share = (spec.compressible_percent or 0) / 100
-        load = Load(spec.precondition_test_s, 0.0, seed, engine=machine.engine, logs=False,
-                    compressible_share=share)  # fmt: skip
-        found = measure(machine, pattern, [(target, load)], new_folder(context, folder) / "test",
-                        context.session.stop.asked)  # fmt: skip
+        load = load_of(spec, seed, machine.engine)
+        files = new_folder(context, folder) / "test"
+        workers, stop = for_workers(targets, load, 1), context.session.stop.asked
+        found = measure(machine, pattern, workers, files, stop)
         return found.iops, found.answers[0].latency.mean_s
 
     return until_steady(context, candidate, preconditioning_of(context, candidate), test)
+
+
+def load_of(spec: Spec, seed: int, engine: str) -> Load:
+    """How a test is run: what it writes has checksums too, where all is read back at the end."""
+    share = (spec.compressible_percent or 0) / 100
+    return Load(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
+                compressible_share=share, verify=spec.verify)  # fmt: skip
 
 
 def until_steady(context: Context, candidate: str, plan: Preconditioning, test: Test) -> str:

@@ -1,76 +1,132 @@
-"""What block I/O reads and writes of a candidate: a file on its volume, or its block device."""
+"""What block I/O reads and writes of a candidate: files on its volumes, or its block devices."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.fio.load import Target
+from stithy.fio.load import ALIGNED_BYTES, Target
 from stithy.fio.measure import Machine, discard, ready
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as compare
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
-from stithy.plan.scenarios.block_io import spec_of, target_bytes
+from stithy.plan.scenarios.block_io import laid_out, spec_of, target_bytes
+from stithy.plan.scenarios.block_io.volumes import File, files
 from stithy.plan.steps import derive_seed
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
+from stithy.storage.provider import Role, Volume
 from stithy.units import format_size
 
 TARGET = "target"
 FOLDER = "fio"
 
 
-def target_of(context: Context, candidate: str, size_bytes: int) -> Target:
-    """The first so many bytes of a candidate."""
-    volume = context.volumes.of(candidate)
-    path = volume.path if volume.raw else volume.path / DATA / TARGET
-    return Target(str(path), size_bytes)
+def targets_of(
+    context: Context, candidate: str, roles: Sequence[Role], size_bytes: int
+) -> tuple[Target, ...]:
+    """The first so many bytes of each of these volumes of a candidate."""
+    study, main = context.file.study, context.volumes.of(candidate)
+    every = files(laid_out(study))
+    return tuple(
+        _target(main, each, every, target_bytes(study), size_bytes) for each in files(roles)
+    )
+
+
+def all_targets(context: Context, candidate: str) -> tuple[Target, ...]:
+    """All that any window uses of a candidate."""
+    study = context.file.study
+    return targets_of(context, candidate, laid_out(study), target_bytes(study))
+
+
+def _target(
+    main: Volume, file: File, every: Sequence[File], largest_bytes: int, size_bytes: int
+) -> Target:
+    """A file, or its part of a block device: places do not depend on what else a window uses."""
+    role, number = file
+    volume = main.of(role)
+    if not volume.raw:
+        name = TARGET if number == 1 else f"{TARGET}-{number}"
+        return Target(str(volume.path / _folder(main, role) / name), size_bytes)
+    beside = [each for each in every if main.of(each[0]).path == volume.path]
+    part_bytes = -(-largest_bytes // ALIGNED_BYTES) * ALIGNED_BYTES
+    return Target(str(volume.path), size_bytes, beside.index(file) * part_bytes)
+
+
+def _folder(main: Volume, role: Role) -> str:
+    """Where the files of a role lie on the volume that serves it."""
+    return DATA if role == "data" else role
 
 
 def preconditioning_of(context: Context, candidate: str) -> Plan:
     """What comes before the windows of a candidate."""
-    spec, is_device = spec_of(context.file.study), context.volumes.of(candidate).raw
+    spec, is_device = spec_of(context.file.study), _all_raw(context, candidate)
     return plan(spec.precondition, spec.precondition_matrix, is_device=is_device, discards=True)
+
+
+def _all_raw(context: Context, candidate: str) -> bool:
+    """Whether all that is used of a candidate are block devices."""
+    main = context.volumes.of(candidate)
+    return all(main.of(role).raw for role in laid_out(context.file.study))
 
 
 def lay_out(context: Context, candidate: str) -> str:
     """Write all that any window uses of a candidate, as often as the study asks; in words."""
-    study = context.file.study
-    volume, spec = context.volumes.of(candidate), spec_of(study)
-    before = preconditioning_of(context, candidate)
-    _need_written(candidate, before, is_file=not volume.raw)
-    if not volume.raw:
-        context.volumes.make_tree(candidate, DATA)
-    target = target_of(context, candidate, target_bytes(study))
+    study, main = context.file.study, context.volumes.of(candidate)
+    spec, before = spec_of(study), preconditioning_of(context, candidate)
+    _need_written(candidate, before, is_file=not _all_raw(context, candidate))
+    for role in dict.fromkeys(laid_out(study)):
+        if not main.of(role).raw:
+            context.volumes.make_tree(candidate, _folder(main, role), role)
+    targets = all_targets(context, candidate)
     folder = new_folder(context, f"lay-out-{candidate}")
-    if not volume.raw:
-        # What is tried before anything is written must be there.
-        with Path(target.path).open("wb") as file:
-            file.truncate(target.size_bytes)
-    machine = ready(context.host.runner, target, folder / "tried")
-    purged = f", {_purge(context, candidate, machine, target)}" if before.purge != "none" else ""
-    for number in range(before.passes):
+    for each in targets:
+        _make_file(each)
+    machine = ready(context.host.runner, targets, folder / "tried")
+    purged = f", {_purge(context, candidate, machine, targets)}" if before.purge != "none" else ""
+    seed = derive_seed(context.plan.seed, "target") % 2**31
+    for number in range(before.passes * len(targets)):
         write_target(
             machine,
-            target,
+            targets[number % len(targets)],
             folder / f"written-{number}",
-            seed=derive_seed(context.plan.seed, "target") % 2**31 + number,
+            # No two volumes hold the same, which storage may keep once.
+            seed=seed + number,
             compressible_share=(spec.compressible_percent or 0) / 100,
             verify=spec.verify,
             block_bytes=FILL_BYTES if before.patterns else None,
             stop=context.session.stop.asked,
         )
-    times = {0: "nothing", 1: format_size(target.size_bytes)}
-    written = times.get(before.passes, f"{before.passes} times {format_size(target.size_bytes)}")
+    size = _amount(targets)
+    times = {0: "nothing", 1: size}
+    written = times.get(before.passes, f"{before.passes} times {size}")
     return f"{written} written{purged}, {machine.engine} of {machine.found.version}"
 
 
-def _purge(context: Context, candidate: str, machine: Machine, target: Target) -> str:
-    """Make the target forget what was written there, as far as it can; returns how, in words."""
-    if not context.volumes.of(candidate).raw:
-        return "made anew"  # the file was, a moment ago
+def _make_file(target: Target) -> None:
+    """What is tried before anything is written must be there."""
+    if not Path(target.path).is_block_device():
+        with Path(target.path).open("wb") as file:
+            file.truncate(target.size_bytes)
+
+
+def _amount(targets: Sequence[Target]) -> str:
+    size = format_size(targets[0].size_bytes)
+    return f"{size} on each of {len(targets)} volumes" if len(targets) > 1 else size
+
+
+def _purge(context: Context, candidate: str, machine: Machine, targets: Sequence[Target]) -> str:
+    """Make the targets forget what was written there, as far as they can; returns how, in words.
+
+    Files were made anew, a moment ago.
+    """
+    devices = [each for each in targets if Path(each.path).is_block_device()]
+    if not devices:
+        return "made anew"
     folder = new_folder(context, f"purge-{candidate}")
     try:
-        discard(machine, target, folder, context.session.stop.asked)
+        for number, each in enumerate(devices):
+            discard(machine, each, folder / str(number), context.session.stop.asked)
     except InfrastructureError:
         return "not purged, it cannot discard"
     return "discarded"
@@ -81,11 +137,12 @@ def read_back(context: Context, candidate: str) -> str:
 
     Raises InvalidMeasurement for a block that is damaged or in another place.
     """
-    target = target_of(context, candidate, target_bytes(context.file.study))
+    targets = all_targets(context, candidate)
     folder = new_folder(context, f"read-back-{candidate}")
-    machine = ready(context.host.runner, target, folder / "tried")
-    compare(machine, target, folder / "read", context.session.stop.asked)
-    return f"{format_size(target.size_bytes)} read back: every block is what was written"
+    machine = ready(context.host.runner, targets, folder / "tried")
+    for number, each in enumerate(targets):
+        compare(machine, each, folder / f"read-{number}", context.session.stop.asked)
+    return f"{_amount(targets)} read back: every block is what was written"
 
 
 def _need_written(candidate: str, before: Plan, *, is_file: bool) -> None:

@@ -61,7 +61,7 @@ class NeighbourBlockIo:
         self._target = target_of(self._context, self._window.candidate)
         self._files.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self._context.host.runner, self._target, self._files / "tried")
+        self._machine = ready(self._context.host.runner, [self._target], self._files / "tried")
         yield Subject()
 
     def begin(self) -> None:
@@ -159,7 +159,7 @@ def lay_out(context: Context, candidate: str) -> str:
     folder = context.session.directory.root / FOLDER / candidate
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    machine = ready(context.host.runner, target, folder / "tried")
+    machine = ready(context.host.runner, [target], folder / "tried")
     seed = derive_seed(context.plan.seed, NAME) % 2**31
     stop = context.session.stop.asked
     write_target(machine, target, folder / "written", seed=seed, stop=stop)

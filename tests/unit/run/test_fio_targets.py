@@ -1,0 +1,48 @@
+"""Which files and parts of devices block I/O uses of a candidate's volumes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from stithy.fio.load import Target
+from stithy.run.activities.fio.targets import all_targets, targets_of
+from stithy.run.context import Context
+from support.faked_run import FakedRun
+
+MIB = 2**20
+LARGEST_BYTES = 16_998_912
+TEXT = (
+    "study: x?\ncandidates: {a: {path: '{root}/a'}, b: {path: '{root}/b'}}\n"
+    "scenario: {block-io: {profiles: [sql], size: 16 MiB, volumes: [data, data, log]}}\n"
+    "vary: {scenario.block-io.size: [16 MiB, 16600.5 KiB]}\n"
+)
+
+
+def volumes(tmp_path: Path) -> Context:
+    """A run of two candidates: `a` has a file system, `b` two block devices."""
+    context = FakedRun(tmp_path, text=TEXT).start()
+    made = context.volumes.provision("a")
+    log = replace(made, raw=True, path=Path("/dev/log"))
+    context.volumes.made["b"] = replace(made, raw=True, path=Path("/dev/data"), others={"log": log})
+    return context
+
+
+def test_each_volume_has_a_file_in_a_directory_of_its_role(tmp_path: Path, own_state: Path) -> None:
+    """Two of one role have two names."""
+    found = targets_of(volumes(tmp_path), "a", ["data", "data", "log"], 16 * MIB)
+    names = [str(Path(each.path).relative_to(tmp_path)) for each in found]
+    assert names == ["a/data/target", "a/data/target-2", "a/log/target"]
+    assert {(each.begin_bytes, each.size_bytes) for each in found} == {(0, 16 * MIB)}
+
+
+def test_volumes_on_one_block_device_are_parts_that_do_not_overlap(
+    tmp_path: Path, own_state: Path
+) -> None:
+    """A smaller window reads what was written: its parts begin where those of the largest do."""
+    context = volumes(tmp_path)
+    second = 4151 * 4096  # the first page after 16,998,912 bytes
+    assert all_targets(context, "b") == (
+        Target("/dev/data", LARGEST_BYTES, 0),
+        Target("/dev/data", LARGEST_BYTES, second),
+        Target("/dev/log", LARGEST_BYTES, 0),
+    )
+    assert targets_of(context, "b", ["data", "data"], 16 * MIB)[1].begin_bytes == second
