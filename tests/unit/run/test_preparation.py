@@ -72,9 +72,10 @@ def test_all_must_have_room_together_on_their_file_systems_and_in_memory(tmp_pat
 @pytest.mark.parametrize(("rooms", "available_gib", "where", "remedy"), [
     ({"a": _room("one", 0.7), KEEPER: _room("one", 0.7)}, 1.0, "candidate a, and --out, for the "
      "results", "make room, name another directory, name another --out, or use a smaller "
-     "`scenario.block-io.size`"),
+     "`scenario.block-io.size`, or fewer `volumes`"),
     ({"a": _room("shm", 9, memory=True)}, 0.5, "candidate a",
-     "make room, name another directory, or use a smaller `scenario.block-io.size`"),
+     "make room, name another directory, or use a smaller `scenario.block-io.size`, or fewer "
+     "`volumes`"),
 ])  # fmt: skip
 def test_without_a_database_too_little_room_names_what_the_scenario_has(
     rooms: Mapping[str, Room], available_gib: float, where: str, remedy: str
