@@ -16,6 +16,7 @@ from stithy.registry import part, plugins
 from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadChoice
 from stithy.workload.hammer import Hammer
+from stithy.workload.workload import Driving, Section
 from support import servers
 
 WORKLOADS = list(plugins("workload"))
@@ -38,8 +39,9 @@ class Loaded:
     @property
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
-        made: WorkloadChoice = plugins("workload")[self.workload].Choice(warehouses=1)
-        return made
+        module = plugins("workload")[self.workload]
+        section: Section = module.Spec(**{"name": self.workload, module.WORKLOAD.units: 1})
+        return section.choice(Driving())
 
     def hammer(self, url: Secret) -> Hammer:
         """The load driver on a server of it."""
@@ -82,7 +84,7 @@ class Loaded:
     ids=lambda of: "-".join(of),
 )
 def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
-    """One warehouse, loaded as a run loads it."""
+    """One unit of the workload, loaded as a run loads it."""
     name, workload = request.param
     asked = servers.request(dict([sample(name).setting]))
     engine: Engine = part("engine", name, "engine").create(asked)

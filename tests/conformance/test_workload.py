@@ -14,6 +14,7 @@ from conformance.samples import DAMAGE
 from stithy.cli import app
 from stithy.collect.collector import Scope
 from stithy.collect.sampler import Sampler, series_rows
+from stithy.database import engine
 from stithy.database.engine import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
@@ -75,9 +76,9 @@ def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without being told the size; the tables that are there are named."""
-    assert server.loaded_warehouses() == 1
+    assert server.loaded() == engine.Loaded(loaded.workload, 1)
     url = server.url.reveal()
-    assert app.run(["hammer", "prepare", url, "--warehouses", "1"]) == 3
+    assert app.run(["hammer", "prepare", url, "--size", "1"]) == 3
     assert "the database holds tables" in capsys.readouterr().err
     words = ["--users", "2", "--ramp-up", "500ms", "--duration", "1s"]
     assert app.run(["hammer", "run", url, *words]) == 0

@@ -81,7 +81,7 @@ def test_a_workload_has_sizes_a_mix_and_a_provenance(name: str) -> None:
     assert workload.name == name
     assert sum(each.share for each in workload.transactions) == pytest.approx(1)
     assert workload.headline in [each.name for each in workload.transactions]
-    assert min(workload.bytes_per_warehouse, workload.bytes_per_transaction) > 0
+    assert min(workload.bytes_per_unit, workload.bytes_per_transaction) > 0
     assert "not a TPC" in workload.provenance or "TPC" not in workload.provenance
 
 

@@ -14,9 +14,10 @@ from support.running import Stithy, window_row, write_study
 pytestmark = pytest.mark.needs_postgresql
 
 
-def _run(stithy: Stithy, place: Path, users: int, **load: str) -> RunDirectory:
-    """A run of one candidate with these keys in its load."""
-    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[users], load=load)
+def _run(stithy: Stithy, place: Path, users: int, workload: str = "", **load: str) -> RunDirectory:
+    """A run of one candidate with these keys in its load, and more of its workload."""
+    at, candidates = place / "study.yaml", {"a": place / "a"}
+    study = write_study(at, candidates, users=[users], load=load, workload=workload)
     out = place / "out"
     finished = stithy.run("run", study, "--out", out)
     # On a busy machine the driver may be late, and then its window is not valid.
@@ -47,7 +48,8 @@ def test_users_who_think_share_a_pool(stithy: Stithy, place: Path) -> None:
 @pytest.mark.long
 def test_keyed_users_are_at_home_and_hand_in_their_deliveries(stithy: Stithy, place: Path) -> None:
     """Hundreds of them are hardly any load."""
-    run = _run(stithy, place, 400, pace="keyed", connections="2", users_per_warehouse="400")
+    homes = "users_per_warehouse: 400"
+    run = _run(stithy, place, 400, homes, pace="keyed", connections="2")
     row = window_row(run.root, "w-a-u400-b0")
     assert (row["pace"], row["transactions"] > 0) == ("keyed", True)
     assert all(holds is not False for holds in _laws(run).values())

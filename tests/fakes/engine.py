@@ -6,7 +6,7 @@ from pathlib import Path
 from stithy.clock import Clock
 from stithy.collect.collector import Collector
 from stithy.database import engine
-from stithy.database.engine import Installation, Start
+from stithy.database.engine import Installation, Loaded, Start
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 
@@ -76,7 +76,7 @@ class FakeInstance:
         """It has no statistics to ask for."""
         raise InfrastructureError("it does not answer", where="fake server", remedy="none")
 
-    def loaded_warehouses(self) -> int | None:
+    def loaded(self) -> Loaded | None:
         """Nobody asks it."""
         return None
 

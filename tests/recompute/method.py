@@ -94,7 +94,7 @@ def _odd(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [bounds.odd_blocks(files), files.one("SELECT count(*) FROM baseline")]
 
 
-REACH = "database_bytes * warehouses_touched / warehouses_total"
+REACH = "database_bytes * units_touched / units_total"
 
 RULES: Rules = [
     (r"These # rows are too many", _rows), (r">All # facts<", _rows),

@@ -99,7 +99,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "retries": sum(each["retries"] for each in totals),
         **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},
         "first_success_s": summary["connections"]["first_success_s"],
-        **{k: told.get(k) for k in ("warehouses_touched", "warehouses_total")},
+        **{k: told.get(k) for k in ("units_touched", "units_total")},
         "database_bytes": sizes["database_bytes"], "buffer_pool_bytes": sizes["cache_bytes"],
         "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],
         "driver_run_queue_s": driver["run_queue_delay_s"],

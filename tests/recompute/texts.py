@@ -267,7 +267,7 @@ RULES: Rules = [
     (r"# attempts? (?:was|were) repeated after conflicts, # per # transactions",
      once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
     (r"had up to # NOPM per warehouse", lambda f, r, m: [
-        f.one("SELECT max(headline_per_min) FROM win") / f.manifest["workload"]["warehouses"]]),
+        f.one("SELECT max(headline_per_min) FROM win") / f.manifest["workload"]["units"]]),
     (r"They give at most #", fixed(12.86)),
     (r"p95 of its wait in the queue was #, and the p95 of its execution #",
      once("SELECT max(pool_wait_p95_s), max(service_p95_s) FROM tx WHERE transaction = "

@@ -32,6 +32,7 @@ def write_study(
     duration: str = "2 s",
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
+    workload: str = "",
     thresholds: Sequence[str] = (),
     primary: str = "",
     vary: str = "",
@@ -39,7 +40,8 @@ def write_study(
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
-    `load` may say otherwise; a value of "" takes a key out. `users` None lists no levels.
+    `load` may say otherwise; a value of "" takes a key out. `workload`: more of its keys. `users`
+    None lists no levels.
 
     A candidate is a directory, or what stands after its name in the file.
     """
@@ -53,7 +55,7 @@ def write_study(
         *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),
         "database:\n  engine: postgresql\n  memory: 192 MiB",
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
-        "workload: {name: order-entry, warehouses: 1}\nload:",
+        f"workload: {{name: order-entry, warehouses: 1{workload and ', '}{workload}}}\nload:",
         *(f"  {k}: {v}" for k, v in keys.items() if v),
         *([f"vary: {vary}"] if vary else []),
         *([f"scenario: {scenario}"] if scenario else []),

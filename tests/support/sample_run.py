@@ -240,7 +240,7 @@ def study_text(shape: Shape) -> str:
 
 def manifest(shape: Shape) -> Manifest:
     """The manifest of the run, finished."""
-    workload = WorkloadFacts(name="order-entry", warehouses=10)
+    workload = WorkloadFacts(name="order-entry", units=10, options={"users_per_warehouse": None})
     load = LoadFacts(
         users=shape.users, pace="think" if shape.think_s else "none",
         think_s=shape.think_s or None, connections=shape.pool, ramp_up_s=shape.ramp_up_s,
@@ -381,7 +381,7 @@ class _Load:
             "rate_per_s": None, "profile": "specification",
             "suppressed_arrivals": 0, "backlog": 0, "connections_opened": self.connections,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
-            "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
+            "units_touched": 10, "units_total": 10, "database_bytes": 11 * 10**8,
             "buffer_pool_bytes": 384 * 2**20, "driver_nice": -10,
             "longest_response_s": self.response_s * 22,
             "started_at_s": self.started_at_s, "measure_from_s": begin,

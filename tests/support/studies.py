@@ -42,6 +42,11 @@ def load(*lines: str) -> tuple[str, str]:
     return "  ramp_up", "".join(f"  {line}\n" for line in lines) + "  ramp_up"
 
 
+def workload(*keys: str) -> tuple[str, str]:
+    """A change that adds these keys to the workload."""
+    return "warehouses: 2}", "".join(["warehouses: 2", *(f", {key}" for key in keys), "}"])
+
+
 def study(*changes: tuple[str, str]) -> Study:
     """The checked study of `study_text`."""
     return parse_study("study.yaml", study_text(*changes).encode())

@@ -106,7 +106,7 @@ def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
     shown = stithy.run("doctor", "--json")
     assert shown.returncode == 3, shown.stderr
     assert "root" in [each["what"] for each in json.loads(shown.stdout)["demo"]["lacks"]]
-    written = stithy.run("new", "-", "--short", "--warehouses", "1")
+    written = stithy.run("new", "-", "--short", "--size", "1")
     assert written.returncode == 0, written.stderr
     (place / "study.yaml").write_text(written.stdout)
     planned = stithy.run("plan", place / "study.yaml", "--out", f"{place}-out")

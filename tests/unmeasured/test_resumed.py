@@ -101,7 +101,7 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
     for size in (1, 2):
         load = pl.read_parquet(out / f"windows/w-a-u2-warehouses{size}-b0/load.parquet")
-        assert load["warehouses_total"].to_list() == [size]
+        assert load["units_total"].to_list() == [size]
     conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
     assert conditions["holds"].all()
     assert (conditions["moment"] == "load").sum() == 2 * 12

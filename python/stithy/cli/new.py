@@ -24,7 +24,7 @@ def new(
     path: tuple[Path, ...] = (),
     drive: tuple[str, ...] = (),
     engine: str | None = None,
-    warehouses: int | None = None,
+    units: Annotated[int | None, Parameter(name="--size")] = None,
     short: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
@@ -56,8 +56,9 @@ def new(
         study has only these candidates.
     engine
         The database engine; default: one that is installed here.
-    warehouses
-        Size of the database, about 100 MB per warehouse; default: what fits, at most 20.
+    units
+        Size of the database, as the study's `workload` section counts it; default: what fits, at
+        most about 2 GiB.
     short
         A small database and short windows: some minutes instead of an hour.
     json
@@ -69,7 +70,7 @@ def new(
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
     _check_engine(engine)
-    wishes = Wishes(path, drive, engine, warehouses, short)
+    wishes = Wishes(path, drive, engine, units, short)
     drafted = draft(LocalHost(), wishes)
     if file == STANDARD_OUTPUT:
         show(drafted.text.rstrip("\n"))
@@ -167,7 +168,7 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "file": file,
         "candidates": list(study.candidates),
         "engine": study.database.engine,
-        "warehouses": study.workload.warehouses,
+        "size": study.workload.units,
         USERS: list(study.load.users),
         "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,

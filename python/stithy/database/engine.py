@@ -63,6 +63,14 @@ class ServerFacts:
     settings: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What was loaded into a database: the name of a workload, and its size in its units."""
+
+    workload: str
+    units: int
+
+
 class Endpoint(Protocol):
     """A seam: a database by URL, whoever runs its server."""
 
@@ -100,8 +108,8 @@ class Endpoint(Protocol):
         """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
         ...
 
-    def loaded_warehouses(self) -> int | None:
-        """Warehouses of the loaded workload; None where nothing was loaded."""
+    def loaded(self) -> Loaded | None:
+        """What the hammer has loaded, by its table `stithy_meta`; None where it has nothing."""
         ...
 
 

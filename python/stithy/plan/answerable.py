@@ -16,12 +16,10 @@ from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
 from stithy.plan.steps import Question
 from stithy.point import Point
-from stithy.registry import plugins
 from stithy.study.model import Study
-from stithy.study.sections import drive_names
+from stithy.study.sections import drive_names, workload_named
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_duration
-from stithy.workload.workload import Workload
 
 LADDER = ("p50", "p90", "p95", "p99")
 """Percentiles that are recommended instead of one that is too high."""
@@ -182,8 +180,7 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
 
 
 def _share(study: Study, of: str | None) -> float:
-    workload: Workload = plugins("workload")[study.workload.name].WORKLOAD
-    return 1.0 if of in (None, ALL) else workload.shares[of]
+    return 1.0 if of in (None, ALL) else workload_named(study.workload.name).shares[of]
 
 
 def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:

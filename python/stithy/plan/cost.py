@@ -29,8 +29,6 @@ KEYED_S = 20.0
 """Keying and thinking of a transaction come to 20.7 s."""
 UNEVEN = 1.2
 """Arrivals by chance may be more in a window than on average."""
-CHECK_S_PER_WAREHOUSE = 0.8
-QUICK_CHECK_S_PER_WAREHOUSE = 0.05
 LEDGER_S = 2.0
 """Comparing the ledger of a short window; of a long one each million of orders takes seconds."""
 CALIBRATE_S = 20.0
@@ -55,7 +53,7 @@ class Sizes:
     database_bytes: int
     growth_bytes: int
     log_bytes: int
-    warehouses: int
+    units: int
 
 
 def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
@@ -63,8 +61,8 @@ def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
 
     All candidates and points get the same room for the log.
     """
-    warehouses = variants[0].workload.warehouses
-    data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
+    units = variants[0].workload.units
+    data = workload.data_bytes(units)
     window_s = study.load.ramp_up_s + study.load.duration_s
     most_per_s = max(transactions_per_s_max(each.load) for each in variants)
     transactions, log = window_s * most_per_s, _log_bytes(study)
@@ -74,7 +72,7 @@ def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
         growth_bytes=round(transactions * workload.bytes_per_transaction),
         # More than the log may hold is recycled while a window runs.
         log_bytes=min(log, round(transactions * workload.log_bytes_per_transaction)),
-        warehouses=warehouses,
+        units=units,
     )
 
 
@@ -136,7 +134,7 @@ def provision(held: int) -> Cost:
 
 def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
     """Making a server, loading, and the clean-up after it."""
-    likely_s = 6.0 + size.warehouses * workload.load_s_per_warehouse
+    likely_s = 6.0 + size.units * workload.load_s_per_unit
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
@@ -161,17 +159,17 @@ def restore(size: Sizes, held: int, memory: int) -> Cost:
     return _copying(size, held, memory)
 
 
-def window(study: Study, size: Sizes, held: int, memory: int) -> Cost:
+def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
     """Starting and warming up, ramp-up, measurement, the quick check and the ledger behind it."""
     measured_s = study.load.ramp_up_s + study.load.duration_s
-    around_s = 4.0 + size.warehouses * QUICK_CHECK_S_PER_WAREHOUSE
+    around_s = 4.0 + size.units * workload.quick_check_s_per_unit
     around_s += LEDGER_S if study.load.ledger else 0.0
     return Cost(measured_s + around_s, measured_s + SLOWER * around_s, held, memory)
 
 
-def check(size: Sizes, held: int, memory: int) -> Cost:
+def check(size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
     """All consistency conditions."""
-    likely_s = 1.0 + size.warehouses * CHECK_S_PER_WAREHOUSE
+    likely_s = 1.0 + size.units * workload.check_s_per_unit
     return Cost(likely_s, SLOWER * likely_s, held, memory)
 
 

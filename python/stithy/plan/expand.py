@@ -14,7 +14,7 @@ from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.study.sections import Candidate, RoleSources, image_bytes
+from stithy.study.sections import Candidate, RoleSources, image_bytes, workload_named
 from stithy.workload.workload import Workload
 
 
@@ -43,7 +43,7 @@ def _search(study: Study) -> Search | None:
     """The search, made at each setting of what varies between bounds that all of them have."""
     if study.given_load is None:
         return None
-    every = [each.load.search(each.workload.warehouses) for each in study.variants]
+    every = [each.search for each in study.variants]
     known = [each for each in every if each is not None]
     return min(known, key=lambda search: search.users_most, default=None)
 
@@ -77,7 +77,7 @@ def needed_bytes(study: Study) -> dict[Role, int]:
 def less_room(study: Study) -> str:
     """With what the study would need less room, as a remedy names it; empty if nothing is known."""
     if study.given_database is not None:
-        return "fewer warehouses or shorter windows"
+        return f"fewer {_workload(study).units} or shorter windows"
     return str(getattr(plugins("scenario")[study.scenario.name], "LESS_ROOM", ""))
 
 
@@ -160,12 +160,18 @@ def _memory_most(study: Study) -> dict[str, int]:
 
 def _datasets(study: Study) -> list[tuple[Dataset, cost.Sizes]]:
     """Each dataset of the study with its sizes, in the order in which they are loaded."""
-    keys = [key for key in study.vary if key.startswith("workload.")]
+    keys = [key for key in study.vary if _makes_data(study, key)]
     found: dict[Point, list[Study]] = {}
     for point, variant in study.settings:
         factors = Point(tuple(each for each in point.factors if each[0] in keys))
         found.setdefault(factors, []).append(variant)
     return [_dataset(study, factors, variants) for factors, variants in found.items()]
+
+
+def _makes_data(study: Study, key: str) -> bool:
+    """Whether a value of this key makes another database, and not only other users of it."""
+    section, _, name = key.partition(".")
+    return section == "workload" and name.partition(".")[0] not in _workload(study).run_keys
 
 
 def _dataset(study: Study, factors: Point, variants: list[Study]) -> tuple[Dataset, cost.Sizes]:
@@ -175,8 +181,7 @@ def _dataset(study: Study, factors: Point, variants: list[Study]) -> tuple[Datas
 
 
 def _workload(study: Study) -> Workload:
-    workload: Workload = plugins("workload")[study.workload.name].WORKLOAD
-    return workload
+    return workload_named(study.workload.name)
 
 
 AGAIN = "-again"

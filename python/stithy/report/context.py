@@ -340,7 +340,8 @@ class Context:
         if "load" not in self.tables:
             return None
         rows = [each.row for each in self.evidence.windows if each.measured]
-        return loads.reached(rows, self.engine.buffers)
+        workload = self.manifest.given_workload if self.manifest else None
+        return loads.reached(rows, workload, self.engine.buffers)
 
     @property
     def repeated(self) -> bool:

@@ -64,6 +64,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "scenario": Meaning("workload", "what the study did; which points, and how often, may differ"),
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
+    "workload.*": Meaning("workload", "what else the workload's own keys say, defaults resolved"),
     **_of_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
@@ -193,7 +194,7 @@ def comparability(
     own = dict(_own_of(candidates))
     found: dict[str, Any] = {"scenario": scenario}
     if workload is not None:
-        found |= {"workload": workload.name, **_needed(workload)}
+        found |= {"workload": workload.name, **_needed(workload), **_own_keys(workload)}
     if load is not None:
         found |= _needed(load)
         if "delivery" in found:
@@ -211,6 +212,12 @@ def comparability(
         found["memory_limit_enforced"] = memory.enforced
     found["driver"] = _driver_generation(stithy_version)
     return found | ({"own": own} if own else {})
+
+
+def _own_keys(workload: WorkloadFacts) -> dict[str, Scalar]:
+    """What a workload's own keys say of the users; of what varies the points say it."""
+    known = workload.options.items()
+    return {f"workload.{name}": value for name, value in known if name not in workload.varied}
 
 
 def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:

@@ -245,8 +245,8 @@ def _connections(counts: ConnectionCounts) -> Row:
 
 def _touched(summary: RunSummary) -> Row:
     return {
-        "warehouses_touched": summary.workload.get("warehouses_touched"),
-        "warehouses_total": summary.workload.get("warehouses_total"),
+        "units_touched": summary.workload.get("units_touched"),
+        "units_total": summary.workload.get("units_total"),
         "database_bytes": summary.sizes.database_bytes,
         "buffer_pool_bytes": summary.sizes.cache_bytes,
     }

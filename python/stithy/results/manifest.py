@@ -180,23 +180,26 @@ class MemoryFacts(_Facts):
 
 
 class WorkloadFacts(_Facts):
-    """The workload and its size; what of it is in `varied` differs between points."""
+    """The workload and its size; what of it is in `varied` differs between points.
+
+    `options` is what its own keys say of the users, defaults resolved.
+    """
 
     name: str
-    warehouses: Annotated[int, Compared("size of the data")]
+    units: Annotated[int, Compared("size of the data, in what the workload counts")]
     data_compressible_percent: Annotated[
         int | None, Compared("how well the generated text compresses")
     ] = None
     data_duplicate_percent: Annotated[int, Compared("how much of it repeats")] = 0
+    options: dict[str, Scalar] = {}
     varied: tuple[str, ...] = ()
 
 
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
-    `connections` None is one for each user, `users_per_warehouse` None binds nobody. `delivery` is
-    `awaited` or `deferred`; None is deferred with keyed pace. What of it is in `varied` differs
-    between points.
+    `connections` None is one for each user. `delivery` is `awaited` or `deferred`; None is deferred
+    with keyed pace. What of it is in `varied` differs between points.
     """
 
     users: Annotated[
@@ -211,10 +214,7 @@ class LoadFacts(_Facts):
     arrivals: Annotated[str | None, Compared("distribution of their intervals")] = None
     connections: Annotated[int | None, Compared("connections that users share")] = None
     delivery: Annotated[str | None, Compared("whether users waited for deliveries")] = None
-    users_per_warehouse: Annotated[int | None, Compared("users whose home is in a warehouse")] = (
-        None
-    )
-    touch_percent: Annotated[int, Compared("share of the warehouses that users touch")] = 100
+    touch_percent: Annotated[int, Compared("share of the data that users touch")] = 100
     profile: Annotated[str, Compared("input profile: mix and keys")] = "specification"
     ramp_up_s: Annotated[float, Compared("load before the measurement")]
     duration_s: Annotated[float, Compared("length of the measurement")]

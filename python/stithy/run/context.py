@@ -9,7 +9,6 @@ from stithy.hosts.host import Host
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.point import Point
-from stithy.registry import plugins
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
 from stithy.results.tables import Row, Table
 from stithy.results.write import write_table
@@ -19,10 +18,10 @@ from stithy.run.volumes import Volumes
 from stithy.secrets import Secret
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.wire.jobs import DataShape
+from stithy.study.sections import workload_named
+from stithy.wire.jobs import DataShape, WorkloadChoice
 from stithy.workload.program import Program
 from stithy.workload.workload import Workload
-from stithy.workload.workloads.order_entry import Choice, Profile
 
 
 @dataclass(frozen=True)
@@ -132,35 +131,21 @@ class Context:
     @property
     def workload(self) -> Workload:
         """The workload that the study names."""
-        workload: Workload = plugins("workload")[self.file.study.workload.name].WORKLOAD
-        return workload
+        return workload_named(self.file.study.workload.name)
 
     def study_of(self, dataset: str) -> Study:
         """The study where its points have a dataset, as to all else as it is."""
         return self.file.study.at(self.plan.dataset(dataset).factors)
 
-    def choice_at(self, point: Point) -> Choice:
+    def choice_at(self, point: Point) -> WorkloadChoice:
         """The workload at a point as the hammer is told it."""
         return choice_of(self.file.study.at(point))
 
     def data_of(self, dataset: str) -> DataShape:
         """What the generated text is to be like, as the hammer is told it."""
-        asked = self.study_of(dataset).workload.data
-        return DataShape(
-            compressible_percent=asked.compressible_percent,
-            duplicate_percent=asked.duplicate_percent,
-        )
+        return self.study_of(dataset).workload.shape()
 
 
-def choice_of(study: Study) -> Choice:
+def choice_of(study: Study) -> WorkloadChoice:
     """A study's workload in the words of the hammer."""
-    asked, load = study.workload, study.load
-    return Choice(
-        name=asked.name,
-        warehouses=asked.warehouses,
-        warehouses_touched=load.reach(asked.warehouses),
-        users_per_warehouse=load.home_users,
-        profile=Profile(load.profile),
-        deferred_delivery=load.deferred_delivery,
-        procedures=load.procedures,
-    )
+    return study.workload.choice(study.driving)

@@ -32,8 +32,8 @@ from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
 from stithy.storage.provider import ROLES, EmulatedDrive, Volume
-from stithy.study.load_keys import Load
-from stithy.study.sections import WorkloadSpec
+from stithy.study.model import Study
+from stithy.workload.workload import Driving, Section
 
 
 class ManifestFile:
@@ -148,15 +148,19 @@ class ManifestFile:
         study = self._context.file.study
         if study.given_workload is None:
             return None
-        every = [_workload(each.workload) for each in study.variants]
-        return _workload(study.workload).model_copy(update={"varied": _varied(every)})
+        every = [_workload(each.workload, each.driving) for each in study.variants]
+        varied = _differing([each.model_dump() | each.options for each in every])
+        own = tuple(name for name in varied if name != "options")
+        facts = _workload(study.workload, study.driving)
+        return facts.model_copy(update={"varied": own})
 
     def _load(self) -> LoadFacts | None:
         study = self._context.file.study
         if study.given_load is None:
             return None
-        every = [_load(each.load) for each in study.variants]
-        return _load(study.load).model_copy(update={"varied": _varied(every)})
+        every = [_load(each) for each in study.variants]
+        varied = _differing([each.model_dump() for each in every])
+        return _load(study).model_copy(update={"varied": varied})
 
     def _database(self, shared: dict[str, str] | None) -> DatabaseFacts | None:
         study = self._context.file.study
@@ -263,16 +267,19 @@ class ManifestFile:
         return next((each for each in known if each.name == name), None)
 
 
-def _workload(asked: WorkloadSpec) -> WorkloadFacts:
+def _workload(asked: Section, driving: Driving) -> WorkloadFacts:
+    shape = asked.shape()
     return WorkloadFacts(
         name=asked.name,
-        warehouses=asked.warehouses,
-        data_compressible_percent=asked.data.compressible_percent,
-        data_duplicate_percent=asked.data.duplicate_percent,
+        units=asked.units,
+        data_compressible_percent=shape.compressible_percent,
+        data_duplicate_percent=shape.duplicate_percent,
+        options=dict(asked.options(driving)),
     )
 
 
-def _load(load: Load) -> LoadFacts:
+def _load(study: Study) -> LoadFacts:
+    load = study.load
     pace = pace_of(load)
     # What the section and the manifest call alike is kept as written.
     same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
@@ -280,15 +287,9 @@ def _load(load: Load) -> LoadFacts:
         "pace": pace.kind,
         "think_s": load.pace.think_s,
         "arrivals": None if load.rate_per_s is None else load.arrivals,
-        "delivery": "deferred" if load.deferred_delivery else "awaited",
-        "users_per_warehouse": load.home_users,
+        "delivery": "deferred" if study.driving.deferred_delivery else "awaited",
     }
     return LoadFacts(**same | other)
-
-
-def _varied(every: Sequence[WorkloadFacts] | Sequence[LoadFacts]) -> tuple[str, ...]:
-    """The facts that are not the same at all points."""
-    return _differing([each.model_dump() for each in every])
 
 
 def _differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

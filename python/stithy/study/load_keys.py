@@ -17,16 +17,15 @@ from pydantic import (
 from stithy.search import ResponseTarget, Search, levels_within
 from stithy.study.load_values import (
     EXAMPLE,
-    HOME_USERS,
     LIMIT_EXAMPLE,
     USERS_MOST,
     LimitValue,
+    LoadOptions,
     Pace,
     PaceValue,
     ProfileName,
     SearchValue,
     Within,
-    warehouses_touched,
 )
 from stithy.study.problems import Violation, refuse, within
 from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
@@ -117,7 +116,7 @@ class Load(BaseModel):
     find_within: Within = Field(
         default=None,
         json_schema_extra={
-            "default": f"1 to {USERS_MOST}, at most the number of users with a home"
+            "default": f"1 to {USERS_MOST}, at most the users that the workload has room for"
         },
         description="The lowest and the highest level of the search; it begins at the lowest.",
         examples=[[1, 500]],
@@ -185,24 +184,13 @@ class Load(BaseModel):
         ),
         examples=["deferred"],
     )
-    users_per_warehouse: Annotated[int | None, Field(ge=1, le=USERS_MAX), _number(USERS_MAX)] = (
-        Field(
-            default=None,
-            json_schema_extra={"default": f"{HOME_USERS} with keyed pace, else no user has a home"},
-            description=(
-                "Number of users with a home in each warehouse, spread over its districts. Users "
-                "without a home choose a random warehouse and district for each transaction."
-            ),
-            examples=[1500],
-        )
-    )
     touch_percent: Annotated[Percent, within(1, 100, lambda share: f"{share:.0f}%")] = Field(
         alias="touch",
         default=100,
         json_schema_extra={"default": "100%"},
         description=(
-            "Share of the warehouses that users touch, rounded up to whole warehouses; it sets "
-            "the working set. The other warehouses stay on the storage, and are not accessed."
+            "Share of the data that users touch, rounded up to whole units of the workload; it "
+            "sets the working set. The rest stays on the storage, and is not accessed."
         ),
         examples=["30%"],
     )
@@ -335,11 +323,6 @@ class Load(BaseModel):
         return self.rate_per_s is None and self.pace.kind != "none"
 
     @property
-    def deferred_delivery(self) -> bool:
-        """Whether users leave deliveries to be done behind their backs."""
-        return self.delivery == "deferred" or self.pace.kind == "keyed"
-
-    @property
     def users_max(self) -> int:
         """The most users that any level may have."""
         return max((*self.users, *self._searched))
@@ -354,24 +337,29 @@ class Load(BaseModel):
         """The most connections that any level has."""
         return self.connections or self.users_max
 
-    def search(self, warehouses: int) -> Search | None:
-        """The search, whose usual end is where homes end; None where nothing is searched for."""
+    def search(self, users_max: int | None) -> Search | None:
+        """The search; None where nothing is searched for.
+
+        Its usual end is where a workload has room for no more users; None has no such bound.
+        """
         if self.find is None:
             return None
         least, most = self._searched
-        if self.find_within is None and self.home_users is not None:
-            reach = warehouses_touched(self.touch_percent, warehouses)
-            most = min(most, reach * self.home_users)
+        if self.find_within is None and users_max is not None:
+            most = min(most, users_max)
         return Search(self.find, least, most, levels_within(self.users, least, most))
 
-    @property
-    def home_users(self) -> int | None:
-        """Users at home in each warehouse; None where nobody has a home."""
-        if self.users_per_warehouse is None and self.pace.kind == "keyed":
-            return HOME_USERS
-        return self.users_per_warehouse
-
-    def reach(self, warehouses: int) -> int | None:
-        """Warehouses that users reach; None where it is all of them."""
-        reached = warehouses_touched(self.touch_percent, warehouses)
-        return None if reached == warehouses else reached
+    def asked(self, find_most: int | None = None) -> LoadOptions:
+        """What rules over several keys are about; `find_most` is where a search ends."""
+        return LoadOptions(
+            users=self.users,
+            given=frozenset(self.model_fields_set),
+            connections=self.connections,
+            keyed=self.pace.kind == "keyed",
+            rate_per_s=self.rate_per_s,
+            touch_percent=self.touch_percent,
+            profile=self.profile,
+            find_most=find_most,
+            delivery=self.delivery,
+            procedures=self.procedures,
+        )

@@ -7,7 +7,6 @@ hammer run` alike, which have the same names.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import (
@@ -25,6 +24,7 @@ from stithy.search import ResponseTarget, read_time
 from stithy.study.problems import Violation, rule_error, within
 from stithy.suggest import instead
 from stithy.units import Seconds, format_duration
+from stithy.workload.workload import Driving
 
 Kind = Literal["none", "keyed", "think"]
 WORDS: tuple[Kind, ...] = ("none", "keyed")
@@ -219,9 +219,6 @@ Within = Annotated[
 """Where a search begins and where it ends."""
 
 
-HOME_USERS = 10
-"""Users at home in each warehouse with keyed pace. Source: TPC-C 5.11, one in each district."""
-
 ProfileName = Literal["specification", "hammerdb"]
 
 
@@ -229,8 +226,8 @@ ProfileName = Literal["specification", "hammerdb"]
 class LoadOptions:
     """What was asked for; `given` names the keys that were written and not left to defaults.
 
-    `users_per_warehouse` None binds nobody, `connections` None gives each user its own. `find_most`
-    is where a search ends, None where nothing is searched for.
+    `connections` None gives each user its own. `find_most` is where a search ends, None where
+    nothing is searched for.
     """
 
     users: tuple[int, ...]
@@ -238,12 +235,11 @@ class LoadOptions:
     connections: int | None
     keyed: bool
     rate_per_s: float | None
-    users_per_warehouse: int | None
     touch_percent: int
     profile: ProfileName
-    warehouses: int
     find_most: int | None = None
     delivery: Literal["awaited", "deferred"] | None = None
+    procedures: bool = True
 
     @property
     def users_max(self) -> int:
@@ -257,10 +253,19 @@ class LoadOptions:
             return "users", self.users.index(self.users_max)
         return "find_within", 1
 
-
-def warehouses_touched(touch_percent: int, warehouses: int) -> int:
-    """Warehouses in reach: the share rounded up, at least one."""
-    return max(1, ceil(warehouses * touch_percent / 100))
+    @property
+    def driving(self) -> Driving:
+        """The same as a workload must know it."""
+        return Driving(
+            users_most=self.users_max,
+            most_at=("load", *self.place_of_most),
+            is_keyed=self.keyed,
+            is_open=self.rate_per_s is not None,
+            touch_percent=self.touch_percent,
+            profile=self.profile,
+            deferred_delivery=self.keyed or self.delivery == "deferred",
+            procedures=self.procedures,
+        )
 
 
 def conflicts(asked: LoadOptions) -> Iterator[Violation]:
@@ -297,13 +302,6 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
             asked.delivery,
             ("delivery",),
         )
-    if asked.users_per_warehouse is not None and "users_per_warehouse" in asked.given:
-        yield Violation(
-            "homes in an open loop",
-            "leave it out: in an open loop each transaction chooses a random warehouse",
-            asked.users_per_warehouse,
-            ("users_per_warehouse",),
-        )
     if asked.connections is not None and len(asked.users) > 1:
         yield Violation(
             "levels that would all be the same",
@@ -337,31 +335,3 @@ def _closed_loop(asked: LoadOptions) -> Iterator[Violation]:
             asked.connections,
             ("connections",),
         )
-    if asked.users_per_warehouse is not None:
-        yield from _homes(asked, asked.users_per_warehouse)
-
-
-def _homes(asked: LoadOptions, users_per_warehouse: int) -> Iterator[Violation]:
-    """Every user has a home within reach."""
-    reach = warehouses_touched(asked.touch_percent, asked.warehouses)
-    most = asked.users_max
-    if most <= reach * users_per_warehouse:
-        return
-    needed = ceil(most / reach)
-    if most <= asked.warehouses * users_per_warehouse:
-        share = ceil(100 * ceil(most / users_per_warehouse) / asked.warehouses)
-        yield Violation(
-            f"too few homes in reach for {most} users",
-            f"at least {share}%, or `users_per_warehouse: {needed}`",
-            f"{asked.touch_percent}%",
-            ("touch",),
-        )
-        return
-    yield Violation(
-        "more users than homes",
-        f"at most {reach * users_per_warehouse} with {reach} warehouses and {users_per_warehouse} "
-        f"users at home in each; or `users_per_warehouse: {needed}`, or "
-        f"{ceil(most / users_per_warehouse)} warehouses in reach",
-        most,
-        asked.place_of_most,
-    )

@@ -55,7 +55,7 @@ def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
         return _unknown(document, loc, error)
     if "[key]" in error["loc"]:
         return _wrong_name(document, loc, error)
-    what, right = _said(error, loc)
+    what, right = said(error, loc)
     value = _value(document, loc, error["input"])
     return document.problem(_part_place(document, loc, error), _joined(loc, what, value), right)
 
@@ -144,7 +144,7 @@ def _wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProbl
     return document.problem(place, f"not a name in `{_dotted(loc[:-1])}`: {shortened(name)}", right)
 
 
-def _said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
+def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     """What is wrong and what would be right, of an error that is neither missing nor unknown."""
     context: dict[str, Any] = error.get("ctx") or {}
     if "what" in context:

@@ -23,17 +23,18 @@ from pydantic import (
 
 from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import USERS, Point, Value, order
+from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import Load
-from stithy.study.load_values import USERS_MAX, LoadOptions, conflicts
+from stithy.study.load_values import USERS_MAX, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
     OPTIONAL,
     USUAL,
     Candidate,
     Scenario,
-    WorkloadSpec,
+    example_workload,
     own_factors,
     read_candidate,
     read_candidates,
@@ -50,6 +51,7 @@ from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import OneValue, Vary, points, problems, resolved
 from stithy.thresholds import Threshold
 from stithy.units import FinePercent
+from stithy.workload.workload import Driving, Section
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
@@ -279,12 +281,12 @@ class Study(BaseModel):
         json_schema_extra=_OF_SCENARIOS,
         description="The database that each candidate carries.",
     )
-    given_workload: Annotated[WorkloadSpec | None, PlainValidator(read_workload), _SECTION] = Field(
+    given_workload: Annotated[Section | None, PlainValidator(read_workload), _SECTION] = Field(
         alias="workload",
         default=None,
         json_schema_extra=_OF_SCENARIOS,
         description="What the virtual users do.",
-        examples=[{"name": "order-entry", "warehouses": 10}],
+        examples=[example_workload()],
     )
     given_load: Load | None = Field(
         alias="load",
@@ -297,8 +299,8 @@ class Study(BaseModel):
         json_schema_extra={"default": "nothing"},
         description=(
             "What else varies: a key of this file, such as `database.memory`, "
-            "`database.settings.shared_buffers`, `load.connections` or `workload.warehouses`, with "
-            "its values. Every level is measured with each of them; of several keys with each "
+            "`database.settings.shared_buffers`, `load.connections` or the size of the workload, "
+            "with its values. Every level is measured with each of them; of several keys with each "
             "combination. All candidates have the same values in a block. Each size of the data "
             "is loaded once, and has a master copy of its own. See docs/how-to/write-a-study.md."
         ),
@@ -368,7 +370,7 @@ class Study(BaseModel):
         return self.given_database
 
     @property
-    def workload(self) -> WorkloadSpec:
+    def workload(self) -> Section:
         """What the virtual users do, in a scenario that has them."""
         assert self.given_workload is not None, "this scenario has no workload"
         return self.given_workload
@@ -378,6 +380,22 @@ class Study(BaseModel):
         """How the virtual users act, in a scenario that has them."""
         assert self.given_load is not None, "this scenario has no load"
         return self.given_load
+
+    @property
+    def search(self) -> Search | None:
+        """The saturation search, which ends where the workload has no more users at the latest.
+
+        None where nothing is searched for.
+        """
+        if self.given_load is None:
+            return None
+        return self.load.search(self.workload.users_max(self.load.asked().driving))
+
+    @property
+    def driving(self) -> Driving:
+        """How users are driven, as the workload must know it."""
+        search = self.search
+        return self.load.asked(search.users_most if search else None).driving
 
     @property
     def _given(self) -> set[str]:
@@ -487,23 +505,15 @@ class Study(BaseModel):
     def _load_fits_the_workload(self) -> Self:
         if self.given_load is None or self.given_workload is None:
             return self
-        load = self.load
-        search = load.search(self.workload.warehouses)
-        asked = LoadOptions(
-            users=load.users,
-            given=frozenset(load.model_fields_set),
-            connections=load.connections,
-            keyed=load.pace.kind == "keyed",
-            rate_per_s=load.rate_per_s,
-            users_per_warehouse=load.home_users,
-            touch_percent=load.touch_percent,
-            profile=load.profile,
-            warehouses=self.workload.warehouses,
-            find_most=search.users_most if search else None,
-            delivery=load.delivery,
-        )
+        search = self.search
+        asked = self.load.asked(search.users_most if search else None)
         found = [*conflicts(asked), *self._unknown_transaction()]
-        refuse(each._replace(loc=("load", *each.loc)) for each in found)
+        refuse(
+            [
+                *(each._replace(loc=("load", *each.loc)) for each in found),
+                *(Violation(*each) for each in self.workload.misfits(asked.driving)),
+            ]
+        )
         return self
 
     def _unknown_transaction(self) -> Iterator[Violation]:

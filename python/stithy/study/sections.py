@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -24,6 +24,7 @@ from stithy.study.database import Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
+from stithy.workload.workload import Section, Workload
 
 
 def _cost(value: Any) -> Money | None:
@@ -147,39 +148,6 @@ def candidate_model(provider: str) -> type[BaseModel]:
     """The `Spec` of a provider with the keys of every candidate."""
     spec = plugins("provider")[provider].Spec
     return create_model(spec.__name__, __base__=(CandidateKeys, spec), __doc__=spec.__doc__)
-
-
-class TextShape(Protocol):
-    """What the generated text is like, in percent; see `stithy.wire.jobs.DataShape`."""
-
-    @property
-    def compressible_percent(self) -> int | None:
-        """Share of its bytes that compression saves; None is random letters and digits."""
-        ...
-
-    @property
-    def duplicate_percent(self) -> int:
-        """Share of its values that have copies."""
-        ...
-
-
-class WorkloadSpec(Protocol):
-    """What every workload's section has."""
-
-    @property
-    def name(self) -> str:
-        """The workload's name."""
-        ...
-
-    @property
-    def warehouses(self) -> int:
-        """Its size."""
-        ...
-
-    @property
-    def data(self) -> TextShape:
-        """What its generated text is like."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -308,7 +276,20 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
     return first == second
 
 
-def read_workload(value: Any) -> WorkloadSpec:
+def workload_named(name: str) -> Workload:
+    """What planning and reporting must know of a workload."""
+    found: Workload = plugins("workload")[name].WORKLOAD
+    return found
+
+
+def example_workload() -> dict[str, Any]:
+    """The section of a workload that there is, with its size alone."""
+    name, module = next(iter(plugins("workload").items()))
+    size = module.WORKLOAD.units
+    return {"name": name, size: module.Spec.model_fields[size].examples[0]}
+
+
+def read_workload(value: Any) -> Section:
     """The workload section, read by the `Spec` of the workload that its `name` names."""
     known = plugins("workload")
     if not isinstance(value, dict):
@@ -319,7 +300,7 @@ def read_workload(value: Any) -> WorkloadSpec:
         raise rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
         refuse([Violation("not a workload", instead(str(name), list(known)), name, ("name",))])
-    spec: WorkloadSpec = known[name].Spec.model_validate(value)
+    spec: Section = known[name].Spec.model_validate(value)
     return spec
 
 
@@ -432,12 +413,11 @@ def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
     return found
 
 
-def transactions_of(workload: WorkloadSpec | None) -> list[str]:
+def transactions_of(workload: Section | None) -> list[str]:
     """The transaction types of a workload; none without one."""
     if workload is None:
         return []
-    known = plugins("workload")[workload.name].WORKLOAD
-    return [each.name for each in known.transactions]
+    return [each.name for each in workload_named(workload.name).transactions]
 
 
 def is_emulated(candidate: Candidate) -> bool:

@@ -34,8 +34,8 @@ class Option:
 class Draft:
     """What a new study says.
 
-    `head`: lines about it as a whole. `candidates` are in it, `others` could be. The rest as in the
-    study file.
+    `head`: lines about it as a whole. `candidates` are in it, `others` could be. `units` is the
+    size, which has the key `units_key`. The rest as in the study file.
     """
 
     head: tuple[str, ...]
@@ -45,7 +45,8 @@ class Draft:
     engine: str
     memory_bytes: int
     workload: str
-    warehouses: int
+    units: int
+    units_key: str
     users: tuple[int, ...]
     ramp_up_s: float
     duration_s: float
@@ -62,7 +63,7 @@ def study_text(draft: Draft) -> str:
         "",
         *_section("database", _database(draft)),
         "",
-        *_section("workload", {"name": draft.workload, "warehouses": str(draft.warehouses)}),
+        *_section("workload", _workload(draft)),
         "",
         *_section("load", _load(draft)),
         "",
@@ -78,6 +79,10 @@ _SECTIONS = ("study", "candidates", "database", "workload", "load", "primary")
 
 def _database(draft: Draft) -> dict[str, str]:
     return {"engine": draft.engine, "memory": format_size(draft.memory_bytes)}
+
+
+def _workload(draft: Draft) -> dict[str, str]:
+    return {"name": draft.workload, draft.units_key: str(draft.units)}
 
 
 def _load(draft: Draft) -> dict[str, str]:

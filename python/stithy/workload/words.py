@@ -13,10 +13,14 @@ EMULATED = "EMULATED drive"
 
 @dataclass(frozen=True)
 class Reach:
-    """What users reach of the data, and what can keep it in memory; None where it is not known."""
+    """What users reach of the data, and what can keep it in memory; None where it is not known.
 
-    warehouses: int
-    warehouses_total: int
+    `touched` of `total` units of the workload, several of which are called `units`.
+    """
+
+    touched: int
+    total: int
+    units: str
     database_bytes: int | None
     buffer_pool_bytes: int | None
     memory_limit_bytes: int | None = None
@@ -81,13 +85,13 @@ def reach(of: Reach, buffers: str) -> str:
     `buffers`: what the engine calls its buffer pool.
     """
     if of.database_bytes is None:
-        data = f"{of.warehouses:,} of {of.warehouses_total:,} warehouses"
-    elif of.warehouses == of.warehouses_total:
+        data = f"{of.touched:,} of {of.total:,} {of.units}"
+    elif of.touched == of.total:
         data = f"all {format_size(of.database_bytes)}"
     else:
-        touched = of.database_bytes * of.warehouses / of.warehouses_total
+        touched = of.database_bytes * of.touched / of.total
         data = f"about {format_size(touched)} of {format_size(of.database_bytes)}"
-        data += f" ({of.warehouses:,} of {of.warehouses_total:,} warehouses)"
+        data += f" ({of.touched:,} of {of.total:,} {of.units})"
     known = []
     if of.buffer_pool_bytes is not None:
         known.append(f"{format_size(of.buffer_pool_bytes)} of {buffers}")

@@ -1,13 +1,22 @@
 """The interface of a workload: sizes, transaction types, limits, and how the hammer is asked.
 
-A workload is one module in `workloads/` with `NAME`, `Spec` (a pydantic model of the study's
-`workload` section) and `WORKLOAD`, an instance of `Workload`.
+A workload is one module in `workloads/` with `NAME`, `Spec` (a `Section`: the study's `workload`
+section) and `WORKLOAD`, an instance of `Workload`. Whoever is outside knows of its keys only what
+`Section` and `Workload` say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
 
 from stithy.metrics import TPM, Metric, Quantity
+from stithy.wire.jobs import DataShape, WorkloadChoice
+
+Option = str | int | float | bool | None
+"""What a workload's own key says."""
 
 HEADLINE_PER_MIN = "headline_per_min"
 """The column of windows with the committed headline transactions per minute."""
@@ -37,24 +46,35 @@ class TransactionType:
 class Workload:
     """What planning and reporting must know of a workload; the hammer knows the rest.
 
-    `bytes_fixed` and `bytes_per_warehouse` estimate the loaded database on disk, indexes included.
+    `unit` is one of what its size counts, such as a row; the study's key for the size is its
+    plural. `run_keys` are the keys of its section that only say what users do: all others make
+    another database.
+
+    `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
-    writes at most about `log_bytes_per_transaction`. `headline`: the transaction type that stands
-    for the work done; `metric` is what its commits per minute are called.
+    writes at most about `log_bytes_per_transaction`. The times of a unit are those of loading, of
+    all consistency conditions, and of the quick ones. `warm_up_per_unit`: transactions of the
+    read-only pass before each window. `headline`: the transaction type that stands for the work
+    done; `metric` is what its commits per minute are called.
     """
 
     name: str
     title: str
+    unit: str
     transactions: tuple[TransactionType, ...]
     headline: str
     bytes_fixed: int
-    bytes_per_warehouse: int
+    bytes_per_unit: int
     bytes_per_transaction: int
     log_bytes_per_transaction: int
-    load_s_per_warehouse: float
+    load_s_per_unit: float
+    check_s_per_unit: float
+    quick_check_s_per_unit: float
+    warm_up_per_unit: float
     provenance: str
     deviations: str
-    throughput_per_warehouse_max: float | None = None
+    run_keys: frozenset[str] = frozenset()
+    throughput_per_unit_max: float | None = None
     metric: Metric | None = None
 
     @property
@@ -63,6 +83,85 @@ class Workload:
         return Quantity(self.metric.name) if self.metric else TPM
 
     @property
+    def units(self) -> str:
+        """More than one of what its size counts: the study's key for it."""
+        return f"{self.unit}s"
+
+    @property
     def shares(self) -> Mapping[str, float]:
         """The share of each transaction type (0 to 1) in the mix of every profile."""
         return {each.name: each.share for each in self.transactions}
+
+    def data_bytes(self, units: int) -> int:
+        """The loaded database of a size, without its write-ahead log."""
+        return self.bytes_fixed + units * self.bytes_per_unit
+
+
+@dataclass(frozen=True)
+class Driving:
+    """How users are to be driven, as far as a workload must know it.
+
+    `users_most` is the most of any level, and `most_at` the key that asks for so many.
+    """
+
+    users_most: int = 1
+    most_at: tuple[str | int, ...] = ("load", "users")
+    is_keyed: bool = False
+    is_open: bool = False
+    touch_percent: int = 100
+    profile: str = "specification"
+    deferred_delivery: bool = False
+    procedures: bool = True
+
+    def touched(self, units: int) -> int:
+        """The units that users touch: the share rounded up, at least one."""
+        return max(1, ceil(units * self.touch_percent / 100))
+
+
+class Misfit(NamedTuple):
+    """Something that a section and a load say against each other: what is wrong and what is right.
+
+    `loc` is the key to change, from the top of the study; `value` is what it says.
+    """
+
+    what: str
+    right: str
+    value: object
+    loc: tuple[str | int, ...]
+
+
+class Section(BaseModel):
+    """What the `workload` section of a study says, whatever the workload."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: str
+
+    @property
+    def units(self) -> int:
+        """The size of the database."""
+        raise NotImplementedError
+
+    def shape(self) -> DataShape:
+        """What the generated text is to be like."""
+        return DataShape()
+
+    def choice(self, driving: Driving) -> WorkloadChoice:
+        """What each job of the hammer says to this workload; the same on the same database."""
+        raise NotImplementedError
+
+    def options(self, driving: Driving) -> Mapping[str, Option]:
+        """What its own keys say of the users, defaults resolved; size and data are said apart."""
+        return {}
+
+    def in_words(self, driving: Driving) -> Iterator[str]:
+        """The same as far as it must be said of every run, a clause each."""
+        yield from ()
+
+    def users_max(self, driving: Driving) -> int | None:
+        """The most users that it has room for; None without a bound."""
+        return None
+
+    def misfits(self, driving: Driving) -> Iterator[Misfit]:
+        """What does not go together with how users are driven."""
+        yield from ()

@@ -7,7 +7,7 @@ import pytest
 from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.counters import (
-    loaded_warehouses,
+    loaded,
     read_commit_counters,
     read_server_facts,
 )
@@ -59,7 +59,7 @@ def test_activity_is_one_answer_with_every_group(server: Server) -> None:
 
     Nothing was loaded into it: None, so that a person is told to prepare it.
     """
-    assert loaded_warehouses(server.url) is None
+    assert loaded(server.url) is None
     reader = ActivityReader(server.url)
     try:
         first, second = reader.read(), reader.read()

@@ -56,7 +56,7 @@ def hammer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Command) -> None:
     """Progress is talk, the table is data; who drove what was reached and lost is in words."""
-    words = "prepare --warehouses 10 --seed 5 --compressible 50% --duplicate 10%"
+    words = "prepare --size 10 --seed 5 --compressible 50% --duplicate 10%"
     ended = hammer(words, "started", "progress", "prepare-summary")
     assert (ended.code, "loading rows: 3 of 10" in ended.err) == (0, True)
     assert "order_line  2,999,417" in ended.out
@@ -65,8 +65,8 @@ def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Com
     assert (job.seed, job.loaders, job.workload.warehouses) == (5, 2, 10)
     assert (job.data.compressible_percent, job.data.duplicate_percent) == (50, 10)
     words = (
-        "run --users 15000 --connections 64 --pace keyed --users-per-warehouse 5000 --touch 30% "
-        "--warehouses 10 --ramp-up 5s --duration 20s --plain-sql --ledger run.ledger"
+        "run --users 15000 --connections 64 --pace keyed --set users_per_warehouse=5000 "
+        "--touch 30% --size 10 --ramp-up 5s --duration 20s --plain-sql --ledger run.ledger"
     )
     ended = hammer(words, "started", "second", "warning", "run-summary")
     assert "warning: 4 of 13 connections were lost" in ended.err
@@ -97,7 +97,7 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
         ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT)),
         ("--pace think:2s --delivery deferred", Think(mean_s=2)),
     ):
-        [job] = hammer(f"run --warehouses 10 {words}", "started", "run-summary").jobs
+        [job] = hammer(f"run --size 10 {words}", "started", "run-summary").jobs
         keyed = isinstance(pace, Keyed)
         assert (job.pace, job.workload.users_per_warehouse) == (pace, 10 if keyed else None)
         assert job.workload.deferred_delivery is (keyed or "deferred" in words)
@@ -112,7 +112,7 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
     gone = example("run-summary")
     lost = gone.connections.model_copy(update={"lost": 15, "reopened": 2})
     gone = gone.model_copy(update={"connections": lost})
-    ten = "--warehouses 10"
+    ten = "--size 10"
     for words, answers, code, shown in (
         (f"verify-ledger run.ledger {ten}", ["ledger-finding", "ledger-summary"], 5,
          (LOST, "LOST: order 3017 of district 4", "5 more findings are counted above, but not")),
@@ -142,7 +142,8 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
 
 def test_wrong_options_are_told_with_their_name(hammer: Command) -> None:
     """Exit code 2, and nothing is started."""
-    one = "run --warehouses 1"
+    one = "run --size 1"
+    homes = f"{one} --set users_per_warehouse"
     for words, problem in (
         (f"{one} --duration 20", "--duration: '20' is not a duration"),
         (f"{one} --users 0", "--users: 0 is too small"),
@@ -154,8 +155,13 @@ def test_wrong_options_are_told_with_their_name(hammer: Command) -> None:
         (f"{one} --arrivals constant", "--arrivals: arrivals without a rate"),
         (f"{one} --users 11 --pace keyed", "at most 10 with 1 warehouses and 10 users at home"),
         (f"{one} --profile hammerdb --pace keyed", "--profile: HammerDB's mix with"),
-        ("prepare --warehouses 0", "--warehouses: 0 is too small: give 1 to 100000"),
-        ("prepare --warehouses 1 --duplicate 0.5", "'0.5' is not a percentage"),
+        (f"{homes}=0", "--set users_per_warehouse: too small: 0: at least 1"),
+        (f"{homes}", "--set: 'users_per_warehouse' has no value"),
+        (f"{one} --set usrs_per_warehouse=1", "did you mean users_per_warehouse"),
+        (f"{homes}=5 --rate 5/s", "--set users_per_warehouse: homes in an open loop"),
+        (f"{one} --workload order-entri", "--workload: 'order-entri' is not a workload"),
+        ("prepare --size 0", "--size: too small: 0: at least 1"),
+        ("prepare --size 1 --duplicate 0.5", "'0.5' is not a percentage"),
     ):
         ended = hammer(words)
         assert (ended.code, ended.jobs, problem in ended.err) == (2, [], True), words

@@ -73,9 +73,9 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     assert app.run(["new", "-", "--short"]) == 0
     out, err = capsys.readouterr()
     assert (out.startswith("# A study for this machine (8 CPUs, "), err) == (True, "")
-    assert app.run(["new", "a.yaml", "--drive", "gp3", "--warehouses", "3", "--json"]) == 0
+    assert app.run(["new", "a.yaml", "--drive", "gp3", "--size", "3", "--json"]) == 0
     reported = json.loads(capsys.readouterr().out)
-    assert (reported["file"], reported["candidates"], reported["warehouses"]) == (
+    assert (reported["file"], reported["candidates"], reported["size"]) == (
         "a.yaml",
         ["gp3"],
         3,
@@ -95,7 +95,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("x" * 300, "cannot be the name of a file: file name too long"),
         ("--engine postgre", "did you mean postgresql?"),
         ("--engine x", "one of postgresql"),
-        ("--warehouses 0", "warehouses"),
+        ("--size 0", "warehouses"),
         ("--path /a --path /a/b", "share the same storage"),
     ):
         assert app.run(["new", *words.split()]) == 2

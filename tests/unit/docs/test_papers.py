@@ -28,7 +28,7 @@ def test_users_are_as_published_and_sizes_are_divided_by_one_number(
     asked = [each["parameters"] for each in tests]
     assert len(tests) == len(model["tests"])
     assert all(list(study.load.users) == each["virtual_users"] for each in asked)
-    assert {each["warehouses"] for each in asked} == {study.workload.warehouses * model["divisor"]}
+    assert {each["warehouses"] for each in asked} == {study.workload.units * model["divisor"]}
     wanted = {-(-each["ram_gb"] * 1024 // model["divisor"]) * MIB for each in asked}
     assert {study.at(point).database.memory_bytes for point in study.points} == wanted
     for candidate in study.candidates.values():

@@ -82,7 +82,7 @@ ALONE = study((USERS, FIND))
 
 def test_a_plan_without_levels_has_no_window_and_what_its_search_may_cost_is_known() -> None:
     """A level of every candidate, as often as there may be levels and second windows."""
-    plan, search = expand(ALONE), ALONE.load.search(2)
+    plan, search = expand(ALONE), ALONE.search
     kinds = {step.kind for step in plan.steps}
     assert "window" not in kinds
     assert {"snapshot", "check"} <= kinds

@@ -58,7 +58,7 @@ def test_one_dataset_serves_all_points_that_differ_in_the_load_alone(tmp_path: P
         "{load.rate: [10/s, 20/s]}",
         "{load.duration: [2 s, 3 s]}",
         "{workload.data.compressible: [50%, 50.0%]}",
-        "{workload.warehouses: [1, 9], load.users_per_warehouse: [1, 5]}",
+        "{workload.warehouses: [1, 9], workload.users_per_warehouse: [1, 5]}",
     ],
 )
 def test_what_cannot_be_compared_or_done_is_refused(vary: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from stithy.plan.steps import Plan, question
 from stithy.search import ResponseTarget
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
-from support.studies import load, primary, study, study_text
+from support.studies import load, primary, study, study_text, workload
 
 Change = tuple[str, str]
 
@@ -90,15 +90,18 @@ def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> No
 
 def growth(*lines: str) -> int:
     """What the longest window of 400 users with these lines may add to the database."""
-    return plan_of(("[1, 4]", "[1, 400]"), load(*lines)).datasets[0].growth_bytes
+    homes = workload("users_per_warehouse: 200") if "pace: keyed" in lines else ("1 GiB", "1 GiB")
+    return plan_of(("[1, 4]", "[1, 400]"), load(*lines), homes).datasets[0].growth_bytes
 
 
 def test_estimates_grow_with_what_they_estimate() -> None:
     """Warehouses, log, ledgers, time; users who think, queue or come at a rate write less."""
-    small, keyed = plan_of(), ("pace: keyed", "users_per_warehouse: 200")
+    small = plan_of()
     assert plan_of(("warehouses: 2", "warehouses: 20")).database_bytes > small.database_bytes
-    assert growth() > growth("connections: 2") > growth("pace: {think: 2 s}") > growth(*keyed)
-    assert growth(*keyed) > growth("rate: 10/s")
+    assert (
+        growth() > growth("connections: 2") > growth("pace: {think: 2 s}") > growth("pace: keyed")
+    )
+    assert growth("pace: keyed") > growth("rate: 10/s")
     log = plan_of(("1 GiB", "1 GiB\n  settings: {max_wal_size: 4GB}")).database_bytes
     assert log - small.database_bytes == pytest.approx(3 * 2**30 * 1.2)
     own = plan_of(("/dev/shm/stithy", "/dev/shm/stithy, settings: {max_wal_size: 4GB}"))

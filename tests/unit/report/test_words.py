@@ -97,7 +97,7 @@ MIX = "specified mix and keys"
     ({"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson", "profile": "hammerdb"},
      f"Open loop, 500/s Poisson, users are connections, {HAMMERDB}, read committed"),
     ({"pace": "think", "think_s": 2.0, "touch_percent": 30, "isolation": "repeatable-read"},
-     "Closed loop, think 2 s, one connection per user, 30 % of the warehouses touched, "
+     "Closed loop, think 2 s, one connection per user, 30 % of the data touched, "
      f"{MIX}, repeatable read"),
     (None, "Load not recorded"),
 ])  # fmt: skip

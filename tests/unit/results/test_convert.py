@@ -66,8 +66,8 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     expected = {
         "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,
         "suppressed_arrivals": 1040, "backlog": 7, "connections_lost": 3, "connections_reopened": 2,
-        "first_success_s": 1.25, "driver_nice": -10, "warehouses_touched": 3,
-        "warehouses_total": 10, "database_bytes": 1181116006,
+        "first_success_s": 1.25, "driver_nice": -10, "units_touched": 3,
+        "units_total": 10, "database_bytes": 1181116006,
     }  # fmt: skip
     assert {name: numbers[name] for name in expected} == expected
     assert numbers.keys() <= {
@@ -77,7 +77,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
     found = window_numbers(cut, "new-order", None)
-    assert (found["headline_per_min"], found["warehouses_touched"]) == (None, None)
+    assert (found["headline_per_min"], found["units_touched"]) == (None, None)
 
 
 def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselves(

@@ -230,7 +230,7 @@ def _drafted(wishes: Wishes, machine: FakeMachine, check: Check = lambda *_: Non
 def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -> None:
     """Users grow with the CPUs, of which drives take their share; storage is read."""
     two = (place("/a/stithy", 90), place("/b/stithy", 80, device="sdb"))
-    wished = Wishes(paths=(Path("/x/one"),), drives=("gp3", "gp3"), warehouses=7)
+    wished = Wishes(paths=(Path("/x/one"),), drives=("gp3", "gp3"), units=7)
     x = Wishes(paths=(Path("/x"),))
     for wishes, machine, names, users, warehouses in (
         (Wishes(), FakeMachine(open_places=two), ["a", "b"], (1, 16, 32), 20),
@@ -244,7 +244,7 @@ def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -
         found = _drafted(wishes, machine)
         load, window_s = found.study.load, (5, 15) if wishes.short else (30, 60)
         assert list(found.study.candidates) == names
-        assert (load.users, found.study.workload.warehouses) == (users, warehouses)
+        assert (load.users, found.study.workload.units) == (users, warehouses)
         assert (load.ramp_up_s, load.duration_s) == window_s
         kept = found.plan.database_bytes / found.study.database.memory_bytes
         assert warehouses < 20 or 2.5 < kept < 6
@@ -255,13 +255,13 @@ def test_the_largest_that_fits_is_taken_or_the_reason_told(disk_place: Path) -> 
 
     def fits(warehouses: int, candidates: int) -> Check:
         def check(study: Study, plan: Plan) -> None:
-            if study.workload.warehouses > warehouses or len(study.candidates) > candidates:
+            if study.workload.units > warehouses or len(study.candidates) > candidates:
                 named = " ".join(study.candidates)
                 raise PreconditionError(f"no room for {named}", where="here", remedy="use less")
 
         return check
 
-    assert _drafted(Wishes(), FakeMachine(), fits(2, 9)).study.workload.warehouses == 2
+    assert _drafted(Wishes(), FakeMachine(), fits(2, 9)).study.workload.units == 2
     one = _drafted(Wishes(), FakeMachine(), fits(99, 1)).study
     assert list(one.candidates) == ["var-tmp"]
     with pytest.raises(PreconditionError, match="no room for var-tmp generic-nvme"):
@@ -270,13 +270,13 @@ def test_the_largest_that_fits_is_taken_or_the_reason_told(disk_place: Path) -> 
         _drafted(Wishes(), FakeMachine(open_places=(), is_root=False))
     with pytest.raises(PreconditionError, match="no server programs: apt-get install it"):
         draft.draft(FakeMachine(), Wishes(), ask_engine=lambda _: LACKS)
-    found = _drafted(Wishes(paths=(disk_place / "stithy",), warehouses=1), FakeMachine())
+    found = _drafted(Wishes(paths=(disk_place / "stithy",), units=1), FakeMachine())
     draft.check_here(FakeMachine(), found.study, found.plan)
     small = FakeMachine(texts=TEXTS | {"/proc/meminfo": "MemAvailable: 409600 kB"})
     with pytest.raises(PreconditionError, match="more than half"):
         draft.check_here(small, found.study, found.plan)
     (disk_place / "photo.jpg").touch()
-    mine = Wishes(paths=(disk_place,), warehouses=1)
+    mine = Wishes(paths=(disk_place,), units=1)
     with pytest.raises(PreconditionError, match="photo"):
         draft.draft(FakeMachine(), mine, ask_engine=lambda _: THERE)
 

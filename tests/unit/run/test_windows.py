@@ -53,7 +53,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         plan = next(step.window for step in expand(made).steps if step.window)
         asked = request.request_of(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
-        choice = choice_of(made)
+        choice: Any = choice_of(made)
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))

@@ -35,7 +35,7 @@ def test_quantities_and_settings_are_read_once_and_the_bytes_are_kept(tmp_path: 
     }  # fmt: skip
     size = "warehouses: 2"
     plain, shown = (
-        study((size, f"{size}{more}")).workload.data
+        study((size, f"{size}{more}")).workload.shape()
         for more in ("", ", data: {compressible: 50%, duplicate: 10 %}")
     )
     assert (plain.compressible_percent, plain.duplicate_percent) == (None, 0)
@@ -133,8 +133,8 @@ DRAFT = Draft(
         Option("nvme", {"drive": "generic-nvme"}, "emulated"),
     ),
     others=(Option("memory", {"path": "/dev/shm/stithy"}, "tmpfs"),),
-    engine="postgresql", memory_bytes=512 * 2**20, workload="order-entry", warehouses=3,
-    users=(1, 4), ramp_up_s=30.0, duration_s=60.0,
+    engine="postgresql", memory_bytes=512 * 2**20, workload="order-entry", units=3,
+    units_key="warehouses", users=(1, 4), ramp_up_s=30.0, duration_s=60.0,
 )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def test_a_draft_reads_back_as_what_was_meant_and_can_be_planned() -> None:
     assert {name: each.provider for name, each in read.candidates.items()} == {
         "disk": "path", "nvme": "drive", "memory": "path"
     }  # fmt: skip
-    assert (read.database.memory_bytes, read.workload.warehouses) == (DRAFT.memory_bytes, 3)
+    assert (read.database.memory_bytes, read.workload.units) == (DRAFT.memory_bytes, 3)
     assert (read.load.users, read.load.ramp_up_s, read.load.duration_s) == ((1, 4), 30, 60)
     assert expand(read).steps
 

@@ -13,9 +13,10 @@ from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.units import Money
+from stithy.workload.workload import Driving
 from support.points import at
 from support.sample_thresholds import NAMES
-from support.studies import primary, problems, refused, study, study_text
+from support.studies import primary, problems, refused, study, study_text, workload
 
 FIND = "find: max users with p95 of new-order ≤ 1 s"
 TARGET = ResponseTarget("p95", "new-order", 1.0)
@@ -30,24 +31,29 @@ def _load(*lines: str, users: str = "[1, 4]") -> Load:
 
 
 def _search(*lines: str) -> Any:
-    return study(_section(*lines)).load.search(2)
+    return study(_section(*lines)).search
+
+
+def _homes(count: str) -> tuple[str, str]:
+    return workload(f"users_per_warehouse: {count}")
 
 
 def test_a_load_has_its_pace_connections_homes_and_reach() -> None:
-    """Back to back over own connections by default; a share is rounded up to whole warehouses."""
+    """Back to back over own connections by default; a share is rounded up to whole units."""
     plain = _load()
-    assert (plain.pace, plain.rate_per_s, plain.home_users) == (Pace("none"), None, None)
-    assert (plain.connections, plain.connections_max, plain.reach(2)) == (None, 4, None)
+    assert (plain.pace, plain.rate_per_s) == (Pace("none"), None)
+    assert (plain.connections, plain.connections_max) == (None, 4)
     pooled = _load("connections: 64", "pace: {think: 2 s}", users="[100, 15000]")
     assert (pooled.connections_max, pooled.pace) == (64, Pace("think", 2.0))
     assert study(_section(FIND)).load.connections_max == 256
     assert study(_section(FIND, "connections: 8")).load.connections_max == 8
-    homes = [_load(line).home_users for line in ("pace: keyed", "users_per_warehouse: 3")]
-    assert homes == [10, 3]
+    every = (study(), study(_section("users: [1, 4]", "pace: keyed")), study(_homes("4")))
+    choices = [dict(each.workload.choice(each.driving)) for each in every]
+    assert [each["users_per_warehouse"] for each in choices] == [None, 10, 4]
     open_loop = _load("rate: 600/min", "arrivals: constant")
     assert (open_loop.rate_per_s, open_loop.arrivals) == (10.0, "constant")
-    shares = [_load(f"touch: {share}%").reach(10) for share in (1, 30, 31, 100)]
-    assert shares == [1, 3, 4, None]
+    shares = [Driving(touch_percent=share).touched(10) for share in (1, 30, 31, 100)]
+    assert shares == [1, 3, 4, 10]
 
 
 @pytest.mark.parametrize(("text", "target"), [
@@ -61,7 +67,7 @@ def test_a_target_is_a_percentile_a_type_and_a_time(text: str, target: ResponseT
     assert found == _search(f"find: {found}").limit == target
     alone = _load(f"limit: {text}")
     assert alone.limit == alone.response_limit == _load(f"limit: {target.text}").limit == target
-    assert alone.search(2) is None
+    assert alone.search(None) is None
 
 
 def test_a_search_goes_from_one_user_to_the_usual_end_or_to_the_last_home() -> None:
@@ -82,9 +88,8 @@ REFUSED = [
     *((f"users: [1, 4]|{text}", key) for text, key in (
         ("pace: fast", "pace"), ("pace: {thnk: 2 s}", "pace"), ("pace: {think: 0 s}", "pace.think"),
         ("rate: 500/s|pace: none", "rate"), ("rate: 5/s|connections: 4", "users"),
-        ("rate: 5/s|users_per_warehouse: 5", "users_per_warehouse"),
         ("rate: 5/s|delivery: deferred", "delivery"), ("pace: keyed|delivery: awaited", "delivery"),
-        ("connections: 5", "connections"), ("touch: 50%|users_per_warehouse: 3", "touch"),
+        ("connections: 5", "connections"), ("touch: 50%|homes: 3", "touch"),
         ("limit: p96 of all ≤ 1 s", "limit"), ("limit: p95 of al ≤ 1 s", "limit"),
         ("limit: p95 of all ≤ 0 s", "limit"),
     )),
@@ -96,7 +101,7 @@ REFUSED = [
     (f"{FIND}|rate: 50/s", "rate"), (f"{FIND}|repeat: 3", "repeat"),
     *((f"users: [1, 4]|{text}", "") for text in (
         "rate: 500/s|arrivals: constant|touch: 50%", "profile: hammerdb|pace: {think: 1 s}",
-        "pace: keyed|connections: 50", "pace: keyed|users_per_warehouse: 2", "connections: 2",
+        "pace: keyed|connections: 50", "pace: keyed|homes: 2", "connections: 2",
         "delivery: deferred|connections: 5", "rate: 5/s|delivery: awaited",
     )),
 ]  # fmt: skip
@@ -107,7 +112,16 @@ def test_a_load_that_contradicts_itself_is_refused_at_the_key_to_change(
     lines: str, key: str
 ) -> None:
     """One problem, and no second one that follows from it; what goes together is taken."""
-    assert refused(_section(*lines.split("|"))) == ([f"load.{key}"] if key else [])
+    said = lines.split("|")
+    homes = [_homes(each.removeprefix("homes: ")) for each in said if each.startswith("homes")]
+    section = _section(*(each for each in said if not each.startswith("homes")))
+    assert refused(section, *homes) == ([f"load.{key}"] if key else [])
+
+
+def test_homes_in_an_open_loop_are_refused_where_the_workload_says_them() -> None:
+    """A rule of the workload is about both sections."""
+    at_a_rate = _section("users: [1, 4]", "rate: 5/s")
+    assert refused(at_a_rate, _homes("5")) == ["workload.users_per_warehouse"]
 
 
 def test_a_question_may_ask_about_any_metric_and_margin_that_fits_the_study() -> None:

@@ -166,7 +166,7 @@ async fn users_touch_only_the_warehouses_in_reach() {
     let told = &summary.workload;
     assert_eq!(
         (&json!(2), &json!(3)),
-        (&told["warehouses_touched"], &told["warehouses_total"])
+        (&told["units_touched"], &told["units_total"])
     );
     let sizes = summary.sizes;
     assert!(sizes.database_bytes > Some(200 << 20) && sizes.cache_bytes.is_some());
@@ -182,7 +182,7 @@ async fn users_touch_only_the_warehouses_in_reach() {
     let told = &summary.workload;
     assert_eq!(
         (&json!(2), &json!("hammerdb")),
-        (&told["warehouses_touched"], &told["profile"])
+        (&told["units_touched"], &told["profile"])
     );
     assert_eq!("true true false", instance.sql_at(&url, orders));
     assert_all_conditions_hold(&url, 3).await;

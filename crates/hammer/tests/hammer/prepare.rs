@@ -80,9 +80,9 @@ async fn loading_leaves_keys_and_statistics() {
         ON n.oid = relnamespace WHERE nspname = 'public' AND relkind = 'r' AND reltuples <= 0 \
         AND relname <> 'stithy_meta'";
     assert_eq!("", instance.sql_at(&url, unknown));
-    let meta = "SELECT workload, schema_version, warehouses, seed, \
+    let meta = "SELECT workload, schema_version, units, seed, \
         data_compressible_percent IS NULL, data_duplicate_percent FROM stithy_meta";
-    assert_eq!("order-entry|3|1|42|t|0", instance.sql_at(&url, meta));
+    assert_eq!("order-entry|4|1|42|t|0", instance.sql_at(&url, meta));
 }
 
 /// Text of another shape breaks no condition, is known to the database, and is measured.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.hammer.options import Named, Size, Url
 from stithy.cli.talk.options import Json, On, until_interrupted
 from stithy.cli.talk.render import say, show, show_json, table, time_text
 from stithy.exits import Exit
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 def check(
     url: Url,
     *,
-    warehouses: Warehouses = None,
+    workload: Named = None,
+    units: Size = None,
     quick: Annotated[bool, On] = False,
     after_load: Annotated[bool, On] = False,
     json: Json = False,
 ) -> Exit:
-    """Verify the consistency conditions of the order-entry workload. Changes nothing.
+    """Verify the consistency conditions of the workload. Changes nothing.
 
     The exit code is 5 if a condition does not hold.
 
@@ -40,8 +41,9 @@ def check(
         Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
     from stithy.workload.program import Watch
+    from stithy.workload.workload import Driving
 
-    choice = options.choice(warehouses or options.loaded(url))
+    choice = options.loaded(url, workload, units).choice(Driving())
     with until_interrupted() as stop:
         watch = Watch(on_message=condition_line(), stop=stop)
         checked = options.hammer(url).check(choice, quick=quick, after_load=after_load, watch=watch)

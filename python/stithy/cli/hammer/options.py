@@ -8,12 +8,24 @@ from stithy.cli.talk.render import say
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import ValidationError
+
     from stithy.database.engine import Endpoint
     from stithy.workload.hammer import Hammer
-    from stithy.workload.workloads.order_entry import Choice
+    from stithy.workload.workload import Section, Workload
 
 Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
-Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
+Size = Annotated[
+    int | None,
+    Parameter(
+        name="--size", help="Size of the database, as its workload counts it; default: as loaded."
+    ),
+]
+Named = Annotated[
+    str | None, Parameter(name="--workload", help="Name of the workload; default: as loaded.")
+]
 
 
 def hammer(url: str) -> "Hammer":
@@ -34,33 +46,87 @@ def endpoint(url: str) -> "Endpoint":
     return made
 
 
-def choice(warehouses: int) -> "Choice":
-    """The workload at a size. Raises UserError for one out of bounds."""
-    from stithy.workload.workloads.order_entry import Choice
+def section(workload: str | None, units: int, keys: "Sequence[str]" = ()) -> "Section":
+    """A workload as a study's section says it; None is the first that there is.
 
-    within_bounds(warehouses=warehouses)
-    return Choice(warehouses=warehouses)
+    `keys`: more of its keys, each as `key=value`. Raises UserError for what it cannot be.
+    """
+    from pydantic import ValidationError
+
+    from stithy.registry import plugins
+    from stithy.suggest import instead
+
+    known = plugins("workload")
+    name = next(iter(known)) if workload is None else workload
+    if name not in known:
+        remedy = instead(name, list(known), quote="")
+        raise UserError(f"{name!r} is not a workload", where="--workload", remedy=remedy)
+    module = known[name]
+    given = {"name": name, module.WORKLOAD.units: units}
+    for each in keys:
+        given |= _key(each)
+    try:
+        read: Section = module.Spec.model_validate(given)
+    except ValidationError as error:
+        raise _wrong_key(error, module.WORKLOAD, list(module.Spec.model_fields)) from error
+    return read
 
 
-def loaded(url: str) -> int:
-    """How many warehouses the database holds. Raises PreconditionError where it holds none."""
+def _key(text: str) -> dict[str, object]:
+    """A key and its value, which is written as in a study."""
+    from stithy.study.document import read_document
+
+    key, equals, value = text.partition("=")
+    if not equals:
+        remedy = "give a key of the workload and its value, as KEY=VALUE"
+        raise UserError(f"{text!r} has no value", where="--set", remedy=remedy)
+    document = read_document("--set", f"{key}: {value}")
+    if document.problems or not isinstance(document.data, dict):
+        raise UserError(f"{text!r} is not a key and its value", where="--set", remedy="quote it")
+    return document.data
+
+
+def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str]) -> UserError:
+    """The first thing that is wrong with a section, at the option that says it."""
+    from stithy.study.locate import said
+    from stithy.suggest import instead
+
+    first = error.errors(include_url=False)[0]
+    key, value = str(first["loc"][0]), first["input"]
+    if first["type"] == "extra_forbidden":
+        known = [each for each in known if each not in ("name", workload.units, "data")]
+        what, right = f"{workload.name} has no such key", instead(key, known, quote="")
+    else:
+        what, right = said(first, ("workload", *first["loc"]))
+        what = f"{what}: {value}"
+    where = "--size" if key == workload.units else f"--set {key}"
+    return UserError(what, where=where, remedy=right)
+
+
+def loaded(
+    url: str, workload: str | None, units: int | None, keys: "Sequence[str]" = ()
+) -> "Section":
+    """The same as the options say, or else as the database does.
+
+    Raises PreconditionError where that holds nothing.
+    """
+    if units is not None:
+        return section(workload, units, keys)
     say("looking for what was loaded")
     database = endpoint(url)
-    if (found := database.loaded_warehouses()) is None:
+    if (found := database.loaded()) is None:
         raise PreconditionError(
             "nothing was loaded into this database",
             where=database.place,
-            remedy="load it with `stithy hammer prepare URL --warehouses N`",
+            remedy="load it with `stithy hammer prepare URL --size N`",
         )
-    return found
+    return section(workload or found.workload, found.units, keys)
 
 
 BOUNDS = {
-    "warehouses": (1, 100_000),
     "users": (1, 100_000),
     "loaders": (1, 1_000),
     "connections": (1, 10_000),
-    "users_per_warehouse": (1, 100_000),
     "seed": (0, 2**64 - 1),
     "error_limit": (0, 2**32 - 1),
 }

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
 from stithy.metrics import BEYOND_LEAST, TPM, enough
-from stithy.registry import plugins
 
 if TYPE_CHECKING:
     from stithy.wire.jobs import RunRequest
@@ -20,8 +19,15 @@ if TYPE_CHECKING:
     )
     from stithy.wire.program import OnMessage
     from stithy.workload.program import Driven
-    from stithy.workload.workload import Workload
-    from stithy.workload.workloads.order_entry import Choice
+    from stithy.workload.workload import Driving, Section
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The workload of a run, and how it was driven."""
+
+    section: "Section"
+    driving: "Driving"
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Outcome:
 
     driven: "Driven"
     request: "RunRequest"
-    choice: "Choice"
+    asked: Asked
     numbers: dict[str, Any]
     rows: list[dict[str, Any]]
     buffers: str
@@ -65,25 +71,20 @@ def second_text(second: "Second", headline: str) -> str:
     )
 
 
-def workload_of(choice: "Choice") -> "Workload":
-    """The workload that a choice is of."""
-    workload: Workload = plugins("workload")[choice.name].WORKLOAD
-    return workload
-
-
 def _done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(driven: "Driven", request: "RunRequest", choice: "Choice", buffers: str) -> Outcome:
+def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str) -> Outcome:
     """A run with its numbers."""
     from stithy.results.convert import transaction_rows, window_numbers
+    from stithy.study.sections import workload_named
 
     rows = transaction_rows("", driven.summary)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
-    headline = workload_of(choice).headline
+    headline = workload_named(asked.section.name).headline
     numbers = window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
-    return Outcome(driven, request, choice, numbers, rows, buffers)
+    return Outcome(driven, request, asked, numbers, rows, buffers)
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -96,13 +97,13 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The run for programs; the summary is as on the wire."""
-    asked = outcome.request
+    asked, section, driving = outcome.request, outcome.asked.section, outcome.asked.driving
     return {
         "users": asked.users,
         "connections": asked.connections,
         "pace": asked.pace.model_dump(mode="json"),
-        "profile": str(outcome.choice.profile),
-        "users_per_warehouse": outcome.choice.users_per_warehouse,
+        "profile": driving.profile,
+        "workload": {"name": section.name, "size": section.units, **section.options(driving)},
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
         "warnings": [each.text for each in outcome.driven.warnings],
@@ -145,7 +146,7 @@ def _label(outcome: Outcome) -> Iterable[str]:
     """What must be read before any number."""
     from stithy.workload.words import HAMMERDB
 
-    if outcome.choice.profile == "hammerdb":
+    if outcome.asked.driving.profile == "hammerdb":
         yield f"{HAMMERDB}\n"
 
 
@@ -167,13 +168,15 @@ def _times(outcome: Outcome) -> str:
 
 
 def _totals(outcome: Outcome) -> Iterable[str]:
+    from stithy.study.sections import workload_named
+
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
-    yield f"{_who(outcome.request, outcome.choice)}, measured for {measured}, {state}"
-    rates = dict.fromkeys((workload_of(outcome.choice).throughput, TPM))
+    yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
+    rates = dict.fromkeys((workload_named(outcome.asked.section.name).throughput, TPM))
     yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
-    yield from _reached(summary, outcome.buffers)
+    yield from _reached(outcome)
     yield from _held_up(summary)
     yield from _losses(summary.connections)
     yield _driver(outcome)
@@ -184,7 +187,7 @@ def _totals(outcome: Outcome) -> Iterable[str]:
         yield f"error {error.code or ''} ({error.count} times): {error.text}"
 
 
-def _who(asked: "RunRequest", choice: "Choice") -> str:
+def _who(asked: "RunRequest", of: Asked) -> str:
     """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
     from stithy.wire.jobs import Rate, Think
     from stithy.workload import words
@@ -193,11 +196,11 @@ def _who(asked: "RunRequest", choice: "Choice") -> str:
     think_s = pace.mean_s if isinstance(pace, Think) else None
     rate_per_s = pace.per_s if isinstance(pace, Rate) else None
     arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
+    deferred = of.driving.deferred_delivery
     parts = [
-        words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=choice.deferred_delivery)
+        words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=deferred),
+        *of.section.in_words(of.driving),
     ]
-    if choice.users_per_warehouse is not None:
-        parts.append(f"{choice.users_per_warehouse:,} at home in each warehouse")
     count = (asked.connections or asked.users) if is_open else asked.users
     noun = "connection" if is_open else "user"
     who = f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -208,12 +211,15 @@ def _who(asked: "RunRequest", choice: "Choice") -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _reached(summary: "RunSummary", buffers: str) -> Iterable[str]:
+def _reached(outcome: Outcome) -> Iterable[str]:
+    from stithy.study.sections import workload_named
     from stithy.workload.words import Reach, reach
 
-    told, sizes = summary.workload, summary.sizes
-    data = (told["warehouses_touched"], told["warehouses_total"])
-    yield reach(Reach(*data, sizes.database_bytes, sizes.cache_bytes), buffers)
+    section, driving = outcome.asked.section, outcome.asked.driving
+    total, sizes = section.units, outcome.driven.summary.sizes
+    units = workload_named(section.name).units
+    of = Reach(driving.touched(total), total, units, sizes.database_bytes, sizes.cache_bytes)
+    yield reach(of, outcome.buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:

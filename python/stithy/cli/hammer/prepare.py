@@ -1,6 +1,8 @@
 """`stithy hammer prepare`: load the tables of a workload into an empty database."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url
@@ -16,27 +18,31 @@ if TYPE_CHECKING:
 def prepare(
     url: Url,
     *,
-    warehouses: int,
+    units: Annotated[int, Parameter(name="--size")],
+    workload: str | None = None,
     seed: int = 1,
     loaders: int = 2,
     compressible: str | None = None,
     duplicate: str = "0%",
     json: Json = False,
 ) -> Exit:
-    """Create the tables of the order-entry workload in an empty database, and load them.
+    """Create the tables of a workload in an empty database, and load them.
 
     Refuses a database that already has tables of these names. It does not create the database.
 
     Example:
 
     ```
-    stithy hammer prepare postgresql://me:secret@localhost/test --warehouses 10
+    stithy hammer prepare postgresql://me:secret@localhost/test --size 10
     ```
 
     Parameters
     ----------
-    warehouses
-        Number of warehouses to load; each takes about 100 MB on disk.
+    units
+        Size of the database, as the `workload` section of a study counts it: see
+        docs/reference/study.md.
+    workload
+        Name of the workload; default: the first in docs/reference/study.md.
     seed
         Seed of every generated value. The same seed loads the same rows.
     loaders
@@ -49,6 +55,7 @@ def prepare(
     """
     from stithy.wire.jobs import DataShape
     from stithy.workload.program import Watch
+    from stithy.workload.workload import Driving
 
     options.within_bounds(loaders=loaders, seed=seed)
     data = DataShape(
@@ -57,7 +64,7 @@ def prepare(
         else read_percent(compressible, "--compressible"),
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
-    choice = options.choice(warehouses)
+    choice = options.section(workload, units).choice(Driving())
     with until_interrupted() as stop:
         watch = Watch(on_message=progress_line(), stop=stop)
         driver = options.hammer(url)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.hammer import options, outcome
-from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.hammer.options import Named, Size, Url
 from stithy.cli.talk.options import (
     Json,
     On,
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from stithy.study.problems import Violation
     from stithy.wire.jobs import Pace, RunRequest
     from stithy.wire.messages import RunSummary
-    from stithy.workload.workloads.order_entry import Choice
+    from stithy.workload.workload import Driving as Driven
+    from stithy.workload.workload import Section
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Driving:
-    """When users act, what they share, and which warehouses they touch."""
+    """When users act, what they share, and how much of the data they touch."""
 
     connections: Annotated[
         int | None,
@@ -66,13 +67,9 @@ class Driving:
             "awaited."
         ),
     ] = None
-    users_per_warehouse: Annotated[
-        int | None,
-        Parameter(help="Users with a home in each warehouse; default: 10 if keyed, else none."),
-    ] = None
-    touch: Annotated[
-        str, Parameter(help="Share of the warehouses that users touch, such as 30%.")
-    ] = "100%"
+    touch: Annotated[str, Parameter(help="Share of the data that users touch, such as 30%.")] = (
+        "100%"
+    )
     profile: Annotated[
         Literal["specification", "hammerdb"],
         Parameter(help="Input profile: transaction mix and keys, as in HammerDB or specified."),
@@ -80,47 +77,39 @@ class Driving:
 
 
 def driven_so(
-    request: "RunRequest", choice: "Choice", driving: Driving
-) -> tuple["RunRequest", "Choice"]:
-    """Request and workload with these options.
+    request: "RunRequest", section: "Section", driving: Driving, *, procedures: bool = True
+) -> tuple["RunRequest", "Driven"]:
+    """The request with these options, and the same as the workload must know it.
 
     Raises UserError for what is wrong or contradicts itself.
     """
-    from stithy.study.load_values import HOME_USERS, LoadOptions, conflicts, warehouses_touched
+    from stithy.study.load_values import LoadOptions, conflicts
+    from stithy.study.problems import Violation
     from stithy.wire.jobs import Keyed, Rate
-    from stithy.workload.workloads.order_entry import Profile
 
-    for name in ("connections", "users_per_warehouse"):
-        if (number := getattr(driving, name)) is not None:
-            options.within_bounds(**{name: number})
-    pace, touch = _pace(driving), _touch(driving.touch)
-    keyed = isinstance(pace, Keyed)
+    if driving.connections is not None:
+        options.within_bounds(connections=driving.connections)
+    pace = _pace(driving)
     asked = LoadOptions(
         users=(request.users,),
         given=frozenset(name for name in _MAY_CLASH if getattr(driving, name) is not None),
         connections=driving.connections,
-        keyed=keyed,
+        keyed=isinstance(pace, Keyed),
         rate_per_s=pace.per_s if isinstance(pace, Rate) else None,
-        users_per_warehouse=driving.users_per_warehouse or (HOME_USERS if keyed else None),
-        touch_percent=touch,
+        touch_percent=_touch(driving.touch),
         profile=driving.profile,
-        warehouses=choice.warehouses,
         delivery=driving.delivery,
+        procedures=procedures,
     )
     for wrong in conflicts(asked):
-        raise _refusal(wrong)
-    reached = warehouses_touched(touch, choice.warehouses)
-    here = {
-        "deferred_delivery": keyed or driving.delivery == "deferred",
-        "profile": Profile(driving.profile),
-        "users_per_warehouse": asked.users_per_warehouse,
-        "warehouses_touched": None if reached == choice.warehouses else reached,
-    }
+        raise _refusal(wrong._replace(loc=("load", *wrong.loc)))
+    for misfit in section.misfits(asked.driving):
+        raise _refusal(Violation(*misfit))
     request = request.model_copy(update={"connections": driving.connections, "pace": pace})
-    return request, choice.model_copy(update=here)
+    return request, asked.driving
 
 
-_MAY_CLASH = ("pace", "arrivals", "users_per_warehouse")
+_MAY_CLASH = ("pace", "arrivals")
 
 
 def _pace(driving: Driving) -> "Pace":
@@ -166,22 +155,28 @@ def _touch(text: str) -> int:
 
 def _refusal(wrong: "Violation") -> UserError:
     """A broken rule of the study's keys, in words of options."""
-    where = "--" + str(wrong.loc[0]).replace("_", "-")
+    section, key = map(str, wrong.loc[:2])
+    where = _option(section == "workload", key)
     return UserError(_as_options(wrong.what), where=where, remedy=_as_options(wrong.right))
+
+
+def _option(of_workload: bool, key: str) -> str:
+    return f"--set {key}" if of_workload else f"--{key.replace('_', '-')}"
 
 
 def _as_options(text: str) -> str:
     """Study keys in backticks as options.
 
-    >>> _as_options("or `users_per_warehouse: 5`")
-    'or `--users-per-warehouse 5`'
+    >>> _as_options("or `rate: 5/s`, or `workload.rows: 5`")
+    'or `--rate 5/s`, or `--set rows=5`'
     """
 
     def option(match: re.Match[str]) -> str:
-        name, value = match[1].replace("_", "-"), match[2]
-        return f"`--{name}{' ' + value if value else ''}`"
+        of_workload, key, value = bool(match[1]), match[2], match[3]
+        joint = "=" if of_workload else " "
+        return f"`{_option(of_workload, key)}{joint + value if value else ''}`"
 
-    return re.sub(r"`(\w+)(?:: ([^`]*))?`", option, text)
+    return re.sub(r"`(workload\.)?(\w+)(?:: ([^`]*))?`", option, text)
 
 
 DRIVING = Driving()
@@ -192,7 +187,9 @@ def run(
     *,
     users: int = 8,
     driving: Driving = DRIVING,
-    warehouses: Warehouses = None,
+    workload: Named = None,
+    units: Size = None,
+    own: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     seed: int = 1,
     ramp_up: str = "5s",
     duration: str = "20s",
@@ -220,6 +217,9 @@ def run(
     ----------
     users
         Number of virtual users; with `--rate`, the number of connections.
+    own
+        A key of the study's `workload` section and its value, as KEY=VALUE: see
+        docs/reference/study.md. Repeatable.
     seed
         Seed of every random choice of the users.
     ramp_up
@@ -242,11 +242,12 @@ def run(
     """
     from stithy.engines import declaration, engine_of
     from stithy.secrets import Secret
+    from stithy.study.sections import workload_named
     from stithy.wire.jobs import Isolation, RunRequest
     from stithy.workload.program import Watch
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    choice = options.choice(warehouses or options.loaded(url))
+    section = options.loaded(url, workload, units, own)
     with until_interrupted() as stop:
         plain = RunRequest(
             seed=seed,
@@ -258,14 +259,12 @@ def run(
             hlog_stem=hlog,
             ledger=ledger,
         )
-        choice = choice.model_copy(update={"procedures": not plain_sql})
-        request, choice = driven_so(plain, choice, driving)
-        watch = Watch(
-            on_message=outcome.second_line(outcome.workload_of(choice).headline), stop=stop
-        )
-        driven = options.hammer(url).run(choice, request, watch=watch)
+        request, so = driven_so(plain, section, driving, procedures=not plain_sql)
+        headline = workload_named(section.name).headline
+        watch = Watch(on_message=outcome.second_line(headline), stop=stop)
+        driven = options.hammer(url).run(section.choice(so), request, watch=watch)
     buffers = declaration(engine_of(Secret(url))).buffers
-    shown = outcome.outcome(driven, request, choice, buffers)
+    shown = outcome.outcome(driven, request, outcome.Asked(section, so), buffers)
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.hammer.options import Named, Size, Url
 from stithy.cli.talk.options import Json, until_interrupted
 from stithy.cli.talk.render import Align, say, show, show_json, table
 from stithy.exits import Exit
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def verify_ledger(
-    url: Url, ledger: Path, *, warehouses: Warehouses = None, json: Json = False
+    url: Url,
+    ledger: Path,
+    *,
+    workload: Named = None,
+    units: Size = None,
+    json: Json = False,
 ) -> Exit:
     """Prove from a commit ledger that the database has lost nothing that it acknowledged.
 
@@ -33,8 +38,9 @@ def verify_ledger(
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
     from stithy.workload.program import Watch
+    from stithy.workload.workload import Driving
 
-    choice = options.choice(warehouses or options.loaded(url))
+    choice = options.loaded(url, workload, units).choice(Driving())
     with until_interrupted() as stop:
         watch = Watch(on_message=finding_line(), stop=stop)
         verified = options.hammer(url).verify_ledger(choice, ledger, watch=watch)

@@ -180,7 +180,7 @@ def _users(study: Study) -> str:
     is_open = load.rate_per_s is not None
     loop = words.loop(
         load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
-        deferred=load.deferred_delivery, varied=_varied_pace(study),
+        deferred=study.driving.deferred_delivery, varied=_varied_pace(study),
     )  # fmt: skip
     several = len({each.load.connections for each in study.variants}) > 1
     pool = words.SEVERAL_POOLS if several else words.pool(load.connections, is_open=is_open)

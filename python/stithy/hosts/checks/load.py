@@ -51,7 +51,7 @@ def _activity(machine: Machine) -> Iterator[Judgement]:
 
 
 FREE_BYTES_MIN = 4 * 2**30
-"""A database of a few warehouses, its log and its master copy."""
+"""A database of some hundred megabytes, its log and its master copy."""
 
 
 def _room(machine: Machine) -> Iterator[Judgement]:

@@ -157,7 +157,8 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 
 def _proof(name: str, scene: DatabaseScene) -> Step:
-    cost_of_it = _longer(cost.check(scene.largest, scene.held, scene.memory(name)), scene)
+    checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
+    cost_of_it = _longer(checked, scene)
     return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
 
 

@@ -51,7 +51,7 @@ def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
         loaded = cost.prepare(size, scene.workload, memory)
         yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
         # Before the master copy is made of it: afterwards both would need a copy of their own.
-        checked = cost.check(size, size.database_bytes, memory)
+        checked = cost.check(size, scene.workload, size.database_bytes, memory)
         yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
         if study.load.calibrate and dataset is scene.datasets[0][0]:
             tried = cost.calibrate(study, size, memory)
@@ -72,7 +72,7 @@ def checks_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 
 
 def _check_end(name: str, scene: DatabaseScene) -> Step:
-    cost_of_it = cost.check(scene.largest, scene.held, scene.memory(name))
+    cost_of_it = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
     return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
@@ -91,7 +91,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     optional = loop.may_be_spared(scene, window)
     held, memory = scene.held, scene.memory(name)
     restored = cost.restore(size, size.database_bytes, scene.pages(name))
-    measured = cost.window(study, size, held, memory)
+    measured = cost.window(study, size, scene.workload, held, memory)
     yield from loop.baseline_check(scene, window)
     restore_id = step_id("restore", window.id)
     yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)

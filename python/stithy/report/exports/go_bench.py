@@ -31,8 +31,8 @@ def _facts(context: Context) -> Iterator[str]:
         return
     if workload := manifest.given_workload:
         yield f"workload: {_one_line(workload.name)}"
-        if "warehouses" not in workload.varied:
-            yield f"warehouses: {workload.warehouses}"
+        if "units" not in workload.varied:
+            yield f"{loads.unit(workload)}s: {workload.units}"
     else:
         yield f"scenario: {_one_line(manifest.scenario)}"
     if database := manifest.given_database:

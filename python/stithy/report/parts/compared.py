@@ -71,11 +71,12 @@ def _own_settings(manifest: Manifest) -> str:
 
 
 def _size(context: Context, workload: WorkloadFacts) -> str:
-    """`6 warehouses`; where that varies each number of them."""
-    if "warehouses" not in workload.varied:
-        return plural(workload.warehouses, "warehouse")
-    known = {each.row["warehouses_total"] for each in context.evidence.windows} - {None}
-    return f"{listing([f'{each:,}' for each in sorted(known)])} warehouses"
+    """`6 rows`; where that varies each number of them."""
+    unit = loads.unit(workload)
+    if "units" not in workload.varied:
+        return plural(workload.units, unit)
+    known = {each.row["units_total"] for each in context.evidence.windows} - {None}
+    return f"{listing([f'{each:,}' for each in sorted(known)])} {unit}s"
 
 
 def _reach(manifest: Manifest) -> str:
@@ -260,10 +261,17 @@ def _load(manifest: Manifest) -> list[Pair]:
         return [("scenario", manifest.scenario)]
     return [
         *_pairs("", {"scenario": manifest.scenario}),
-        *_pairs("workload", _fields(manifest.workload)),
+        *_pairs("workload", _workload(manifest.workload)),
         *_pairs("", _fields(manifest.load)),
         *_pairs("calibration of the driver", calibrated),
     ]
+
+
+def _workload(workload: WorkloadFacts) -> dict[str, Any]:
+    """Its size by the name of its unit, and its own keys beside the common ones."""
+    facts = _fields(workload, leave={"name", "units", "options", "varied"})
+    size = {f"{loads.unit(workload)}s": workload.units}
+    return {"name": workload.name, **size, **facts, **workload.options, "varied": workload.varied}
 
 
 def _database(manifest: Manifest) -> list[Pair]:

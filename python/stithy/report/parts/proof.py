@@ -113,7 +113,7 @@ FAR = 1.1
 
 
 def specified_sentences(context: Context) -> tuple[str, ...]:
-    """Isolation, deferred deliveries, orders a warehouse, and where the rest is listed."""
+    """Isolation, deferred deliveries, orders a unit of the size, and where the rest is listed."""
     manifest = context.manifest
     known = plugins("workload")
     if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
@@ -124,7 +124,7 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
     return (
         *_isolation(manifest.load, rows),
         *_deferred(manifest.load, workload, types),
-        *_orders_a_warehouse(manifest, workload, rows),
+        *_work_of_a_unit(manifest, workload, rows),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
@@ -170,19 +170,19 @@ def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]
             )
 
 
-def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
-    most = workload.throughput_per_warehouse_max
-    size = manifest.workload.warehouses
-    orders = [
-        each["headline_per_min"] / (each["warehouses_total"] or size)
+def _work_of_a_unit(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
+    most = workload.throughput_per_unit_max
+    size = manifest.workload.units
+    work = [
+        each["headline_per_min"] / (each["units_total"] or size)
         for each in rows
         if each["headline_per_min"] is not None
     ]
-    if most is None or not orders or max(orders) <= FAR * most:
+    if most is None or not work or max(work) <= FAR * most:
         return
-    found = f"The load had up to {count(max(orders))} {workload.throughput.label}"
-    found += " per warehouse. The specification has ten users per warehouse, with keying and think"
-    found += f" times. They give at most {most}."
+    found = f"The load had up to {count(max(work))} {workload.throughput.label}"
+    found += f" per {workload.unit}. The specification has ten users per {workload.unit}, with "
+    found += f"keying and think times. They give at most {most}."
     if manifest.load.pace == "keyed":
         yield found
         return

@@ -13,7 +13,7 @@ from stithy.point import USERS
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
-from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest
+from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
 from stithy.workload import words
 from stithy.workload.words import HAMMERDB, Reach
@@ -57,9 +57,9 @@ def said(load: LoadFacts | None) -> str:
         "several isolation levels" if "isolation" in load.varied else isolation,
     ]
     if "touch_percent" in load.varied:
-        parts.insert(2, "several shares of the warehouses touched")
+        parts.insert(2, "several shares of the data touched")
     elif load.touch_percent < 100:
-        parts.insert(2, f"{load.touch_percent} % of the warehouses touched")
+        parts.insert(2, f"{load.touch_percent} % of the data touched")
     return ", ".join(parts)
 
 
@@ -84,23 +84,23 @@ def paragraph(load: LoadFacts | None) -> str:
     return OPEN if load is not None and load.rate_per_s is not None else CLOSED
 
 
-def reached(rows: Sequence[Row], buffers: str) -> str | None:
+def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -> str | None:
     """Touched data against memory, where users reach most; None where no window knows it.
 
     `buffers`: what the engine calls its buffer pool.
     A memory limit that differs between windows is not in it: no single one would be true.
     """
-    known = [each for each in rows if each["warehouses_touched"] is not None]
+    known = [each for each in rows if each["units_touched"] is not None]
     if not known:
         return None
-    row = max(known, key=lambda each: int(each["warehouses_touched"]))
+    row = max(known, key=lambda each: int(each["units_touched"]))
     limits = {each["memory_limit_bytes"] for each in known if each["memory_limit_enforced"]}
     all_limited = all(each["memory_limit_enforced"] for each in known)
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["buffer_pool_bytes"], limit_bytes)
-    reach = Reach(row["warehouses_touched"], row["warehouses_total"], *sizes)
+    reach = Reach(row["units_touched"], row["units_total"], f"{unit(workload)}s", *sizes)
     shown = words.reach(reach, buffers)
-    differing = len({each["warehouses_touched"] for each in known}) > 1
+    differing = len({each["units_touched"] for each in known}) > 1
     where = f"At {row[USERS]:,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
 
@@ -260,6 +260,12 @@ def _said(drive: DriveFacts) -> str:
             f"Assumed {verb} {listing(list(drive.assumed))}; its other numbers name their source."
         )
     return f"{drive.profile_name} describes {drive.title}. {assumed}{model}"
+
+
+def unit(workload: WorkloadFacts | None) -> str:
+    """One of what the size of a workload counts, such as a row; `unit` where nobody knows it."""
+    known = plugins("workload").get(workload.name) if workload else None
+    return known.WORKLOAD.unit if known else "unit"
 
 
 def provenance(manifest: Manifest | None) -> str:

@@ -32,14 +32,14 @@ def prepare(context: Context, step: Step) -> str:
     data = context.volumes.make_tree(candidate, DATA)
     context.volumes.held[candidate] = dataset.name
     context.servers.engine.initialise(data, context.servers.scratch)
-    choice = choice_of(context.study_of(dataset.name))
+    study = context.study_of(dataset.name)
     output = context.session.directory.prepare_output(_named(dataset))
     log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
     with context.servers.running(candidate, log, loading=True) as instance:
         summary = context.hammer(instance.url).prepare(
-            choice,
+            choice_of(study),
             seed=derive_seed(context.plan.seed, "data"),
-            loaders=min(os.cpu_count() or 1, LOADERS_MAX, choice.warehouses + 1),
+            loaders=min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1),
             data=context.data_of(dataset.name),
             watch=_watch(context, output),
         )

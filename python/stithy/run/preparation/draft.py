@@ -28,15 +28,19 @@ from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
 from stithy.study.model import Study
+from stithy.study.sections import workload_named
 from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
+from stithy.workload.workload import Workload
 
 MIB = 2**20
-WORKLOAD = "order-entry"
-WAREHOUSES = (20, 10, 5, 2, 1)
+DATA_BYTES_MOST = 2400 * MIB
 """Larger ones take minutes to load and to restore before each window; whoever wants one says so."""
 
-SHORT_WAREHOUSES_MAX = 5
+SHORT_DATA_BYTES_MOST = 750 * MIB
+SIZES = 5
+"""So many are tried, each half of the one before."""
+
 DATA_PER_MEMORY = 3
 """The database is so many times what the server may keep in memory, so that storage is read."""
 
@@ -53,12 +57,15 @@ ALONE = "What does this storage give the users of this database?"
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the person asks for; empty or None: whatever fits. `short`: minutes, not an hour."""
+    """What the person asks for; empty or None: whatever fits. `short`: minutes, not an hour.
+
+    `units`: the size of the database, as its workload counts it.
+    """
 
     paths: tuple[Path, ...] = ()
     drives: tuple[str, ...] = ()
     engine: str | None = None
-    warehouses: int | None = None
+    units: int | None = None
     short: bool = False
 
 
@@ -90,8 +97,8 @@ def draft(
     checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
     for number, begun in enumerate(_drafts(host, wishes, engine)):
-        for warehouses in _warehouses(wishes):
-            drafted = _finished(_sized(begun, warehouses))
+        for units in _sizes(wishes, workload_named(begun.workload)):
+            drafted = _finished(_sized(begun, units))
             try:
                 checked(drafted.study, drafted.plan)
             except PreconditionError as error:
@@ -134,7 +141,7 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
             f"a server of {format_size(study.database.memory_bytes)} is more than half of the "
             "memory that is free",
             where="memory",
-            remedy="free memory, or use fewer warehouses",
+            remedy="free memory, or use a smaller database",
         )
 
 
@@ -203,6 +210,7 @@ def _begun(
     others: tuple[Option, ...],
 ) -> Draft:
     """A draft with everything but the size of its database."""
+    workload = next(iter(plugins("workload")))
     return Draft(
         head=_head(machine),
         question=QUESTION if len(candidates) > 1 else ALONE,
@@ -210,8 +218,9 @@ def _begun(
         others=others,
         engine=engine,
         memory_bytes=MEMORY_BYTES_MIN,
-        workload=WORKLOAD,
-        warehouses=1,
+        workload=workload,
+        units=1,
+        units_key=workload_named(workload).units,
         users=_users(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
         ramp_up_s=5.0 if wishes.short else 30.0,
         duration_s=15.0 if wishes.short else 60.0,
@@ -240,19 +249,19 @@ def _head(machine: Machine) -> tuple[str, ...]:
     )
 
 
-def _warehouses(wishes: Wishes) -> Sequence[int]:
-    """Sizes to try, the largest first."""
-    if wishes.warehouses is not None:
-        return (wishes.warehouses,)
-    most = SHORT_WAREHOUSES_MAX if wishes.short else max(WAREHOUSES)
-    return [each for each in WAREHOUSES if each <= most]
+def _sizes(wishes: Wishes, workload: Workload) -> Sequence[int]:
+    """Sizes to try, in units of the workload, the largest first."""
+    if wishes.units is not None:
+        return (wishes.units,)
+    most_bytes = SHORT_DATA_BYTES_MOST if wishes.short else DATA_BYTES_MOST
+    most = max(1, (most_bytes - workload.bytes_fixed) // workload.bytes_per_unit)
+    return list(dict.fromkeys(max(1, most >> halved) for halved in range(SIZES)))
 
 
-def _sized(begun: Draft, warehouses: int) -> Draft:
-    workload = plugins("workload")[begun.workload].WORKLOAD
-    data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
+def _sized(begun: Draft, units: int) -> Draft:
+    data = workload_named(begun.workload).data_bytes(units)
     memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
-    return replace(begun, warehouses=warehouses, memory_bytes=max(MEMORY_BYTES_MIN, memory))
+    return replace(begun, units=units, memory_bytes=max(MEMORY_BYTES_MIN, memory))
 
 
 def _finished(sized: Draft) -> Drafted:

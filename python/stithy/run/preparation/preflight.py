@@ -255,7 +255,7 @@ def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Ite
     if asked >= data:
         yield (
             f"{limit} holds the whole database of about {format_size(data)}, so storage is hardly "
-            "read: use less memory or more warehouses"
+            "read: use less memory or a larger database"
         )
 
 

@@ -1,18 +1,32 @@
 """Order entry: the wholesale supplier's workload, derived from the TPC-C specification."""
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from math import ceil
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from stithy.metrics import Metric
 from stithy.units import Percent, PercentOrNone
-from stithy.wire.jobs import U32, WorkloadChoice
-from stithy.workload.workload import HEADLINE_PER_MIN, TransactionType, Workload
+from stithy.wire.jobs import U32, DataShape, WorkloadChoice
+from stithy.workload.workload import (
+    HEADLINE_PER_MIN,
+    Driving,
+    Misfit,
+    Option,
+    Section,
+    TransactionType,
+    Workload,
+)
 
 NAME = "order-entry"
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+USERS_MAX = 100_000
+HOME_USERS = 10
+"""Users at home in each warehouse with keyed pace. Source: TPC-C 5.11, one in each district."""
+
 COMPRESSIBLE_MIN_PERCENT = 26
 """Letters and digits, however random, compress by a quarter."""
 
@@ -53,28 +67,6 @@ class Data(BaseModel):
     )
 
 
-class Spec(BaseModel):
-    """The study's `workload` section for order entry."""
-
-    model_config = _STRICT
-
-    name: Literal["order-entry"] = Field(
-        description="Name of the workload.", examples=["order-entry"]
-    )
-    warehouses: int = Field(
-        ge=1,
-        le=100_000,
-        description="Number of warehouses; each takes about 100 MB on disk.",
-        examples=[10],
-    )
-    data: Data = Field(
-        default_factory=Data,
-        json_schema_extra={"default": {}},
-        description="Properties of the generated text.",
-        examples=[{"compressible": "50%", "duplicate": "0%"}],
-    )
-
-
 class Profile(StrEnum):
     """Which mix and which keys virtual users draw."""
 
@@ -99,9 +91,127 @@ class Choice(WorkloadChoice):
     procedures: bool = True
 
 
+class Spec(Section):
+    """The study's `workload` section for order entry."""
+
+    name: Literal["order-entry"] = Field(
+        description="Name of the workload.", examples=["order-entry"]
+    )
+    warehouses: int = Field(
+        ge=1,
+        le=100_000,
+        description="Number of warehouses; each takes about 100 MB on disk.",
+        examples=[10],
+    )
+    data: Data = Field(
+        default_factory=Data,
+        json_schema_extra={"default": {}},
+        description="Properties of the generated text.",
+        examples=[{"compressible": "50%", "duplicate": "0%"}],
+    )
+    users_per_warehouse: Annotated[
+        int | None,
+        Field(ge=1, le=USERS_MAX),
+        WithJsonSchema({"type": "integer", "minimum": 1, "maximum": USERS_MAX}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": f"{HOME_USERS} with keyed pace, else no user has a home"},
+        description=(
+            "Number of users with a home in each warehouse, spread over its districts. Users "
+            "without a home choose a random warehouse and district for each transaction."
+        ),
+        examples=[1500],
+    )
+
+    @property
+    def units(self) -> int:
+        """Warehouses."""
+        return self.warehouses
+
+    def shape(self) -> DataShape:
+        """As the section says."""
+        return DataShape(
+            compressible_percent=self.data.compressible_percent,
+            duplicate_percent=self.data.duplicate_percent,
+        )
+
+    def home_users(self, driving: Driving) -> int | None:
+        """Users at home in each warehouse; None where nobody has a home."""
+        if self.users_per_warehouse is None and driving.is_keyed:
+            return HOME_USERS
+        return self.users_per_warehouse
+
+    def choice(self, driving: Driving) -> "Choice":
+        """Homes, reach, mix and execution mode."""
+        reached = driving.touched(self.warehouses)
+        return Choice(
+            warehouses=self.warehouses,
+            warehouses_touched=None if reached == self.warehouses else reached,
+            users_per_warehouse=self.home_users(driving),
+            profile=Profile(driving.profile),
+            deferred_delivery=driving.deferred_delivery,
+            procedures=driving.procedures,
+        )
+
+    def options(self, driving: Driving) -> Mapping[str, Option]:
+        """Where users are at home."""
+        return {"users_per_warehouse": self.home_users(driving)}
+
+    def in_words(self, driving: Driving) -> Iterator[str]:
+        """Where users are at home, if they are."""
+        if (homes := self.home_users(driving)) is not None:
+            yield f"{homes:,} at home in each warehouse"
+
+    def users_max(self, driving: Driving) -> int | None:
+        """As many as have a home within reach."""
+        homes = self.home_users(driving)
+        return None if homes is None else homes * driving.touched(self.warehouses)
+
+    def misfits(self, driving: Driving) -> Iterator[Misfit]:
+        """Homes in an open loop, and users without one where all should have one."""
+        homes = self.home_users(driving)
+        if driving.is_open and self.users_per_warehouse is not None:
+            yield Misfit(
+                "homes in an open loop",
+                "leave it out: in an open loop each transaction chooses a random warehouse",
+                self.users_per_warehouse,
+                _HOMES,
+            )
+        elif not driving.is_open and homes is not None:
+            yield from self._too_few(driving, homes)
+
+    def _too_few(self, driving: Driving, homes: int) -> Iterator[Misfit]:
+        """Every user has a home within reach."""
+        reach, most = driving.touched(self.warehouses), driving.users_most
+        if most <= reach * homes:
+            return
+        needed = f"`workload.users_per_warehouse: {ceil(most / reach)}`"
+        if most <= self.warehouses * homes:
+            share = ceil(100 * ceil(most / homes) / self.warehouses)
+            yield Misfit(
+                f"too few homes in reach for {most} users",
+                f"at least {share}%, or {needed}",
+                f"{driving.touch_percent}%",
+                ("load", "touch"),
+            )
+            return
+        yield Misfit(
+            "more users than homes",
+            f"at most {reach * homes} with {reach} warehouses and {homes} users at home in each; "
+            f"or {needed}, or {ceil(most / homes)} warehouses in reach",
+            most,
+            driving.most_at,
+        )
+
+
+_HOMES = ("workload", "users_per_warehouse")
+
+
 WORKLOAD = Workload(
     name=NAME,
     title="Order entry",
+    unit="warehouse",
+    run_keys=frozenset({"users_per_warehouse"}),
     # Clauses 5.2.4.2 (a deck of 23 cards) and 5.2.5.7 (keying and mean think times). HammerDB draws
     # one number of 1 to 23 for each transaction, which has the same shares.
     transactions=(
@@ -113,19 +223,22 @@ WORKLOAD = Workload(
     ),
     headline="new-order",
     bytes_fixed=200 * 2**20,
-    bytes_per_warehouse=110 * 2**20,
+    bytes_per_unit=110 * 2**20,
     bytes_per_transaction=1500,
     # Measured: 12 to 14 kB with 5 warehouses. With many, each new order is the first after a
     # checkpoint to change its ten pages of stock, and those are logged whole.
     log_bytes_per_transaction=64 * 1024,
-    load_s_per_warehouse=1.5,
+    load_s_per_unit=1.5,
+    check_s_per_unit=0.8,
+    quick_check_s_per_unit=0.05,
+    warm_up_per_unit=500,
     provenance=(
         "The order-entry workload is derived from the TPC-C specification; it is not a TPC "
         "benchmark, and its results are not comparable with published TPC results."
     ),
     deviations="docs/reference/order-entry.md",
     # Ten users x 60 s x 45 % / 20.99 s, the cycle at the specified minima.
-    throughput_per_warehouse_max=12.86,
+    throughput_per_unit_max=12.86,
     metric=Metric(
         "nopm", "1/min", "higher", "window", HEADLINE_PER_MIN, "new orders per minute", "NOPM"
     ),

@@ -128,8 +128,8 @@ impl Run for OrderEntryRun {
     fn told(&self) -> Map<String, serde_json::Value> {
         let told = json!({
             "profile": self.profile.kind,
-            "warehouses_touched": self.profile.touched.warehouses,
-            "warehouses_total": self.options.warehouses,
+            "units_touched": self.profile.touched.warehouses,
+            "units_total": self.options.warehouses,
             "nurand": self.profile.constants.as_array(),
         });
         told.as_object().cloned().unwrap_or_default()

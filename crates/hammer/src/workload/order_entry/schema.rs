@@ -12,8 +12,8 @@ use crate::loading::TableLoad;
 /// The table of one row that says what was loaded.
 pub const META_TABLE: &str = "stithy_meta";
 /// Version of tables and rules of population; 1: the first; 2: `stithy_meta` tells the shape of the
-/// text; 3: procedures give brands and addresses.
-pub const SCHEMA_VERSION: i32 = 3;
+/// text; 3: procedures give brands and addresses; 4: `stithy_meta` counts `units`.
+pub const SCHEMA_VERSION: i32 = 4;
 
 /// What loading a table of a number of warehouses takes.
 pub fn table_load(sql: &Sql, table: &Table, warehouses: u32) -> TableLoad {

@@ -11,6 +11,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.database.engine import (
     CheckpointRule,
     CommitCounters,
+    Loaded,
     MaintenanceCounters,
     ServerFacts,
 )
@@ -158,13 +159,13 @@ ANSWER_S = 10.0
 """A person waits for it; the hammer gives up as early."""
 
 
-def loaded_warehouses(url: Secret) -> int | None:
-    """Warehouses of the loaded workload; None where nothing was loaded. Errors as in `connect`."""
+def loaded(url: Secret) -> Loaded | None:
+    """Workload and size; None where nothing was loaded. Errors as in `connect`."""
     with connect(parse_url(url), timeout_s=ANSWER_S) as connection:
         if connection.run("SELECT to_regclass('stithy_meta')")[0][0] is None:
             return None
-        rows = connection.run("SELECT warehouses FROM stithy_meta")
-    return int(rows[0][0]) if rows else None
+        rows = connection.run("SELECT workload, units FROM stithy_meta")
+    return Loaded(str(rows[0][0]), int(rows[0][1])) if rows else None
 
 
 CHECKSUMS_S = 3600.0

@@ -7,13 +7,14 @@ from stithy.collect.collector import Collector
 from stithy.database.engine import (
     CheckpointRule,
     CommitCounters,
+    Loaded,
     MaintenanceCounters,
     ServerFacts,
 )
 from stithy.database.engines.postgresql.activity import Activity, ActivityReader
 from stithy.database.engines.postgresql.connection import parse_url, with_absolute_root
 from stithy.database.engines.postgresql.counters import (
-    loaded_warehouses,
+    loaded,
     read_checkpoint_rule,
     read_checksums,
     read_commit_counters,
@@ -73,6 +74,6 @@ class Endpoint:
         """Its metrics of the collector `database`; connected at once."""
         return Activity(ActivityReader(self.url), clock)
 
-    def loaded_warehouses(self) -> int | None:
-        """Warehouses of the loaded workload; None where nothing was loaded."""
-        return loaded_warehouses(self.url)
+    def loaded(self) -> Loaded | None:
+        """Workload and size; None where nothing was loaded."""
+        return loaded(self.url)

@@ -88,7 +88,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     name, size = window.candidate, scene.size_at(window.point)
     optional, tenants = loop.may_be_spared(scene, window), window.tenants
     restored = cost.restore(size, size.database_bytes, scene.pages(name))
-    measured = cost.window(study, size, scene.held, scene.memory(name))
+    measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
     yield from loop.baseline_check(scene, window)
     restore_id = step_id("restore", window.id)
     yield Step(

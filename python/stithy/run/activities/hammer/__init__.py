@@ -31,13 +31,12 @@ from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import parts_of, tenant_name
+from stithy.wire.jobs import WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
-from stithy.workload.workloads.order_entry import Choice
 
 NAME = "hammer"
 
-WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000
 
 
@@ -154,7 +153,7 @@ class HammerActivity:
         return whole if self.tenant is None else whole.of_tenant(tenant_name(self.tenant))
 
     @property
-    def _choice(self) -> Choice:
+    def _choice(self) -> WorkloadChoice:
         return self.context.choice_at(self.window.point)
 
     @property
@@ -190,11 +189,12 @@ class HammerActivity:
     def _warm_up(self, hammer: Program) -> None:
         """The same fixed pass for every candidate, so that all start with the same caches."""
         context = self.context
-        reach = self._choice.warehouses_touched or self._choice.warehouses
+        study = context.file.study.at(self.window.point)
+        touched = study.driving.touched(study.workload.units)
         summary = hammer.warm_up(
             self._choice,
             seed=derive_seed(context.plan.seed, "warm-up"),
-            transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * reach),
+            transactions=min(WARM_UP_MAX, round(context.workload.warm_up_per_unit * touched)),
             watch=Watch(
                 raw_output=self.directory.warm_up_output,
                 stop=context.session.stop.asked,

@@ -7,6 +7,7 @@ from stithy.collect.collector import Collector, Unavailable
 from stithy.database.engine import (
     CheckpointRule,
     CommitCounters,
+    Loaded,
     MaintenanceCounters,
     ServerFacts,
 )
@@ -80,6 +81,6 @@ class Endpoint:
         """It has no statistics of its work."""
         raise Unavailable("the engine has no statistics")
 
-    def loaded_warehouses(self) -> int | None:
+    def loaded(self) -> Loaded | None:
         """It does not know what its rows mean."""
         return None

@@ -8,10 +8,10 @@ use crate::workload::order_entry::plain::Step;
 pub(super) const SQL: Sql = Sql {
     engine: "postgresql",
     create_meta: include_str!("tables/stithy_meta.sql"),
-    write_meta: "INSERT INTO stithy_meta (workload, schema_version, warehouses, seed, c_last_load, \
+    write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, seed, c_last_load, \
          data_compressible_percent, data_duplicate_percent) \
          VALUES ($1, $2, $3, $4::text::numeric, $5, $6, $7)",
-    read_meta: "SELECT schema_version, warehouses, seed::text, c_last_load FROM stithy_meta \
+    read_meta: "SELECT schema_version, units, seed::text, c_last_load FROM stithy_meta \
          WHERE workload = $1",
     tables: [
         ("order_line", include_str!("tables/order_line.sql")),
