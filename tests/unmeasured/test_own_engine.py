@@ -1,8 +1,10 @@
-"""A run on an engine of one's own, which only its folder knows."""
+"""Runs on an engine and with a workload of one's own, which only their files know."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -64,9 +66,23 @@ class OwnEngine(FakedRun):
         return self.hammer
 
 
-def _run(root: Path, uncounted: int = 0) -> OwnEngine:
+class Counting(Committing):
+    """One whose users add to counters."""
+
+    shares = MappingProxyType({"increment": 1.0})
+
+
+OF_COUNTERS = STUDY.replace("order-entry, warehouses: 1", "counter, counters: 3").replace(
+    "nopm", "ipm"
+)
+OWN = [(STUDY, Committing), (OF_COUNTERS, Counting)]
+
+
+def _run(
+    root: Path, uncounted: int = 0, text: str = STUDY, hammer: type[Committing] = Committing
+) -> OwnEngine:
     root.mkdir()
-    faked = OwnEngine(root, hammer=Committing(sound=True), text=STUDY)
+    faked = OwnEngine(root, hammer=hammer(sound=True), text=text)
     assert isinstance(faked.hammer, Committing)
     faked.hammer.uncounted = uncounted
     return faked
@@ -77,19 +93,29 @@ def _reasons(faked: FakedRun) -> list[str]:
     return [str(reason) for each in windows for reason in each.reasons]
 
 
-def test_an_engine_of_ones_own_goes_from_study_to_report(
-    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("study", "hammer"), OWN, ids=("engine", "engine and workload"))
+def test_an_engine_and_a_workload_of_ones_own_go_from_study_to_report(
+    study: str,
+    hammer: type[Committing],
+    tmp_path: Path,
+    fakes: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It is cut off, resumed, reported in all formats, compared and exported."""
-    faked = _run(tmp_path / "own")
+    """It is cut off, resumed, reported in all formats, compared and exported.
+
+    Nothing is said in the words of another workload.
+    """
+    faked = _run(tmp_path / "own", text=study, hammer=hammer)
     faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
     assert faked.run().end == "interrupted"
-    faked.hammer, faked.stop = Committing(sound=True), Stop()
+    faked.hammer, faked.stop = hammer(sound=True), Stop()
     assert faked.resume().end == "finished"
     assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
     for kind in ("html", "md", "json"):
         text = (faked.out / f"report.{kind}").read_text()
         assert "1.memory" in text
+        assert ("NOPM" in text) is (study is STUDY)
+        assert study is STUDY or not re.search("warehouse|new.order", text, re.IGNORECASE)
     shutil.copytree(faked.out, tmp_path / "again")
     assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
     for to in ("csv", "bencher", "go-bench", "openmetrics"):
