@@ -32,6 +32,7 @@ from stithy.fio.output import (
     parse,
     side_by_side,
     sound_jobs,
+    submitted_in,
 )
 from stithy.fio.profile import Pattern
 from stithy.fio.program import ENGINES, PATIENCE_S, Found, Worker, engines, find, run
@@ -149,11 +150,25 @@ def _gathered(
             outstanding = each.outstanding * len(folders)
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
         else:
-            answer, rows = closed[each.name], logs.of_stream(each.name, folders, load.duration_s)
+            answer, rows = closed[each.name], _seconds(each.name, texts, folders, load, where)
         answers.append(answer)
         seconds[each.name] = rows
     messages = dict.fromkeys(each for text in texts for each in messages_in(text, where))
     return Measured(file.streams, tuple(answers), seconds, late, tuple(messages))
+
+
+def _seconds(
+    stream: str, texts: Sequence[str], folders: Sequence[Path], load: Load, where: str
+) -> tuple[Second, ...]:
+    """Those of a closed loop, where logs are kept."""
+    if not load.logs:
+        return ()
+    found = [
+        submitter
+        for text, folder in zip(texts, folders, strict=True)
+        for submitter in logs.submitters(stream, folder, submitted_in(text, stream, where))
+    ]
+    return logs.seconds(found, load.duration_s)
 
 
 def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:
