@@ -90,7 +90,9 @@ class FakeHammer:
         if request.ledger is not None:
             request.ledger.write_bytes(b"STITHYL2")
         phase = messages.Phase.MEASURE
-        second = messages.Second(second=0, at_s=START_S, phase=phase, transactions=_second(self.shares))
+        second = messages.Second(
+            second=0, at_s=START_S, phase=phase, transactions=_second(self.shares)
+        )
         if watch.on_message:
             watch.on_message(second)
         return Driven((second,), self._warnings, self._summary(request))

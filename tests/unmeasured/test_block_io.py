@@ -13,7 +13,7 @@ from stithy.cli.app import run
 from stithy.clock import SystemClock
 from stithy.errors import InvalidMeasurement
 from stithy.metrics import Quantity
-from stithy.report.context import context_of
+from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
 from stithy.run.stop import Stop
@@ -166,6 +166,19 @@ def _identities(evidence: Evidence, outstanding: int) -> None:
             assert of["iops"] * of["mean_s"] == pytest.approx(outstanding, rel=0.15)
 
 
+def _seconds_are_those_of_the_window(context: Context) -> None:
+    """Each request is in one second. Their latencies add up, but for half a request a second.
+
+    So many may be counted in the second beside their own. Here that is far less than 1 %.
+    """
+    for window in context.evidence.windows:
+        known = context.run.io_seconds_of(window.id)
+        mean = window.values["fio.mean_s", "all"]
+        assert sum(each.requests for each in known) == mean["count"]
+        total_s = sum(each.requests * (each.mean_s or 0.0) for each in known)
+        assert total_s / mean["count"] == pytest.approx(mean["value"], rel=0.01)
+
+
 def test_block_io_is_run_cut_off_resumed_and_reported(
     disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +203,7 @@ def test_block_io_is_run_cut_off_resumed_and_reported(
     first = context.evidence.windows[0]
     seconds = pl.read_parquet(faked.out / "windows" / first.id / "io_seconds.parquet")
     assert seconds["requests"].sum() > 0
+    _seconds_are_those_of_the_window(context)
     merged = context.evidence.level_of(first.candidate, first.point, Quantity("fio.p50"))
     own = first.values["fio.p50", "all"]["value"]
     assert merged is None or merged == pytest.approx(own)

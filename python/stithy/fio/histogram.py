@@ -68,6 +68,16 @@ def merged(histograms: Iterable[Histogram]) -> Histogram:
     return Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum_s)
 
 
+def rest_of(whole: Histogram, part: Histogram) -> Histogram | None:
+    """What a part leaves of a whole; None where it is no part of it."""
+    known = whole.counts_by_ns
+    counts = {key: count - part.counts_by_ns.get(key, 0) for key, count in known.items()}
+    if min(counts.values(), default=0) < 0 or not part.counts_by_ns.keys() <= known.keys():
+        return None
+    kept = {key: count for key, count in counts.items() if count}
+    return Histogram(counts_by_ns=kept, sum_s=max(0.0, whole.sum_s - part.sum_s))
+
+
 def middle_ns(number: int) -> int:
     """The latency in the middle of fio's bin of this number, from 0.
 

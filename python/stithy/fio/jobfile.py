@@ -128,7 +128,6 @@ def base_words(target: Target, seed: int) -> Words:
         "randseed": seed,
         "continue_on_error": "none",
         "exitall_on_error": 1,
-        "group_reporting": 1,
         "lat_percentiles": 1,
     }
 

@@ -1,25 +1,32 @@
-"""Second by second: what fio's logs say of a stream, summed over its submitters and workers.
+"""Second by second: what fio's logs say of a closed loop, summed over its submitters and workers.
 
-Four logs are read of each submitter: requests and KiB a second, the mean latency (of the same kind
-as in the document), and histograms of the time from submission to completion, of which the
-percentiles come. fio writes a line a second and direction where there was something to write;
-seconds are counted from the first line of any submitter, since all of them began together. Its
-rates are whole numbers, cut off: each submitter may lose one request a second.
+Two logs are read of each submitter: mean latencies, of the same kind as in the document, and
+histograms of the time from submission to completion, which say how many requests there were.
+
+fio writes a mean with the first request of a direction that ends after a second is over, and that
+request is in it. All others of a line ended in the second in which the line before was written, so
+which second is whose is exact. The histograms are written alike, but their seconds begin with the
+first request that ended. How many requests a mean holds is therefore read between two histograms,
+as if they had ended evenly, and corrected so that all latencies add up to those of the document: of
+fast storage a few milliseconds of a second are estimated, and of a submitter of few requests a
+second one of them may be. All requests of the document are in the seconds, each once.
+
+fio's logs of requests and bytes a second are not used: another thread writes them, late where
+processors are busy, cuts fractions off, and leaves out a second that has just ended.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
-from stithy.fio.histogram import BINS, NS_PER_S, Histogram, merged, middle_ns
-from stithy.fio.profile import Direction
+from stithy.fio.histogram import NS_PER_S, Histogram, merged, middle_ns, rest_of
+from stithy.fio.output import Submitted, failed
+from stithy.fio.profile import DIRECTIONS, Direction
 
-MS_PER_S = 1000.0
-KIB = 1024
-KINDS = {"iops": "iops", "bw": "bw", "lat": "lat", "clat_hist": "hist"}
-"""The end of a log's name, `<stream>_<end>.<number>.log`, and what it holds."""
-
+MS_PER_S = 1000
 FIELDS_MOST = 10
 """Of a line that holds one value: newer versions add fields. A histogram has hundreds."""
 
@@ -43,55 +50,58 @@ class Second:
     completion: Histogram | None
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a log: the Unix time of its last request, its direction, and its values."""
+
+    at_ms: int
+    direction: Direction
+    values: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Submitter:
+    """One submitter: its lines of both logs, and what the document says of it."""
+
+    latencies: Sequence[Line]
+    histograms: Sequence[Line]
+    submitted: Mapping[Direction, Submitted]
+
+
 _Key = tuple[int, Direction]
 
 
 @dataclass
 class _Sum:
-    """`latency_s` is of so many requests as `timed` says."""
-
     count: int = 0
-    moved_bytes: int = 0
+    moved_bytes: float = 0.0
     latency_s: float = 0.0
-    timed: int = 0
     histograms: list[Histogram] = field(default_factory=list)
 
-    def add(self, other: "_Sum") -> None:
-        """Add those of another submitter."""
-        self.count += other.count
-        self.moved_bytes += other.moved_bytes
-        self.latency_s += other.latency_s
-        self.timed += other.timed
-        self.histograms += other.histograms
 
+def submitters(
+    stream: str, folder: Path, submitted: Sequence[Mapping[Direction, Submitted]]
+) -> tuple[Submitter, ...]:
+    """Those of one worker, whose logs lie in `folder`; `submitted` is in the document's order.
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a log: the end of its second, its direction, and its values."""
-
-    at_s: float
-    direction: Direction
-    values: Sequence[str]
-
-
-Submitter = Mapping[str, Sequence["Line"]]
-"""The lines of each kind of log of one submitter."""
-
-
-def of_stream(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:
-    """The whole seconds of a stream; `folders` hold the logs of one worker each.
-
-    Raises InfrastructureError for a log that is none.
+    Raises InfrastructureError for a log that is none, or is missing.
     """
-    submitters: dict[tuple[Path, str], dict[str, list[Line]]] = {}
-    for folder in folders:
-        for path in sorted(folder.glob(f"{stream}_*.log")):
-            end, number, _ = path.name.removeprefix(f"{stream}_").split(".")
-            if end in KINDS:
-                logs = submitters.setdefault((folder, number), {})
-                logs[KINDS[end]] = list(lines(path.read_text(errors="replace"), str(path)))
-    found = seconds(list(submitters.values()))
-    return tuple(each for each in found if each.second < int(duration_s))
+    latencies, histograms = (_logs(folder, f"{stream}_{end}.") for end in ("lat", "clat_hist"))
+    if not len(latencies) == len(histograms) == len(submitted):
+        raise failed(
+            f"fio wrote {len(latencies)} and {len(histograms)} logs of {len(submitted)} submitters",
+            str(folder),
+        )
+    return tuple(map(Submitter, latencies, histograms, submitted))
+
+
+def _logs(folder: Path, begin: str) -> list[list[Line]]:
+    """By the number of their submitter: the document has the same order."""
+    found = {int(each.name.split(".")[-2]): each for each in folder.glob(f"{begin}*.log")}
+    return [
+        list(lines(path.read_text(errors="replace"), str(path)))
+        for _, path in sorted(found.items())
+    ]
 
 
 def lines(text: str, where: str) -> Iterator[Line]:
@@ -103,7 +113,7 @@ def lines(text: str, where: str) -> Iterator[Line]:
             at, way = fields[0], fields[1] if is_histogram else fields[2]
             values = fields[3:] if is_histogram else fields[1:2]
             if way in _DIRECTIONS:
-                yield Line(int(at) / MS_PER_S, _DIRECTIONS[way], values)
+                yield Line(int(at), _DIRECTIONS[way], values)
         except (ValueError, IndexError) as error:
             raise InfrastructureError(
                 f"this is no line of a log of fio: {line[:80]!r}",
@@ -112,55 +122,158 @@ def lines(text: str, where: str) -> Iterator[Line]:
             ) from error
 
 
-def seconds(submitters: Sequence[Submitter]) -> tuple[Second, ...]:
-    """The seconds of all submitters' logs, in order; reads before writes."""
-    firsts = [line.at_s for each in submitters for line in each.get("iops", ())]
-    if not firsts:
-        return ()
-    first_s = min(firsts)
+def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]:
+    """The whole seconds of all submitters together, in order; reads before writes.
+
+    What ended after the duration counts for the last second, as it does in the document; of a
+    duration that is not whole, what ended after the last whole second is left out. Raises
+    InfrastructureError where logs have more requests than the document.
+    """
+    begin_ms, whole = _begin_ms(found, duration_s), int(duration_s)
+    last = whole - 1 if whole == duration_s else whole
     sums: dict[_Key, _Sum] = {}
-    for each in submitters:
-        for key, found in _of_submitter(each, first_s).items():
-            sums.setdefault(key, _Sum()).add(found)
+    for submitter, way in ((each, way) for each in found for way in each.submitted):
+        submitted = submitter.submitted[way]
+        for second, count, mean_s in _answered(submitter, way, begin_ms):
+            own = sums.setdefault((min(second, last), way), _Sum())
+            own.count += count
+            own.latency_s += count * mean_s
+            own.moved_bytes += count * submitted.moved_bytes / submitted.completion.count
+        for second, histogram in _completions(submitter, way, begin_ms):
+            sums.setdefault((min(second, last), way), _Sum()).histograms.append(histogram)
     return tuple(
-        Second(
-            second=second,
-            at_s=first_s - 1 + second,
-            direction=direction,
-            count=each.count,
-            moved_bytes=each.moved_bytes,
-            latency_mean_s=each.latency_s / each.timed if each.timed else None,
-            completion=merged(each.histograms) if each.histograms else None,
-        )
+        _second(second, direction, begin_ms, each)
         for (second, direction), each in sorted(sums.items())
+        if second < whole and each.count
     )
 
 
-def _of_submitter(logs: Submitter, first_s: float) -> dict[_Key, _Sum]:
-    """One submitter's seconds; a mean counts as often as its second had requests."""
-    sums: dict[_Key, _Sum] = {}
-    for kind in KINDS.values():
-        for line in logs.get(kind, ()):
-            at = sums.setdefault((max(0, round(line.at_s - first_s)), line.direction), _Sum())
-            if kind == "iops":
-                at.count += int(line.values[0])
-            elif kind == "bw":
-                at.moved_bytes += int(line.values[0]) * KIB
-            elif kind == "lat":
-                at.timed = at.count
-                at.latency_s = int(line.values[0]) / NS_PER_S * at.count
-            else:
-                at.histograms.append(_histogram(line.values))
-    return sums
+def _second(second: int, direction: Direction, begin_ms: int, found: _Sum) -> Second:
+    return Second(
+        second=second,
+        at_s=begin_ms / MS_PER_S + second,
+        direction=direction,
+        count=found.count,
+        moved_bytes=round(found.moved_bytes),
+        latency_mean_s=found.latency_s / found.count,
+        completion=merged(found.histograms) if found.histograms else None,
+    )
+
+
+def _begin_ms(found: Sequence[Submitter], duration_s: float) -> int:
+    """When the measurement began: no line of a mean comes before its second is over.
+
+    But for the last ones, which come when the submitter ends.
+    """
+    begins, ends = [], []
+    for submitter, way in ((each, way) for each in found for way in DIRECTIONS):
+        own = [each.at_ms for each in submitter.latencies if each.direction == way]
+        begins += [at - MS_PER_S * number for number, at in enumerate(own[:-1], 1)]
+        ends += own[-1:]
+    return min(begins or [each - round(MS_PER_S * duration_s) for each in ends], default=0)
+
+
+def _answered(
+    submitter: Submitter, way: Direction, begin_ms: int
+) -> Iterator[tuple[int, int, float]]:
+    """Seconds with the number of requests that ended in them, and their mean latency in seconds."""
+    own = [each for each in submitter.latencies if each.direction == way]
+    second, known = 0, 0
+    for line, count in zip(own, _counts(submitter, way, begin_ms, own), strict=True):
+        if others := count - known - 1:
+            yield second, others, _mean_s(line)
+        second, known = max(second, (line.at_ms - begin_ms) // MS_PER_S), count
+        yield second, 1, _mean_s(line)
+
+
+def _mean_s(line: Line) -> float:
+    return int(line.values[0]) / NS_PER_S
+
+
+def _counts(
+    submitter: Submitter, way: Direction, begin_ms: int, means: Sequence[Line]
+) -> Iterator[int]:
+    """How many requests of a submitter had ended with each line of a mean, that one included."""
+    submitted = submitter.submitted[way]
+    total = submitted.completion.count
+    if not 0 < len(means) <= total:
+        raise failed(f"fio logged {len(means)} means of {total} {way}s", "its logs")
+    known = [(begin_ms, 0)]
+    for line in (each for each in submitter.histograms if each.direction == way):
+        known.append((line.at_ms, known[-1][1] + sum(map(int, line.values))))
+    known.append((max(known[-1][0], means[-1].at_ms), total))
+    guesses = [_between(known, each.at_ms) for each in means[:-1]]
+    count = 0
+    for number, better in enumerate(_corrected(guesses, means, submitted)):
+        # Each line has a request at least, those that follow too.
+        count = min(max(count + 1, better), total - len(guesses) + number)
+        yield count
+    yield total
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A number of requests and its bounds; `doubt` is about how wrong it may be."""
+
+    least: int
+    count: int
+    most: int
+    doubt: int
+
+
+def _between(known: Sequence[tuple[int, int]], at_ms: int) -> _Guess:
+    """How many had ended by then, as if evenly; shapes: times in ms rise, and so do counts.
+
+    The request with which the next histogram was written ended later.
+    """
+    after = bisect_left(known, at_ms, hi=len(known) - 1, key=lambda each: each[0])
+    (end_ms, most), (from_ms, least) = known[after], known[max(0, after - 1)]
+    if at_ms >= end_ms:
+        return _Guess(most, most, most, 0)
+    share = (at_ms - from_ms) / (end_ms - from_ms)
+    count = max(least, min(most - 1, least + round(share * (most - least))))
+    return _Guess(least, count, most - 1, most - count)
+
+
+def _corrected(
+    guesses: Sequence[_Guess], means: Sequence[Line], submitted: Submitted
+) -> Iterator[int]:
+    """Guesses with which the means add up to the sum of all latencies that the document has.
+
+    One more request before a line changes the sum by what its mean differs from the next. What is
+    missing is made up by the smallest changes, in parts of each one's doubt; means are cut to ns.
+    Source: least squares with one condition, of known errors.
+    """
+    times_s = [_mean_s(each) for each in means]
+    gains = [own - following for own, following in pairwise(times_s)]
+    total = submitted.completion.count
+    guessed_s = total * times_s[-1] + sum(g.count * s for g, s in zip(guesses, gains, strict=True))
+    errors = sum((g.doubt * s) ** 2 for g, s in zip(guesses, gains, strict=True))
+    errors += (total / NS_PER_S) ** 2
+    for guess, gain_s in zip(guesses, gains, strict=True):
+        change = (submitted.latency_s - guessed_s) * gain_s * guess.doubt**2 / errors
+        yield max(guess.least, min(guess.most, round(guess.count + change)))
+
+
+def _completions(
+    submitter: Submitter, way: Direction, begin_ms: int
+) -> Iterator[tuple[int, Histogram]]:
+    """Histograms with the second that each begins in; the last is the rest of the document's."""
+    own = [each for each in submitter.histograms if each.direction == way]
+    known = [_histogram(each.values) for each in own]
+    rest = rest_of(submitter.submitted[way].completion, merged(known))
+    if rest is None:
+        raise failed(f"fio logged more {way}s than its result has", "its logs")
+    second = 0
+    for line, histogram in zip(own, known, strict=True):
+        yield second, histogram
+        second = max(second + 1, (line.at_ms - begin_ms) // MS_PER_S)
+    if rest.count:
+        yield second, rest
 
 
 def _histogram(values: Sequence[str]) -> Histogram:
     """The sum is that of the middles of the bins: this log has no exact one."""
-    stride = BINS // len(values)
-    counts = {
-        (middle_ns(stride * at) + middle_ns(stride * (at + 1) - 1)) // 2: int(each)
-        for at, each in enumerate(values)
-        if each != "0"
-    }
+    counts = {middle_ns(at): int(each) for at, each in enumerate(values) if each != "0"}
     sum_s = sum(time_ns * count for time_ns, count in counts.items()) / NS_PER_S
     return Histogram(counts_by_ns=counts, sum_s=sum_s)

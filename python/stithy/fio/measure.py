@@ -32,6 +32,7 @@ from stithy.fio.output import (
     parse,
     side_by_side,
     sound_jobs,
+    submitted_in,
 )
 from stithy.fio.profile import Pattern
 from stithy.fio.program import ENGINES, PATIENCE_S, Found, Worker, engines, find, run
@@ -153,7 +154,7 @@ def _gathered(
             outstanding = each.outstanding * len(folders)
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
         else:
-            answer, rows = closed[each.name], logs.of_stream(each.name, folders, load.duration_s)
+            answer, rows = closed[each.name], _seconds(each.name, said, folders, load)
         answers.append(answer)
         seconds[each.name] = rows
     messages = dict.fromkeys(each for text, place in said for each in messages_in(text, place))
@@ -164,6 +165,20 @@ def _all_shown(places: Sequence[str]) -> str:
     """What a person is told of several targets."""
     first, *others = dict.fromkeys(places)
     return f"{first} and {len(others)} more" if others else first
+
+
+def _seconds(
+    stream: str, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: Load
+) -> tuple[Second, ...]:
+    """Those of a closed loop, where logs are kept; `said`: by each fio, and of what place."""
+    if not load.logs:
+        return ()
+    found = [
+        submitter
+        for (text, place), folder in zip(said, folders, strict=True)
+        for submitter in logs.submitters(stream, folder, submitted_in(text, stream, place))
+    ]
+    return logs.seconds(found, load.duration_s)
 
 
 def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:

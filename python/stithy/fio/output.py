@@ -94,6 +94,18 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Submitted:
+    """What one submitter did in one direction.
+
+    `latency_s` is the sum of all, `completion` has times from submission to completion.
+    """
+
+    moved_bytes: int
+    latency_s: float
+    completion: Histogram
+
+
+@dataclass(frozen=True)
 class Expected:
     """What a stream must have done: its directions with their shares, for how long."""
 
@@ -114,6 +126,23 @@ def parse(text: str, expected: Sequence[Expected], where: str) -> tuple[Answer, 
         _answer([job for job in jobs if _is_of(job, each.stream)], each, where, around)
         for each in expected
     )
+
+
+def submitted_in(text: str, stream: str, where: str) -> list[dict[Direction, Submitted]]:
+    """What each submitter of a stream did, in the order of their numbers; the text was parsed."""
+    jobs = [each for each in document_in(text, where)[0]["jobs"] if _is_of(each, stream)]
+    return [
+        {
+            way: Submitted(job[way]["io_bytes"], _sum_s(job[way]["lat_ns"]), known)
+            for way in DIRECTIONS
+            if (known := histogram_of(job[way]["clat_ns"])) is not None
+        }
+        for job in jobs
+    ]
+
+
+def _sum_s(latency: Mapping[str, Any]) -> float:
+    return float(latency["mean"] * latency["N"] / NS_PER_S)
 
 
 def _is_of(job: Mapping[str, Any], stream: str) -> bool:

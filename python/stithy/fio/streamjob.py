@@ -47,9 +47,6 @@ OPEN_RAMP_S = 1.0
 
 US_PER_S = 1e6
 
-LOG_TAIL_S = 0.3
-"""fio writes the line of a second when it is over: the last one needs a little more time."""
-
 BATCH_PAUSE_SHARE = 0.95
 """Of a batch's time at the rate: the rest is for the requests themselves. Own, measured."""
 
@@ -57,6 +54,9 @@ FLOW_UNIT = 1000
 FLOW_SLEEP_US = 100
 """A submitter that is ahead of its weight waits for its requests and sleeps; without a sleep it
 turns in a loop and leaves what was answered uncounted (`flow_threshold_exceeded`, fio 3.33)."""
+
+TOGETHER: Words = {"group_reporting": 1}
+"""All submitters have one result."""
 
 CHECK_BYTES = 4096
 """Each so many bytes have a checksum of their own."""
@@ -186,13 +186,12 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
 
 
 def _timed(stream: Stream, load: Load) -> Words:
-    """fio leaves out the ramp, and keeps a row a second."""
-    tail_s = LOG_TAIL_S if load.logs else 0.0
-    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s + tail_s)}
-    if load.logs:
-        words |= {"log_avg_msec": 1000, "log_hist_msec": 1000}
-        words |= {f"write_{kind}_log": stream.name for kind in ("bw", "iops", "lat", "hist")}
-    return words
+    """fio leaves out the ramp; of each submitter it keeps a row a second, and its own result."""
+    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s)}
+    if not load.logs:
+        return words | TOGETHER
+    words |= {"log_avg_msec": 1000, "log_hist_msec": 1000}
+    return words | {f"write_{kind}_log": stream.name for kind in ("lat", "hist")}
 
 
 def _each_logged(stream: Stream, load: Load) -> Words:
@@ -202,7 +201,7 @@ def _each_logged(stream: Stream, load: Load) -> Words:
     once (`ramp_time_over` in time.c of fio 3.33): many slow submitters would make too many.
     """
     runtime_s = max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S
-    return {"runtime": _ms(runtime_s), "write_lat_log": stream.name}
+    return {"runtime": _ms(runtime_s), "write_lat_log": stream.name} | TOGETHER
 
 
 def _engine(load: Load, iodepth: int) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.errors import UserError
 from stithy.metrics import ALL
+from stithy.results.io_seconds import IoSecond, io_seconds
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
 from stithy.results.pieces import (
@@ -118,12 +119,10 @@ class Run:
         found = read_table(SPACE, path, []) if path.exists() else None
         return empty_frame(SPACE) if found is None else found
 
-    def io_seconds_of(self, window_id: str) -> dict[int, int]:
-        """Requests that fio answered in each second of a window, by the second."""
-        found: dict[int, int] = {}
-        for row in read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS):
-            found[row["second"]] = found.get(row["second"], 0) + row["requests"]
-        return {second: found.get(second, 0) for second in range(max(found, default=-1) + 1)}
+    def io_seconds_of(self, window_id: str) -> list[IoSecond]:
+        """What fio answered in each second of a window, all streams and directions together."""
+        rows = read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS)
+        return io_seconds(rows)
 
     @cached_property
     def tenant_seconds(self) -> dict[str, dict[str, list[int]]]:

@@ -154,7 +154,9 @@ VALUES = Table(
 
 IO_SECONDS = Table(
     "io_seconds",
-    "One row per second, stream and direction of a pattern that fio ran. Only of windows of fio.",
+    "One row per second, stream and direction of a pattern that fio ran. Only of windows of fio. A window of "
+    "whole seconds has each of its requests in one of them, and their latencies add up to its mean. In a closed loop "
+    "those under way at the end are in the last second, and a second without a row had no request.",
     (
         _t("window_id", "id of the window"),
         _i("second", "s", "seconds since the measurement began, from 0"),
@@ -162,7 +164,7 @@ IO_SECONDS = Table(
         _t("stream", "stream of the pattern"),
         _t("direction", "`read` or `write`"),
         _i("requests", "", "requests answered"),
-        _i("moved_bytes", "B", "bytes moved by them"),
+        _i("moved_bytes", "B", "bytes moved by them; in a closed loop by their mean size in the window"),
         _r("latency_mean_s", "s", "mean latency", null=True),
         _r("completion_p99_s", "s", "99th percentile of the time from submission to completion", null=True),
     ),

@@ -9,7 +9,7 @@ import pytest
 from fakes.fio import bin_ns as fake_bin_ns
 from fakes.fio import direction, latency
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.fio import eachlog, logs
+from stithy.fio import eachlog
 from stithy.fio.histogram import BINS, bin_ns, middle_ns
 from stithy.fio.output import Answer, Expected, messages_in, parse, side_by_side
 
@@ -140,50 +140,6 @@ def test_bins_are_those_of_fio() -> None:
         assert found == fake_bin_ns(time_ns)
         assert found in middles
         assert abs(found / time_ns - 1) <= 1 / 128
-
-
-def _histogram_line(at_ms: int, way: int, **counts: int) -> str:
-    bins = ["0"] * BINS
-    for number, count in counts.items():
-        bins[int(number[1:])] = str(count)
-    return ", ".join([str(at_ms), str(way), "4096", *bins])
-
-
-def test_seconds_add_up_over_submitters_and_workers(tmp_path: Path) -> None:
-    """Means weigh as much as their requests; submitters need not be in step to the millisecond."""
-    for worker, (late_ms, count, mean_ns) in enumerate(((0, 100, 1_000_000), (60, 300, 2_000_000))):
-        folder = tmp_path / str(worker)
-        folder.mkdir()
-        for kind, values in (
-            ("iops", (count, count)),
-            ("bw", (8, 8)),
-            ("lat", (mean_ns, 5_000_000)),
-        ):
-            lines = [
-                f"{1_000_000 + late_ms + 1000 * at}, {value}, 0, 4096, 0, 0"
-                for at, value in enumerate(values)
-            ]
-            (folder / f"data_{kind}.1.log").write_text("\n".join(lines) + "\n")
-        (folder / "data_clat_hist.1.log").write_text(
-            _histogram_line(1_000_000 + late_ms, 0, b100=count - 1, b200=1)
-        )
-        (folder / "data_slat.1.log").write_text("1, 2, 0, 4096, 0, 0\n")
-    first, second = logs.of_stream("data", [tmp_path / "0", tmp_path / "1"], 2.0)
-    assert (first.second, first.at_s, first.direction, first.count) == (0, 999.0, "read", 400)
-    assert first.moved_bytes == 2 * 8 * 1024
-    assert first.latency_mean_s == pytest.approx((100 * 1e-3 + 300 * 2e-3) / 400)
-    assert first.completion is not None
-    assert first.completion.counts_by_ns == {100: 398, middle_ns(200): 2}
-    assert second.completion is None
-    assert second.latency_mean_s == pytest.approx(5e-3)
-
-
-def test_a_line_that_is_none_is_named() -> None:
-    """A disk that was full while fio wrote its logs cuts one off; other directions are left out."""
-    with pytest.raises(InfrastructureError, match=r"a\.log:2.*no line"):
-        list(logs.lines("1, 2, 0, 4096\n17, 3", "a.log"))
-    assert list(logs.lines("1, 2, 2, 4096, 0, 0\n", "a.log")) == []
-    assert logs.of_stream("data", [], 1.0) == ()
 
 
 def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:

@@ -60,11 +60,11 @@ def test_a_size_that_is_not_the_profile_s_is_an_error_beyond_chance() -> None:
     assert wrong["fio.size_error_share"] == pytest.approx(0.1, abs=1e-3)
 
 
-def test_seconds_without_a_row_are_seconds_without_an_answer_but_for_the_last() -> None:
-    """fio writes no row where it answered nothing."""
+def test_seconds_without_a_row_are_seconds_without_an_answer() -> None:
+    """fio writes no row where it answered nothing, in the last second neither."""
     found = measured({0: 100, 2: 300, 3: 200})
     assert list(per_second(found, 4.0).values()) == [100, 0, 300, 200]
-    assert list(per_second(found, 5.0).values()) == [100, 0, 300, 200]
+    assert list(per_second(found, 5.9).values()) == [100, 0, 300, 200, 0]
     known = values(evenness(found, 4.0))
     assert known["fio.worst_iops"] == 0.0
     assert known["fio.idle_s"] == 1.0

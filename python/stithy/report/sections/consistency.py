@@ -1,6 +1,7 @@
-"""How even block I/O was: requests per second, second by second, of each candidate."""
+"""How even block I/O was: requests per second and latency, second by second, of each candidate."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import altair as alt
 import polars as pl
@@ -11,7 +12,7 @@ from stithy.point import Point
 from stithy.report.blocks import Block, Section, figures, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, layer, unit
+from stithy.report.drawing.compose import Drawing, Spec, above, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
@@ -23,9 +24,12 @@ NEEDS = ("io_seconds",)
 TITLE = "Second by second"
 NOTE = (
     "One window of each candidate, the first valid one, at the point of the primary question. The "
-    "variation is the coefficient of variation of requests per second."
+    "variation is the coefficient of variation of requests per second. A dot marks the second of a "
+    "candidate with the longest mean latency. A second without an answer has no latency. Requests "
+    "that were under way at the end of a closed loop count in its last second."
 )
-WIDTH, HEIGHT = 700, 220
+WIDTH, HEIGHT = 700, 180
+MS_PER_S = 1000
 TICKS_MOST = 12
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 3600, 7200, 14_400, 43_200)
 """Seconds between ticks; with the last one they suffice for a window of six days."""
@@ -42,15 +46,16 @@ def draw(page: Page) -> Iterator[Drawn]:
     yield Figure(
         name=NAME,
         title=title,
-        caption="Requests per second in each second of the measurement, from zero.",
-        description=f"{title}. Chart of requests per second against time, a line for each "
-        f"candidate: {', '.join(each.candidate for each in shown)}.",
+        caption="Above: requests answered in each second of the measurement, from zero. Below: "
+        "their mean latency on a logarithmic axis; a dot marks the longest of each candidate.",
+        description=f"{title}. Charts of requests per second and mean latency against time, a "
+        f"line for each candidate: {', '.join(each.candidate for each in shown)}.",
         footer=context.footer,
         spec=drawing.spec(_chart(context, drawing, frame)),
         table=PageTable(
             NAME, title,
             (Show("candidate", "candidate"), Show("second", "second", "count"),
-             Show("requests", "requests", "count")),
+             Show("requests", "requests", "count"), Show("mean_s", "mean latency", "duration")),
             frame,
         ),
     )  # fmt: skip
@@ -69,13 +74,13 @@ def _windows(context: Context) -> Iterator[Window]:
 
 
 def _seconds(context: Context, shown: list[Window]) -> pl.DataFrame:
-    """Requests of all streams and directions; a second without a row had none."""
+    """Requests of all streams and directions and their mean latency, by candidate and second."""
     rows = [
-        {"candidate": window.candidate, "second": second, "requests": count}
+        {"candidate": window.candidate, **asdict(each)}
         for window in shown
-        for second, count in context.run.io_seconds_of(window.id).items()
+        for each in context.run.io_seconds_of(window.id)
     ]
-    types = {"candidate": pl.String, "second": pl.Int64, "requests": pl.Int64}
+    types = {"candidate": pl.String, "second": pl.Int64, "requests": pl.Int64, "mean_s": pl.Float64}
     return pl.DataFrame(rows, schema=types)
 
 
@@ -91,16 +96,47 @@ def _finding(context: Context, shown: list[Window]) -> str:
     return f"Variation of requests per second at {where.brief if where else 'one point'}: {each}"
 
 
-def _chart(context: Context, drawing: Drawing, frame: pl.DataFrame) -> dict[str, object]:
-    domain = domain_of([{"value": each} for each in frame["requests"]], log=False)
+def _chart(context: Context, drawing: Drawing, frame: pl.DataFrame) -> Spec:
+    requests = frame.select("candidate", "second", value="requests")
+    charts = [_panel(context, drawing, Axis("Requests per second"), requests)]
+    latency = _latency(frame)
+    if not latency.is_empty():
+        charts.append(_panel(context, drawing, Axis("Mean latency (ms)", log=True), latency))
+    return above(charts)
+
+
+def _latency(frame: pl.DataFrame) -> pl.DataFrame:
+    """Milliseconds, of the seconds that have a latency."""
+    value = pl.col("mean_s") * MS_PER_S
+    return frame.drop_nulls("mean_s").select("candidate", "second", value=value)
+
+
+def worst(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of each candidate its row with the largest value, the first of several."""
+    ordered = frame.sort("value", descending=True, maintain_order=True)
+    return ordered.unique("candidate", keep="first", maintain_order=True)
+
+
+def _panel(context: Context, drawing: Drawing, axis: Axis, frame: pl.DataFrame) -> Spec:
+    """A line for each candidate; of latencies with a dot at its worst second."""
+    rows, channels = frame.to_dicts(), line_channels(context)
+    x, y = _time_axis(frame), value_axis(axis, domain_of(rows, log=axis.log))
+    line = alt.Chart(drawing.add(rows)).mark_line()
+    drawn = [drawing.followed(unit(line.encode(x=x, y=y, opacity=picked(), **channels)))]
+    if axis.log:
+        dots = alt.Chart(drawing.add(worst(frame).to_dicts())).mark_point(filled=True, size=60)
+        tips = [alt.Tooltip("candidate:N"), alt.Tooltip("second:Q"),
+                alt.Tooltip("value:Q", title=axis.title, format=",.4~g")]  # fmt: skip
+        own = dots.encode(x=x, y=y, color=channels["color"], opacity=picked(), tooltip=tips)
+        drawn.append(unit(own))
+    return layer(drawn, width=WIDTH, height=HEIGHT)
+
+
+def _time_axis(frame: pl.DataFrame) -> alt.X:
     last = max(frame["second"], default=0)
     step = next(each for each in STEPS if last / each <= TICKS_MOST)
     whole = alt.Axis(format="d", values=list(range(0, last + 1, step)))
-    x = alt.X("second:Q", title="Seconds of the measurement", axis=whole)
-    y = value_axis(Axis("Requests per second"), domain)
-    line = alt.Chart(drawing.add(frame.rename({"requests": "value"}).to_dicts())).mark_line()
-    own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)
+    return alt.X("second:Q", title="Seconds of the measurement", axis=whole)
 
 
 def sections(page: Page) -> Iterator[Section]:

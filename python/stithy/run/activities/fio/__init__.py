@@ -62,7 +62,7 @@ class FioActivity:
             context.session.stop.asked,
         )  # fmt: skip
         self._outcome = Outcome(found, pattern, len(workers), window.duration_s, self._rate)
-        firsts = [rows[0].at_s for rows in found.seconds.values() if rows]
+        firsts = [rows[0].at_s - rows[0].second for rows in found.seconds.values() if rows]
         from_s = min(firsts, default=began_s + window.ramp_up_s)
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
 

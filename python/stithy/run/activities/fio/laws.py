@@ -77,14 +77,9 @@ def evenness(found: FioMeasured, duration_s: float) -> Iterator[Measured]:
 
 
 def per_second(found: FioMeasured, duration_s: float) -> Mapping[int, int]:
-    """Reads and writes answered in each whole second; a last one without a row is left out.
-
-    fio writes no row of a second without requests, nor of one that had not ended with it.
-    """
+    """Reads and writes answered in each whole second; one without a row had none."""
     counts: dict[int, int] = {}
     for rows in found.seconds.values():
         for each in rows:
             counts[each.second] = counts.get(each.second, 0) + each.count
-    whole = int(duration_s)
-    last = whole if whole - 1 in counts else whole - 1
-    return {second: counts.get(second, 0) for second in range(last)} if counts else {}
+    return {second: counts.get(second, 0) for second in range(int(duration_s))} if counts else {}
