@@ -76,12 +76,12 @@ def wait_for_calm() -> None:
             return
 
 
-def read(work: Work, device: str, pid: int) -> DriveReading:
-    """One run of fio against a block device whose program is `pid`."""
+def read(work: Work, device: str, pid: int, more: Sequence[str] = ()) -> DriveReading:
+    """One run of fio, told `more`, against a block device whose program is `pid`."""
     started_s, busy_before_s = time.monotonic(), busy_s()
     kernel_before_s, program_before_s = kernel_s(), program_s(pid)
     own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    shown = fio(work, device)
+    shown = fio(work, device, more)
     own = resource.getrusage(resource.RUSAGE_CHILDREN)
     program = program_s(pid) - program_before_s
     known_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime

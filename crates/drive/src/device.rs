@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ use crate::spec::{resolve, Resolved};
 use crate::trace::Trace;
 use crate::transport::fuse::{self, Mount};
 use crate::transport::{BlockTimes, LoopDevice};
+use crate::wake::Bell;
 use crate::wakefulness::Wakefulness;
 
 /// How long a drive that is taken down may take to be let go of.
@@ -56,8 +57,13 @@ pub struct Device {
     lost_told: u64,
     /// Whether it was told that its thread has ended.
     end_told: bool,
+    /// Why its thread has ended, if that was an error.
+    failure: Arc<OnceLock<String>>,
     warnings: Vec<Warning>,
     thread_number: i32,
+    /// Threads that read and write the file of its image.
+    helpers: Vec<i32>,
+    helpers_time: ThreadTime,
     thread_time: Option<ThreadTime>,
     orders: Orders,
     // In the order in which they must go.
@@ -87,18 +93,27 @@ impl Device {
         let counters = Arc::new(Mutex::new(Counters::new(clock.now())));
         let start_s = clock.unix_start().as_secs_f64();
         let tally = Tally::new(&spec.name, start_s, Arc::clone(&counters), clock.now());
-        let store = Store::new(image(spec)?, resolved.safety);
-        let drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
-        let (session, mount) = fuse::open(spec.size_bytes)?;
         let (orders, inbox) =
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
+        let opened = image(spec, orders.bell(), before_all)?;
+        let store = Store::new(opened.image, resolved.safety);
+        let drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
+        let (session, mount) = fuse::open(spec.size_bytes)?;
         let timing = resolved.timing;
+        let failure = Arc::new(OnceLock::new());
+        let cause = Arc::clone(&failure);
         let serving = move || {
             if before_all {
                 priority::before_all();
             }
             let (mut drive, mut session, mut inbox) = (drive, session, inbox);
-            serve(&mut drive, &mut session, &mut inbox, &clock, timing, &awake)
+            let served = serve(&mut drive, &mut session, &mut inbox, &clock, timing, &awake)
+                .and_then(|()| drive.finish());
+            if let Err(e) = &served {
+                // It ends once.
+                let _ = cause.set(e.to_string());
+            }
+            served
         };
         let thread = std::thread::Builder::new()
             .name(format!("drive {}", spec.name))
@@ -118,8 +133,11 @@ impl Device {
             trace: None,
             lost_told: 0,
             end_told: false,
-            warnings: Vec::new(),
+            failure,
+            warnings: opened.warnings,
             thread_number: 0,
+            helpers: opened.threads,
+            helpers_time: ThreadTime::default(),
             thread_time: None,
             orders,
             loop_device,
@@ -154,23 +172,45 @@ impl Device {
         self.look_after_trace();
         if self.has_ended() && !self.end_told {
             self.end_told = true;
-            let text = format!("{} has ended: I/O on it fails", self.ready.drive);
+            let cause = self.failure.get().map(|cause| format!(", because {cause}"));
+            let cause = cause.unwrap_or_default();
+            let text = format!("{} has ended: I/O on it fails{cause}", self.ready.drive);
             self.warn("drive-ended", text);
         }
         let now = ThreadTime::of(self.thread_number);
         let before = std::mem::replace(&mut self.thread_time, now).unwrap_or_default();
-        self.completed(told, now.map(|now| now.since(before)))
+        let helped = self.helped();
+        let helped_before = std::mem::replace(&mut self.helpers_time, helped);
+        let own = now.map(|now| now.since(before));
+        self.completed(told, own, helped.since(helped_before))
+    }
+
+    /// The time of the threads that read and write its image.
+    fn helped(&self) -> ThreadTime {
+        let times = self
+            .helpers
+            .iter()
+            .filter_map(|&number| ThreadTime::of(number));
+        times.fold(ThreadTime::default(), |sum, each| ThreadTime {
+            ran: sum.ran + each.ran,
+            ..sum
+        })
     }
 
     /// The counters since it came up.
     pub fn total(&mut self) -> DriveCounters {
         let told = self.tally.total(self.clock.now());
-        self.completed(told, ThreadTime::of(self.thread_number))
+        self.completed(told, ThreadTime::of(self.thread_number), self.helped())
     }
 
-    fn completed(&self, counters: DriveCounters, time: Option<ThreadTime>) -> DriveCounters {
+    fn completed(
+        &self,
+        counters: DriveCounters,
+        time: Option<ThreadTime>,
+        helped: ThreadTime,
+    ) -> DriveCounters {
         DriveCounters {
-            cpu_s: time.map(|time| time.ran.as_secs_f64()),
+            cpu_s: time.map(|time| (time.ran + helped.ran).as_secs_f64()),
             cpu_wait_s: time.map(|time| time.waited.as_secs_f64()),
             paced: self.ready.paced,
             ..counters
@@ -261,6 +301,14 @@ impl Device {
         DriveError::infrastructure("drive-ended", problem, &self.ready.drive, remedy)
     }
 
+    /// Has its image keep everything that was answered so far.
+    ///
+    /// Errors: `image-failed`.
+    pub fn keep(&self) -> Result<(), DriveError> {
+        self.ask(|drive, _| drive.finish())?
+            .map_err(|e| image_failed(&e.to_string(), &self.ready.drive))
+    }
+
     /// Whether its device is mounted, or held by something else for itself.
     pub fn is_held(&self) -> bool {
         self.loop_device.is_held()
@@ -273,13 +321,17 @@ impl Device {
 
     /// Takes the drive down and gives its last counters.
     ///
-    /// Errors: another process has the device open; the drive serves it until that lets go.
+    /// Errors: another process has the device open; the drive serves it until that lets go. `image-failed`: what it had
+    /// answered is not in its image.
     pub fn down(mut self) -> Result<DriveCounters, DriveError> {
         self.end_recordings();
         let last = self.total();
         drop((self.loop_device, self.file, self.mount));
         for _ in 0..LET_GO_TRIES {
             if self.thread.is_finished() {
+                if let Some(cause) = self.failure.get() {
+                    return Err(image_failed(cause, &self.ready.drive));
+                }
                 return Ok(DriveCounters {
                     cpu_s: last.cpu_s,
                     cpu_wait_s: last.cpu_wait_s,
@@ -329,11 +381,35 @@ fn failed(problem: &str, spec: &DriveSpec, cause: io::Error) -> DriveError {
     DriveError::infrastructure("drive-failed", problem, &spec.name, remedy).caused_by(cause)
 }
 
-fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
-    let opened: io::Result<Box<dyn Image>> = match &spec.backing {
-        DriveBacking::Memory => MemoryImage::new(spec.size_bytes).map(|image| Box::new(image) as _),
+fn image_failed(cause: &str, drive: &str) -> DriveError {
+    let remedy = "look at the file system that holds the image; the image is not to be used again";
+    let problem = format!("what was written last is not in the image: {cause}");
+    DriveError::infrastructure("image-failed", problem, drive, remedy)
+}
+
+/// An image with what serves it.
+struct Opened {
+    image: Box<dyn Image>,
+    threads: Vec<i32>,
+    warnings: Vec<Warning>,
+}
+
+fn image(spec: &DriveSpec, bell: Arc<Bell>, before_all: bool) -> Result<Opened, DriveError> {
+    let opened = match &spec.backing {
+        DriveBacking::Memory => MemoryImage::new(spec.size_bytes).map(|image| Opened {
+            image: Box::new(image),
+            threads: Vec::new(),
+            warnings: Vec::new(),
+        }),
         DriveBacking::File { path } => {
-            FileImage::open(Path::new(path), spec.size_bytes).map(|image| Box::new(image) as _)
+            FileImage::open(Path::new(path), spec.size_bytes, bell, before_all).map(|opened| {
+                let left = opened.was_left.then(|| was_left(path));
+                Opened {
+                    image: Box::new(opened.image),
+                    threads: opened.threads,
+                    warnings: left.into_iter().collect(),
+                }
+            })
         }
     };
     opened.map_err(|e| {
@@ -345,4 +421,13 @@ fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
             "give a smaller size, or a file that is not there yet on a file system with direct I/O";
         DriveError::precondition("no-backing", e.to_string(), place, remedy).caused_by(e)
     })
+}
+
+fn was_left(path: &str) -> Warning {
+    let text = format!(
+        "the program that served {path} last was killed, or ended while the drive was in use: what it answered in its \
+         last moments, flushed or not, may be missing; check the file system on it"
+    );
+    let code = "image-left".to_string();
+    Warning { code, text }
 }

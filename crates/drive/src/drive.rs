@@ -17,7 +17,7 @@ use stithy_wire::CutCounts;
 
 use self::pace::Pace;
 use self::recording::{Asked, Recording};
-use crate::backing::{Mark, Store, Write};
+use crate::backing::{Mark, Need, Store, Write};
 use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
 use crate::latency_compensation::LatencyCompensation;
@@ -43,6 +43,8 @@ struct UnderWay {
     mark: Mark,
     /// A flush that promises nothing.
     lying: bool,
+    /// What is brought to hand for it, if anything is.
+    need: Option<Need>,
 }
 
 impl UnderWay {
@@ -82,6 +84,8 @@ pub struct Drive {
     /// The newest request, if it is a write whose content lies in the transport still.
     not_kept: Option<u64>,
     due: BinaryHeap<Reverse<(Moment, u64)>>,
+    /// Those of [`Drive::due`] that wait for the image.
+    waiting: Vec<Reverse<(Moment, u64)>>,
     finished: Vec<Done>,
     arrivals: u64,
     recording: Recording,
@@ -109,6 +113,7 @@ impl Drive {
             under_way: HashMap::new(),
             not_kept: None,
             due: BinaryHeap::new(),
+            waiting: Vec::new(),
             finished: Vec::new(),
             arrivals: 0,
             recording: Recording::new(counters),
@@ -150,6 +155,7 @@ impl Drive {
             content: Box::default(),
             mark: self.store.mark(),
             lying,
+            need: None,
         };
         self.arrivals += 1;
         self.under_way.insert(incoming.id, under_way);
@@ -161,12 +167,21 @@ impl Drive {
         } else if self.is_paced() {
             self.model.submit(now, incoming.id, &incoming.request);
             self.in_model += 1;
+            self.want(&incoming);
         } else {
             let at = self.faults.delay(operation, now, now);
             if let Some(request) = self.under_way.get_mut(&incoming.id) {
                 request.given = at.since(now);
             }
             self.due.push(Reverse((at, incoming.id)));
+        }
+    }
+
+    /// Uses the time that a request takes to bring to hand what it needs. A request that takes none has it brought when
+    /// it is done: to hand it over to others and back would cost more.
+    fn want(&mut self, incoming: &Incoming) {
+        if let Some(request) = self.under_way.get_mut(&incoming.id) {
+            request.need = self.store.want(&incoming.request);
         }
     }
 
@@ -182,6 +197,9 @@ impl Drive {
     pub fn next_due(&self) -> Option<Moment> {
         let first = self.due.peek().map(|Reverse((at, _))| *at);
         let model = self.model.next_done().map(|at| earlier(at, self.ahead));
+        if !self.waiting.is_empty() && self.store.has_news() {
+            return Some(Moment::START);
+        }
         let next = match (first, model) {
             (Some(first), Some(model)) => Some(first.min(model)),
             (first, model) => first.or(model),
@@ -190,10 +208,14 @@ impl Drive {
     }
 
     /// Answers everything that is due now. The clock is asked again for each answer: the last of many is
-    /// given later than the first.
+    /// given later than the first. What the image has not at hand yet waits, and nothing else does.
     ///
-    /// Errors: the transport's; what the image cannot do is answered as an I/O error.
+    /// Errors: the transport's, and those of the image with what was answered already; what it cannot do otherwise is
+    /// answered as an I/O error.
     pub fn complete(&mut self, clock: &dyn Clock, transport: &mut dyn Transport) -> io::Result<()> {
+        if self.store.collect()? {
+            self.due.extend(self.waiting.drain(..));
+        }
         let now = clock.now();
         self.collect_finished(now);
         let stalled = self.is_stalled(now);
@@ -203,7 +225,9 @@ impl Drive {
                 break;
             }
             self.due.pop();
-            if let Some(request) = self.under_way.remove(&id) {
+            if !self.is_at_hand(id) {
+                self.waiting.push(Reverse((at, id)));
+            } else if let Some(request) = self.under_way.remove(&id) {
                 self.answer(clock, at, request, transport)?;
                 answered = true;
             }
@@ -212,7 +236,22 @@ impl Drive {
             self.observe();
             self.compensation.look(now);
         }
+        self.store.hand_on(!self.waiting.is_empty());
         Ok(())
+    }
+
+    /// Whether an answer need not wait for the image.
+    fn is_at_hand(&self, id: u64) -> bool {
+        let request = self.under_way.get(&id).filter(|_| self.powered);
+        request.is_none_or(|request| {
+            let asked = &request.incoming.request;
+            self.store.is_at_hand(asked, request.need.as_ref())
+        })
+    }
+
+    /// Waits until the image has kept everything that was answered.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.store.finish()
     }
 
     fn is_stalled(&self, now: Moment) -> bool {
@@ -254,6 +293,7 @@ impl Drive {
         let given = request.given.max(stalled_until.since(request.arrived));
         let is_paced = self.is_paced();
         let asked = request.asked();
+        let need = request.need;
         let outcome = match !self.powered || self.faults.fails(&asked.request) {
             true => Err(libc::EIO),
             false => {
@@ -277,7 +317,15 @@ impl Drive {
             true => self.compensation.count(asked.request.operation, given),
             false => self.compensation.start_anew(),
         }
-        transport.answer(&incoming, outcome)
+        transport.answer(&incoming, outcome)?;
+        self.let_go(need);
+        Ok(())
+    }
+
+    fn let_go(&mut self, need: Option<Need>) {
+        if let Some(need) = need {
+            self.store.let_go(&need);
+        }
     }
 
     /// Records each request from now on, or no more.

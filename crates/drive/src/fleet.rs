@@ -240,6 +240,9 @@ impl Fleet {
             self.end_recordings(&mut device);
             let total = device.total();
             if device.is_held() {
+                if let Err(error) = device.keep() {
+                    self.warn(error.code, error.to_string());
+                }
                 let text = format!(
                     "{} is still in use: I/O on it fails from now on",
                     total.drive

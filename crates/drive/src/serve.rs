@@ -77,6 +77,11 @@ pub fn orders() -> io::Result<(Orders, Inbox)> {
 }
 
 impl Orders {
+    /// The bell that wakes the drive's thread.
+    pub fn bell(&self) -> Arc<Bell> {
+        Arc::clone(&self.bell)
+    }
+
     /// Gives a command; false when the thread has ended.
     pub fn give(&self, command: Command) -> bool {
         let given = self.sender.send(command).is_ok();

@@ -1,4 +1,6 @@
 //! Where the bytes of a drive lie. A seam: memory, and a sparse file.
+//!
+//! What lies far away is brought to hand while a request takes its time. Of an image in memory everything is at hand.
 
 use std::io;
 
@@ -20,6 +22,54 @@ pub trait Image: Send {
 
     /// Makes a range zero and gives its space back.
     fn clear(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
+
+    /// Begins to bring to hand what a request will need; it stays there until [`Image::let_go`].
+    fn want(&mut self, _need: &Need) {}
+
+    /// A request that was wanted for has been done, or will not be.
+    fn let_go(&mut self, _need: &Need) {}
+
+    /// Whether a request could be done now without waiting.
+    fn is_at_hand(&self, _need: &Need) -> bool {
+        true
+    }
+
+    /// Whether more may be changed before what was changed is where it belongs.
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    /// Takes what was done meanwhile; true when something was: a request may be done now that could not before.
+    ///
+    /// Errors: what was changed cannot be brought where it belongs.
+    fn collect(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether [`Image::collect`] would give true, as far as is known without asking.
+    fn has_news(&self) -> bool {
+        false
+    }
+
+    /// Begins to bring changes where they belong. Where requests wait for that, or for what they need, they are called
+    /// when to [`Image::collect`].
+    fn hand_on(&mut self, _is_awaited: bool) {}
+
+    /// Waits until every change is where it belongs.
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a request will need of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// Where its range begins.
+    pub offset_bytes: u64,
+    /// How long it is.
+    pub length_bytes: u64,
+    /// Whether it replaces the range without wanting to know what it held.
+    pub replaces: bool,
 }
 
 /// Refuses a range that is not inside an image of `size_bytes`.

@@ -9,8 +9,11 @@ mod log;
 mod memory;
 mod store;
 
-pub use file::FileImage;
-pub use image::Image;
+pub use file::{FileImage, OpenedImage};
+pub use image::{Image, Need};
 pub use log::{CutReport, CutRule, Mark};
 pub use memory::MemoryImage;
 pub use store::{Safety, Store, Write};
+
+#[cfg(test)]
+pub(crate) use file::slow;

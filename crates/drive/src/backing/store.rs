@@ -6,8 +6,9 @@ use std::io;
 
 use stithy_measure::Rng;
 
-use super::image::Image;
+use super::image::{Image, Need};
 use super::log::{CutReport, CutRule, Log, Mark};
+use crate::request::{Operation, Request};
 
 /// What a power cut may take from a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,57 @@ impl Store {
         self.log.held_bytes()
     }
 
+    /// Begins to bring to hand what a request needs, where it needs something; to be let go when it was done.
+    pub fn want(&mut self, request: &Request) -> Option<Need> {
+        // A write that may be taken back needs what it replaces.
+        let is_kept = self.volatile_limit_bytes().is_some();
+        let need = Need {
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            replaces: match request.operation {
+                Operation::Flush => return None,
+                Operation::Read => false,
+                Operation::Write => !is_kept,
+                Operation::Discard => true,
+            },
+        };
+        self.image.want(&need);
+        Some(need)
+    }
+
+    /// What a request needed is not needed any more.
+    pub fn let_go(&mut self, need: &Need) {
+        self.image.let_go(need);
+    }
+
+    /// Whether a request can be done now without waiting for the image.
+    pub fn is_at_hand(&self, request: &Request, need: Option<&Need>) -> bool {
+        let changes = matches!(request.operation, Operation::Write | Operation::Discard);
+        (!changes || self.image.has_room()) && need.is_none_or(|need| self.image.is_at_hand(need))
+    }
+
+    /// Takes what the image has done meanwhile; true when a request may be at hand that was not before.
+    ///
+    /// Errors: what was answered cannot be kept.
+    pub fn collect(&mut self) -> io::Result<bool> {
+        self.image.collect()
+    }
+
+    /// Whether [`Store::collect`] would give true, as far as is known without asking.
+    pub fn has_news(&self) -> bool {
+        self.image.has_news()
+    }
+
+    /// Has the image keep what was changed; `is_awaited` says whether requests wait for it.
+    pub fn hand_on(&mut self, is_awaited: bool) {
+        self.image.hand_on(is_awaited);
+    }
+
+    /// Waits until the image has kept everything.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.image.finish()
+    }
+
     /// The newest content of a range, valid until the next call.
     pub fn read(&mut self, offset_bytes: u64, length_bytes: usize) -> io::Result<&[u8]> {
         self.image.view(offset_bytes, length_bytes)
@@ -132,13 +184,16 @@ impl Store {
     }
 
     /// Cuts the power. `under_way` are writes that were received and not answered, in the order of their
-    /// arrival; they may have reached the medium as well.
+    /// arrival; they may have reached the medium as well. From then on the image is as the cut left it, also for who
+    /// looks past the drive.
     pub fn cut(&mut self, under_way: Vec<Write>, rule: &CutRule) -> io::Result<CutReport> {
         for write in under_way {
             self.log
                 .write(&mut *self.image, write.offset_bytes, write.content)?;
         }
-        self.log.cut(&mut *self.image, rule)
+        let report = self.log.cut(&mut *self.image, rule)?;
+        self.image.finish()?;
+        Ok(report)
     }
 
     /// Flips `bits` different bits of a range, chosen by a seed; the drive does not know of it. The range must

@@ -126,6 +126,7 @@ impl Drive {
     /// As [`Drive::fail_all`], when the stall is over.
     fn fail_all_later(&mut self, now: Moment) {
         self.reset_model(now);
+        self.waiting.clear();
         self.due = self
             .under_way
             .keys()
@@ -136,6 +137,7 @@ impl Drive {
     fn fail_all(&mut self, now: Moment, transport: &mut dyn Transport) -> Result<(), DriveError> {
         self.reset_model(now);
         self.due.clear();
+        self.waiting.clear();
         for request in std::mem::take(&mut self.under_way).into_values() {
             let answered = Answered {
                 operation: request.incoming.request.operation,
@@ -147,6 +149,7 @@ impl Drive {
             };
             let is_paced = self.is_paced();
             self.recording.count(&request.asked(), &answered, is_paced);
+            self.let_go(request.need);
             transport
                 .answer(&request.incoming, Err(libc::EIO))
                 .map_err(backing_failed)?;

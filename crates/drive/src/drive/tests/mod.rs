@@ -3,6 +3,7 @@
 use stithy_measure::ManualClock;
 use stithy_wire::{DriveCounters, DriveFault};
 
+mod far;
 mod pace;
 mod traced;
 
@@ -103,6 +104,11 @@ impl Bench {
         let safety = Safety::Volatile {
             cache_bytes: 1 << 20,
         };
+        Bench::over(Store::new(Box::new(image), safety))
+    }
+
+    /// The same over a store.
+    fn over(store: Store) -> Self {
         let model = Constant {
             time: Duration::from_micros(100),
             waiting: Vec::new(),
@@ -110,7 +116,6 @@ impl Bench {
         };
         let counters = Arc::new(Mutex::new(Counters::new(Moment::START)));
         let tally = Tally::new("d", 0.0, Arc::clone(&counters), Moment::START);
-        let store = Store::new(Box::new(image), safety);
         let drive = Drive::new(store, Box::new(model), 1, counters);
         Bench {
             drive,

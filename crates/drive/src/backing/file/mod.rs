@@ -1,0 +1,516 @@
+//! An image in a sparse file, past the page cache: what the drive holds is not held twice, and the
+//! drive does not wait for the machine's own writeback. Nor does it wait for the file.
+//!
+//! Others read and write it ([`Helpers`]). What a request will need is read while the request takes its time, and what
+//! requests changed is written after they were answered. In between the pages are here, and are the newest: to whoever
+//! uses the image it is as one in memory, in the order of the calls.
+
+mod helpers;
+mod job;
+mod open;
+mod pages;
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use self::helpers::{Hands, Helpers};
+use self::job::PAGES_MAX;
+pub use self::job::{Buffer, Job, Task, BLOCK_BYTES};
+use self::pages::{pieces, touched, Content, Pages};
+use super::image::{check, Image, Need};
+use crate::wake::Bell;
+
+/// As many jobs are in the hands of others; what is changed meanwhile is written together.
+const CHANGES_MAX: usize = 8;
+/// As much may be changed and not written: 32 MiB. Own: a file that is slower than the drive for longer is too slow.
+const UNWRITTEN_PAGES_MAX: usize = 8192;
+/// As many ranges may be waiting to become zero in the file.
+const CLEARS_MAX: usize = 64;
+
+/// Pages that are zero from a change on. The file does not know before everything that was being written then is.
+struct Clear {
+    pages: Range<u64>,
+    change: u64,
+    is_given: bool,
+}
+
+/// A file of the size of the drive, which takes the space of what was written.
+pub struct FileImage {
+    hands: Box<dyn Hands>,
+    size_bytes: u64,
+    /// The error where the file system cannot give space back.
+    can_clear: Result<(), i32>,
+    pages: Pages,
+    /// Pages by the change that they wait to be written for, oldest first. A page that was changed otherwise since is
+    /// skipped.
+    changed: VecDeque<(u64, u64)>,
+    clears: VecDeque<Clear>,
+    changes: u64,
+    /// Changes in the hands of others.
+    given: usize,
+    /// Something was done that nobody was told of.
+    has_news: bool,
+    /// Why something that was changed is not in the file; gone when it was told.
+    failure: Option<io::Error>,
+    is_complete: bool,
+    done: Vec<Job>,
+    spare: Vec<Buffer>,
+    outgoing: Buffer,
+}
+
+/// An image that was opened.
+pub struct OpenedImage {
+    /// The image.
+    pub image: FileImage,
+    /// The numbers of the threads that serve it.
+    pub threads: Vec<i32>,
+    /// Whether its program was killed last time.
+    pub was_left: bool,
+}
+
+impl FileImage {
+    /// Opens `path`, or makes it, with `size_bytes` bytes; what it holds already stays. A file that has
+    /// something and was not made here is not touched. `bell` is rung when a request need not wait any more.
+    ///
+    /// Errors: `InvalidInput` where the file system knows no direct I/O, or the file has another size or is
+    /// no image; `WouldBlock` where another drive has it.
+    pub fn open(
+        path: &Path,
+        size_bytes: u64,
+        bell: Arc<Bell>,
+        before_all: bool,
+    ) -> io::Result<OpenedImage> {
+        let opened = open::open(path, size_bytes)?;
+        let can_clear = open::can_clear(&opened.file, size_bytes);
+        let (helpers, threads) = Helpers::start(opened.file, bell, before_all)?;
+        Ok(OpenedImage {
+            image: FileImage::of(Box::new(helpers), size_bytes, can_clear),
+            threads,
+            was_left: opened.was_left,
+        })
+    }
+
+    /// An image of which others have the file.
+    pub fn of(hands: Box<dyn Hands>, size_bytes: u64, can_clear: Result<(), i32>) -> Self {
+        FileImage {
+            hands,
+            size_bytes,
+            can_clear,
+            pages: Pages::default(),
+            changed: VecDeque::new(),
+            clears: VecDeque::new(),
+            changes: 0,
+            given: 0,
+            has_news: false,
+            failure: None,
+            is_complete: true,
+            done: Vec::new(),
+            spare: Vec::new(),
+            outgoing: Buffer::default(),
+        }
+    }
+
+    /// Whether a page that is not here is zero, whatever the file has.
+    fn is_cleared(&self, page: u64) -> bool {
+        self.clears.iter().any(|clear| clear.pages.contains(&page))
+    }
+
+    /// The pages that a request needs to know, in at most two ranges; none where it is not inside the image.
+    fn needed(&self, need: &Need) -> [Range<u64>; 2] {
+        let Need {
+            offset_bytes,
+            length_bytes,
+            replaces,
+        } = *need;
+        if length_bytes == 0 || check(self.size_bytes, offset_bytes, length_bytes).is_err() {
+            return [0..0, 0..0];
+        }
+        let all = touched(offset_bytes, length_bytes);
+        if !replaces {
+            return [all, 0..0];
+        }
+        let is_part = |at: u64| at % BLOCK_BYTES as u64 != 0;
+        let (first, last) = (all.start, all.end - 1);
+        let head = is_part(offset_bytes) || (first == last && is_part(length_bytes));
+        let tail = last > first && is_part(offset_bytes + length_bytes);
+        let one = |is_so, page| if is_so { page..page + 1 } else { 0..0 };
+        [one(head, first), one(tail, last)]
+    }
+
+    fn fetch(&mut self, run: Range<u64>) {
+        let buffer = self.spare.pop().unwrap_or_default();
+        let job = Job::new(Task::Fetch, run.start, run.end - run.start, buffer);
+        self.hands.give(job);
+    }
+
+    /// Takes what others have done.
+    fn take_done(&mut self) {
+        let mut done = std::mem::take(&mut self.done);
+        self.hands.take(&mut done);
+        for job in done.drain(..) {
+            self.has_news = true;
+            self.settle(job);
+        }
+        self.done = done;
+    }
+
+    fn settle(&mut self, mut job: Job) {
+        let pages = job.first..job.first + job.pages;
+        match job.task {
+            // What cannot be read is read again by whoever needs it, who has the error himself.
+            Task::Fetch => self.fetched(&mut job),
+            Task::Put => {
+                let written = self.pages.of_mut(pages.clone());
+                written.for_each(|page| page.is_put = false);
+                self.note_outcome(job.outcome);
+            }
+            Task::Clear => {
+                self.clears.pop_front();
+                self.note_outcome(job.outcome);
+            }
+        }
+        self.pages.tidy(pages);
+        if self.spare.len() < CHANGES_MAX {
+            self.spare.push(job.buffer);
+        }
+    }
+
+    fn note_outcome(&mut self, outcome: io::Result<()>) {
+        self.given -= 1;
+        if let Err(e) = outcome {
+            self.is_complete = false;
+            self.failure.get_or_insert(e);
+        }
+    }
+
+    fn fetched(&mut self, job: &mut Job) {
+        let is_read = job.outcome.is_ok();
+        let numbers = job.first..job.first + job.pages;
+        for (number, bytes) in numbers.zip(job.buffer.bytes(job.pages).chunks(BLOCK_BYTES)) {
+            if let Some(page) = self.pages.get_mut(number) {
+                page.is_fetched = false;
+                if is_read && page.content.is_none() {
+                    page.content = bytes.try_into().map(Box::new).ok();
+                }
+            }
+        }
+    }
+
+    /// Sees to it that pages are here; waits for what is being read, and reads what nobody wanted.
+    fn bring(&mut self, range: Range<u64>) -> io::Result<()> {
+        while self.pages.of(range.clone()).any(pages::Page::is_awaited) {
+            self.hands.wait();
+            self.take_done();
+        }
+        let mut at = range.start;
+        while at < range.end {
+            if self.is_cleared(at) {
+                self.pages.bring(at).content.get_or_insert_with(zeros);
+            }
+            let run = (at..range.end.min(at + PAGES_MAX)).take_while(|&page| self.is_away(page));
+            let count = run.count() as u64;
+            if count > 0 {
+                self.read(at, count)?;
+            }
+            at += count.max(1);
+        }
+        Ok(())
+    }
+
+    /// Whether only the file knows what a page holds.
+    fn is_away(&self, page: u64) -> bool {
+        let is_here = self
+            .pages
+            .get(page)
+            .is_some_and(|page| page.content.is_some());
+        !is_here && !self.is_cleared(page)
+    }
+
+    fn read(&mut self, first: u64, count: u64) -> io::Result<()> {
+        let buffer = self.spare.pop().unwrap_or_default();
+        let mut job = Job::new(Task::Fetch, first, count, buffer);
+        self.hands.perform(&mut job);
+        std::mem::replace(&mut job.outcome, Ok(()))?;
+        (first..first + count).for_each(|page| _ = self.pages.bring(page));
+        self.fetched(&mut job);
+        self.spare.push(job.buffer);
+        Ok(())
+    }
+
+    /// Reads pages that are not here to where they are shown.
+    fn read_out(&mut self, first: u64, count: u64) -> io::Result<()> {
+        let buffer = std::mem::take(&mut self.outgoing);
+        let mut job = Job::new(Task::Fetch, first, count, buffer);
+        self.hands.perform(&mut job);
+        self.outgoing = job.buffer;
+        job.outcome
+    }
+
+    /// Copies pages, wherever they are, to where they are shown.
+    fn gather(&mut self, range: Range<u64>) -> io::Result<()> {
+        self.bring(range.clone())?;
+        let target = self.outgoing.bytes(range.end - range.start);
+        for (number, target) in range.clone().zip(target.chunks_mut(BLOCK_BYTES)) {
+            let page = self.pages.get(number);
+            if let Some(content) = page.and_then(|page| page.content.as_ref()) {
+                target.copy_from_slice(&content[..]);
+            }
+        }
+        self.pages.tidy(range);
+        Ok(())
+    }
+
+    /// Notes that a page was changed.
+    fn change(&mut self, number: u64) {
+        let page = self.pages.bring(number);
+        if page.change.is_none() {
+            self.changes += 1;
+            page.change = Some(self.changes);
+            self.changed.push_back((number, self.changes));
+        }
+    }
+
+    /// The oldest change that waits to be written: page and change.
+    fn oldest(&mut self) -> Option<(u64, u64)> {
+        while let Some(&(number, change)) = self.changed.front() {
+            let page = self.pages.get(number);
+            if page.is_some_and(|page| page.change == Some(change)) {
+                return Some((number, change));
+            }
+            self.changed.pop_front();
+        }
+        None
+    }
+
+    /// Gives the oldest changes to others; false when they must wait.
+    fn give_oldest(&mut self) -> bool {
+        let oldest = self.oldest();
+        let until = self.clears.front().map_or(u64::MAX, |clear| clear.change);
+        match oldest {
+            Some((first, change)) if change < until => self.give_pages(first, until),
+            _ => self.give_clear(),
+        }
+    }
+
+    /// A range becomes zero when nothing is being written, and nothing is written before it is: a page that was written
+    /// after it must not become zero, one that was written before it must.
+    fn give_clear(&mut self) -> bool {
+        let clear = self.clears.front_mut();
+        let Some(clear) = clear.filter(|clear| !clear.is_given && self.given == 0) else {
+            return false;
+        };
+        clear.is_given = true;
+        let (first, pages) = (clear.pages.start, clear.pages.end - clear.pages.start);
+        self.given += 1;
+        self.hands
+            .give(Job::new(Task::Clear, first, pages, Buffer::default()));
+        true
+    }
+
+    /// Gives a page, and those behind it that were changed before the change `until` as well.
+    fn give_pages(&mut self, first: u64, until: u64) -> bool {
+        let is_due = |number: &u64| {
+            let page = self.pages.get(*number);
+            page.is_some_and(|page| !page.is_put && page.change.is_some_and(|at| at < until))
+        };
+        let count = (first..first + PAGES_MAX).take_while(is_due).count() as u64;
+        if self.given >= CHANGES_MAX || count == 0 {
+            return false;
+        }
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        let numbers = first..first + count;
+        for (number, target) in numbers.zip(buffer.bytes(count).chunks_mut(BLOCK_BYTES)) {
+            let page = self.pages.bring(number);
+            page.is_put = true;
+            page.change = None;
+            if let Some(content) = &page.content {
+                target.copy_from_slice(&content[..]);
+            }
+        }
+        self.given += 1;
+        self.hands.give(Job::new(Task::Put, first, count, buffer));
+        true
+    }
+
+    /// Makes whole pages zero.
+    fn clear_pages(&mut self, pages: Range<u64>) {
+        for page in self.pages.of_mut(pages.clone()) {
+            page.content = Some(zeros());
+            page.change = None;
+        }
+        self.pages.tidy(pages.clone());
+        self.changes += 1;
+        self.clears.push_back(Clear {
+            pages,
+            change: self.changes,
+            is_given: false,
+        });
+    }
+}
+
+fn zeros() -> Content {
+    Box::new([0; BLOCK_BYTES])
+}
+
+impl Image for FileImage {
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn view(&mut self, offset_bytes: u64, length_bytes: usize) -> io::Result<&[u8]> {
+        check(self.size_bytes, offset_bytes, length_bytes as u64)?;
+        if length_bytes == 0 {
+            return Ok(&[]);
+        }
+        let range = touched(offset_bytes, length_bytes as u64);
+        let count = range.end - range.start;
+        let before = (offset_bytes % BLOCK_BYTES as u64) as usize;
+        match self.clears.is_empty() && self.pages.of(range.clone()).next().is_none() {
+            true => self.read_out(range.start, count)?,
+            false => self.gather(range)?,
+        }
+        Ok(&self.outgoing.bytes(count)[before..before + length_bytes])
+    }
+
+    fn exchange(&mut self, offset_bytes: u64, content: &mut [u8]) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, content.len() as u64)?;
+        self.bring(touched(offset_bytes, content.len() as u64))?;
+        for (number, inside, place) in pieces(offset_bytes, content.len()) {
+            let piece = &mut content[place];
+            let page = self.pages.bring(number).content.get_or_insert_with(zeros);
+            page[inside..inside + piece.len()].swap_with_slice(piece);
+            self.change(number);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, content.len() as u64)?;
+        for (number, inside, place) in pieces(offset_bytes, content.len()) {
+            let piece = &content[place];
+            if piece.len() < BLOCK_BYTES {
+                self.bring(number..number + 1)?;
+            }
+            let page = self.pages.bring(number).content.get_or_insert_with(zeros);
+            page[inside..inside + piece.len()].copy_from_slice(piece);
+            self.change(number);
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, length_bytes)?;
+        self.can_clear.map_err(io::Error::from_raw_os_error)?;
+        const BYTES: u64 = BLOCK_BYTES as u64;
+        let end = offset_bytes + length_bytes;
+        let whole = offset_bytes.div_ceil(BYTES)..end / BYTES;
+        if whole.start >= whole.end {
+            return self.write(offset_bytes, &vec![0; length_bytes as usize]);
+        }
+        let (head, tail) = (whole.start * BYTES, whole.end * BYTES);
+        self.write(offset_bytes, &vec![0; (head - offset_bytes) as usize])?;
+        self.write(tail, &vec![0; (end - tail) as usize])?;
+        self.clear_pages(whole);
+        Ok(())
+    }
+
+    fn want(&mut self, need: &Need) {
+        for range in self.needed(need) {
+            let mut run = range.start..range.start;
+            for number in range {
+                let is_cleared = self.is_cleared(number);
+                let page = self.pages.bring(number);
+                page.wanted += 1;
+                if page.content.is_none() && is_cleared {
+                    page.content = Some(zeros());
+                }
+                if page.content.is_some() || page.is_fetched {
+                    continue;
+                }
+                page.is_fetched = true;
+                if run.end != number || run.end - run.start == PAGES_MAX {
+                    let full = std::mem::replace(&mut run, number..number);
+                    if !full.is_empty() {
+                        self.fetch(full);
+                    }
+                }
+                run.end = number + 1;
+            }
+            if !run.is_empty() {
+                self.fetch(run);
+            }
+        }
+    }
+
+    fn let_go(&mut self, need: &Need) {
+        for range in self.needed(need) {
+            self.pages
+                .of_mut(range.clone())
+                .for_each(|page| page.wanted -= 1);
+            self.pages.tidy(range);
+        }
+    }
+
+    fn is_at_hand(&self, need: &Need) -> bool {
+        let mut pages = self
+            .needed(need)
+            .into_iter()
+            .flat_map(|range| self.pages.of(range));
+        !pages.any(pages::Page::is_awaited)
+    }
+
+    fn has_room(&self) -> bool {
+        self.changed.len() < UNWRITTEN_PAGES_MAX && self.clears.len() < CLEARS_MAX
+    }
+
+    fn collect(&mut self) -> io::Result<bool> {
+        self.take_done();
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(std::mem::take(&mut self.has_news)),
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        self.has_news
+    }
+
+    fn hand_on(&mut self, is_awaited: bool) {
+        while self.give_oldest() {}
+        let is_left = !self.changed.is_empty() || !self.clears.is_empty();
+        self.hands.call(is_awaited || is_left);
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        loop {
+            while self.give_oldest() {}
+            if self.given == 0 && self.oldest().is_none() && self.clears.is_empty() {
+                break;
+            }
+            self.hands.wait();
+            self.take_done();
+        }
+        if self.is_complete {
+            return Ok(());
+        }
+        let told = || io::Error::other("changes are missing in the file");
+        Err(self.failure.take().unwrap_or_else(told))
+    }
+}
+
+impl Drop for FileImage {
+    fn drop(&mut self) {
+        // Whoever wants to know why not calls it before.
+        if self.finish().is_ok() {
+            self.hands.leave();
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod slow;
+#[cfg(test)]
+mod tests;
