@@ -1,8 +1,9 @@
 """How late are answers of an emulated drive because its data are in a file?
 
-Needs root. Compares programs in turns, each with data in one file below `--folder` and in memory: fio
-on the block device, and what the drive itself counts. `benches/backing.py PROGRAM...` gives stithy-drive
-files to compare, none: the one that is found; a number among them is how many rounds are taken.
+Needs root. Compares programs in turns, each with data in one file below `--folder` and in memory:
+fio on the block device, and what the drive itself counts. `benches/backing.py PROGRAM...` gives
+stithy-drive files to compare, none: the one that is found; a number among them is how many rounds
+are taken.
 """
 
 import sys

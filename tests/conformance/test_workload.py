@@ -82,7 +82,7 @@ def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
     assert "the database holds tables" in capsys.readouterr().err
     words = ["--users", "2", "--ramp-up", "500ms", "--duration", "1s"]
     assert app.run(["hammer", "run", url, *words]) == 0
-    assert "order numbers agree" in capsys.readouterr().out
+    assert "acknowledged work agrees" in capsys.readouterr().out
     assert app.run(["hammer", "check", url]) == 0
     shown = capsys.readouterr().out
     assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(DAMAGE[loaded.workload])

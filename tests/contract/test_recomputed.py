@@ -42,7 +42,7 @@ FLAWED = Shape(
     costs={name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")},
     changes={
         window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"},
-        window_id("disk", 2, 0): {"new_orders_acknowledged": 31, "server_commits": 77},
+        window_id("disk", 2, 0): {"headline_acknowledged": 31, "server_commits": 77},
         window_id("memory", 2, 0): {"ledger_problem": "no room after 12 entries"},
         window_id("memory", 2, 1): {"ledger_unverified_because": "server 15 is gone"},
         window_id("disk", 2, 2): {"rate_per_s": 100.0, "backlog": 417},

@@ -25,7 +25,7 @@ COMMITS = 200
 FLAGS: dict[int, set[Flag]] = {
     1: set(),
     2: {flags.COMMITS},
-    3: {flags.ORDER_NUMBERS, flags.CONDITIONS},
+    3: {flags.HEADLINE_COUNT, flags.CONDITIONS},
     4: {flags.MEMORY_LIMIT_LOST},
     5: {flags.COLLECTOR},
 }
@@ -91,8 +91,8 @@ def test_counters_that_disagree_are_told_with_their_numbers(context: Context) ->
     assert other.row["server_commits"] - other.row["client_commits"] >= COMMITS
     [shown] = [each for each in other.reasons if each.flag is flags.COMMITS]
     assert f"{other.row['server_commits']:,}" in shown.sentence
-    [shown] = [each for each in skipped.reasons if each.flag is flags.ORDER_NUMBERS]
-    expected = skipped.row["new_orders_acknowledged"]
+    [shown] = [each for each in skipped.reasons if each.flag is flags.HEADLINE_COUNT]
+    expected = skipped.row["headline_acknowledged"]
     assert f"grew by {expected + 1:,}, but {expected:,} new orders" in shown.sentence
 
 

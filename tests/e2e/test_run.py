@@ -132,8 +132,8 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
         row = window_row(out, window_id)
         assert row["complete"], row["missing_because"]
         assert row["headline_committed"] > 0
-        grown = row["order_numbers_after"] - row["order_numbers_before"]
-        assert grown == row["new_orders_acknowledged"]
+        grown = row["proof_after"] - row["proof_before"]
+        assert grown == row["headline_acknowledged"]
         assert _times_in_table(out, row) == _times_in_log(out, row) != {}
     assert manifest(out)["end"] == "finished"
     assert [*left_by(out), *Stithy(place / "state").registered()] == []

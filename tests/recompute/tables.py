@@ -439,8 +439,8 @@ TABLES: dict[str, Source] = {
     ),
     "proof": query(
         "window_id",
-        "SELECT window_id, order_numbers_after - order_numbers_before AS order_numbers_grown, "
-        "new_orders_acknowledged, new_orders_in_doubt, new_orders_in_doubt_found, client_commits, "
+        "SELECT window_id, proof_after - proof_before AS proof_grown, "
+        "headline_acknowledged, headline_in_doubt, headline_in_doubt_found, client_commits, "
         "server_commits FROM win",
     ),
     "conditions": query(

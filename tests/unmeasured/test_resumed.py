@@ -68,8 +68,8 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     for window_id in manifest(out)["plan"]["windows"]:
         row = window_row(out, window_id)
         assert row["complete"], row["missing_because"]
-        grown = row["order_numbers_after"] - row["order_numbers_before"]
-        assert grown == row["new_orders_acknowledged"]
+        grown = row["proof_after"] - row["proof_before"]
+        assert grown == row["headline_acknowledged"]
     assert {path: path.read_bytes() for path in first} == first
     conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
     assert set(conditions["moment"]) == {"load", "end"}

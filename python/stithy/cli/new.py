@@ -9,7 +9,6 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
-from stithy.point import USERS
 
 if TYPE_CHECKING:
     from stithy.run.preparation.draft import Drafted
@@ -160,6 +159,7 @@ def _summary(file: str, drafted: "Drafted") -> str:
 
 def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
     from stithy.plan.cost import certain, total_s
+    from stithy.point import USERS
 
     time_s, time_s_max = total_s(drafted.plan.steps)
     study = drafted.study

@@ -71,7 +71,7 @@ def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Com
     ended = hammer(words, "started", "second", "warning", "run-summary")
     assert "warning: 4 of 13 connections were lost" in ended.err
     for part in (
-        "NOPM 24,720   TPM 24,963", "order numbers agree",
+        "NOPM 24,720   TPM 24,963", "acknowledged work agrees",
         "ledger: 20,039 acknowledgements durable, 2,510 syncs, slowest 31.2 ms",
         "15,000 users over 64 connections, closed loop, keyed as specified, deliveries deferred, "
         "5,000 at home in each warehouse, measured for 20 s, complete",

@@ -258,11 +258,11 @@ def _driver(outcome: Outcome) -> str:
 def _orders_text(outcome: Outcome) -> str:
     orders = outcome.driven.summary.proof
     if orders.before is None or orders.after is None:
-        return "order numbers: could not be read"
+        return "acknowledged work: not verified, as the database could not be read"
     grown = orders.after - orders.before
     expected = orders.acknowledged + (orders.in_doubt_found or 0)
-    verdict = "agree" if grown == expected else "DISAGREE"
-    return f"order numbers {verdict}: grown by {grown:,}, acknowledged {expected:,}"
+    verdict = "agrees" if grown == expected else "DISAGREES"
+    return f"acknowledged work {verdict}: counted {grown:,}, acknowledged {expected:,}"
 
 
 def _written_text(written: "LedgerWritten") -> str:

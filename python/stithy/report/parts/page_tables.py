@@ -177,10 +177,10 @@ def driver(context: Context) -> PageTable:
 
 PROOF = (
     Show("window_id", "Window", "id"),
-    Show("order_numbers_grown", "Order numbers grew by", "count"),
-    Show("new_orders_acknowledged", "Acknowledged", "count"),
-    Show("new_orders_in_doubt", "In doubt", "count"),
-    Show("new_orders_in_doubt_found", "In doubt, found", "count"),
+    Show("proof_grown", "Counted by the database", "count"),
+    Show("headline_acknowledged", "Acknowledged", "count"),
+    Show("headline_in_doubt", "In doubt", "count"),
+    Show("headline_in_doubt_found", "In doubt, found", "count"),
     Show("client_commits", "Commits, driver", "count"),
     Show("server_commits", "Commits, server", "count"),
 )
@@ -190,12 +190,10 @@ def proof(context: Context) -> PageTable:
     """Acknowledged work against what the database says, for each window."""
     frame = context.run.window.select(
         "window_id",
-        (pl.col("order_numbers_after") - pl.col("order_numbers_before")).alias(
-            "order_numbers_grown"
-        ),
+        (pl.col("proof_after") - pl.col("proof_before")).alias("proof_grown"),
         *[show.column for show in PROOF[2:]],
     )
-    caption = "Acknowledged orders and commits, compared with the database"
+    caption = "Acknowledged work and commits, compared with the database"
     return PageTable("proof", caption, PROOF, frame)
 
 

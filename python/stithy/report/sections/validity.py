@@ -139,9 +139,10 @@ def _acknowledged(page: Page) -> Iterator[Block]:
     engine = page.context.engine
     yield Heading("Acknowledged work is in the database")
     yield from paragraph(
-        "Between the quiet states before and after a window, the order numbers must grow by "
-        "exactly the acknowledged orders, plus the orders without an answer that are in the "
-        "database. The server's commit counter may exceed the driver's by the commits of session "
+        "Between the quiet states before and after a window, the database's own count of the work "
+        f"behind {page.context.evidence.throughput.label} must grow by exactly what was "
+        "acknowledged, plus what is in the database without an answer. The server's commit "
+        "counter may exceed the driver's by the commits of session "
         f"starts, quiet readings and {engine.maintenance}: at most {commit_rule(engine)}."
     )
     yield from grid(page.tables["proof"], even_empty=True)

@@ -18,7 +18,7 @@ LEDGER = Flag(
 LEDGER_UNVERIFIED = Flag(
     "ledger not compared",
     "The ledger was not compared with the database: {because}.",
-    "The order numbers prove the number of orders in the window. Payments are not proven.",
+    "The database's own count proves the work behind the throughput. The rest is not proven.",
 )
 
 LEDGER_CUT = Flag(

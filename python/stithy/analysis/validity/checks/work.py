@@ -11,17 +11,17 @@ from stithy.validity import Check, Flag, Reason
 NAME = "work"
 ORDER = 40
 
-ORDER_NUMBERS = Flag(
-    "order numbers disagree",
-    "The order numbers grew by {grown}, but {expected} new orders were acknowledged or found.",
+HEADLINE_COUNT = Flag(
+    "acknowledged work disagrees",
+    "The database counted {grown} transactions, but {expected} were acknowledged or found.",
     "Do not trust this storage or this server: acknowledged work is missing, or was done twice.",
     invalidates=True,
 )
 
-ORDER_NUMBERS_UNKNOWN = Flag(
-    "order numbers not verified",
-    "The growth of the order numbers is not known, so the acknowledged orders are not proven.",
-    "Find out why the driver could not read them before or after the window.",
+HEADLINE_COUNT_UNKNOWN = Flag(
+    "acknowledged work not verified",
+    "The database's own count is not known, so the acknowledged work is not proven.",
+    "Find out why the driver could not read it before or after the window.",
     invalidates=True,
 )
 
@@ -35,7 +35,7 @@ COMMITS = Flag(
 COMMITS_UNKNOWN = Flag(
     "commit counters not verified",
     "The server's commit counter could not be read, so it was not compared.",
-    "The order numbers still prove the acknowledged orders.",
+    "The database's own count of transactions still proves the acknowledged work.",
 )
 
 CONDITIONS = Flag(
@@ -59,19 +59,19 @@ RESTORE = Flag(
 )
 
 
-def order_numbers(window: Row) -> Reason | None:
-    """The order numbers did not grow by the acknowledged orders.
+def headline_count(window: Row) -> Reason | None:
+    """The database did not count the acknowledged transactions of the headline type.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
-    before, after = window["order_numbers_before"], window["order_numbers_after"]
-    acknowledged = window["new_orders_acknowledged"]
+    before, after = window["proof_before"], window["proof_after"]
+    acknowledged = window["headline_acknowledged"]
     if before is None or after is None or acknowledged is None:
-        return Reason(ORDER_NUMBERS_UNKNOWN)
-    expected = acknowledged + (window["new_orders_in_doubt_found"] or 0)
+        return Reason(HEADLINE_COUNT_UNKNOWN)
+    expected = acknowledged + (window["headline_in_doubt_found"] or 0)
     if after - before == expected:
         return None
-    return Reason(ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
+    return Reason(HEADLINE_COUNT, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
 def commits(window: Row, engine: Declaration, servers: int = 1) -> Reason | None:
@@ -132,7 +132,7 @@ def restore(row: Row | None) -> Reason | None:
 
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
-    Check(("load",), lambda of: order_numbers(of.window)),
+    Check(("load",), lambda of: headline_count(of.window)),
     Check(("load",), lambda of: commits(of.window, of.engine, servers(of.values))),
     Check(("conditions",), lambda of: conditions(of.conditions)),
     Check(("restores",), lambda of: restore(of.restore)),
