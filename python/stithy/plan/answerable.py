@@ -56,7 +56,7 @@ def rate_key(study: Study, candidate: str, point: Point) -> str:
     """Equal where the same candidate, database, workload and pace of users meet again."""
     study = study.at(point)
     load = study.load
-    pace = (load.pace, load.rate_per_s, load.profile, load.connections, load.touch_percent)
+    pace = (load.pace, load.rate_per_s, load.connections, load.touch_percent)
     parts = (study.candidates[candidate].spec, study.database, study.workload, pace, point.users)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 

@@ -65,15 +65,16 @@ def in_words(of: "HammerActivity") -> str:
     merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
     shown = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
-    if (profile := of.context.file.study.load.profile) != "specification":
-        shown += f" (profile {profile})"
+    if label := of.context.workload.label(of.context.file.study.options):
+        shown += f" ({label.partition(':')[0].lower()})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
 
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     """The row of LOAD; null for whatever the window did not come to."""
     context, window = of.context, of.window
-    load = context.file.study.at(window.point).load
+    study = context.file.study.at(window.point)
+    load = study.load
     known = context.state.known.calibration
     row: Row = {column.name: None for column in tables.LOAD.columns}
     row |= {
@@ -82,7 +83,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "pace": pace_of(load).kind,
         "think_mean_s": load.pace.think_s,
         "rate_per_s": load.rate_per_s,
-        "profile": load.profile,
+        "profile": str(study.options.get("profile", "specification")),
         "memory_limit_enforced": of.limit_bytes is not None,
         "memory_limit_bytes": of.limit_bytes,
         "memory_limit_note": of.limit_note,
