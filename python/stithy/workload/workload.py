@@ -86,6 +86,11 @@ class Workload:
         """The share of each transaction type (0 to 1) in the mix of every profile."""
         return {each.name: each.share for each in self.transactions}
 
+    @property
+    def pause_s(self) -> float:
+        """What a keyed user waits on average between two transactions, seconds."""
+        return sum(each.share * each.pause_s for each in self.transactions)
+
     def data_bytes(self, units: int) -> int:
         """The loaded database of a size, without its write-ahead log."""
         return self.bytes_fixed + units * self.bytes_per_unit

@@ -17,7 +17,7 @@ from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger
 from stithy.run.activities.hammer.request import pace_of, pause_s
 from stithy.run.activity import Measured
-from stithy.study.load_keys import Load
+from stithy.study.model import Study
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
@@ -94,19 +94,19 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_unverified_because": of.ledger_unverified_because,
         # What the driver was shown to keep up with; users are only tried where they pause.
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
-        "driver_users_max": _users_max(known, load),
+        "driver_users_max": _users_max(known, study),
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": ledger.shared(context, window.candidate),
     }
     return row if of.driven is None else row | of.numbers | _of_server(of, readings)
 
 
-def _users_max(known: CalibrationFacts | None, load: Load) -> int | None:
+def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:
     """How many users the driver was shown to serve who pause as these do.
 
     Where pauses vary they were tried with the shortest: of others the rate alone says something.
     """
-    if known is None or known.think_s is None or pause_s(load) != known.think_s:
+    if known is None or known.think_s is None or pause_s(study) != known.think_s:
         return None
     return known.users_max
 
