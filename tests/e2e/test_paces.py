@@ -57,7 +57,8 @@ def test_keyed_users_are_at_home_and_hand_in_their_deliveries(stithy: Stithy, pl
 
 def test_an_open_loop_in_hammerdbs_profile_says_so_everywhere(stithy: Stithy, place: Path) -> None:
     """Its rate is kept or the window says that it was not; nobody misses a start."""
-    run = _run(stithy, place, 4, rate="50/s", arrivals="constant", profile="hammerdb")
+    own = "profile: hammerdb"
+    run = _run(stithy, place, 4, own, rate="50/s", arrivals="constant")
     row = window_row(run.root, "w-a-u4-b0")
     assert (row["pace"], row["rate_per_s"], row["profile"]) == ("rate", 50.0, "hammerdb")
     assert row["suppressed_arrivals"] is None

@@ -116,7 +116,7 @@ def _seen(files: Files, win: Row) -> Seen:
     if is_open:
         backlog = win["backlog"] or 0
         users_share = 1 - backlog / (backlog + win["transactions"] + (win["errors"] or 0))
-    return found | {"own": own, "users": users_share}
+    return found | {"own": own, "demand": users_share}
 
 
 def _intervals(sampled: Seen, samples: int) -> Seen:

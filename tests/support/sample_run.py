@@ -52,21 +52,13 @@ from support.sample_logs import write_logs
 
 START_S = 1_800_000_000.0
 TRANSACTIONS = {
-    "new-order": 0.45,
-    "payment": 0.43,
-    "order-status": 0.04,
-    "delivery": 0.04,
-    "stock-level": 0.04,
-}
+    "new-order": 0.45, "payment": 0.43, "order-status": 0.04, "delivery": 0.04, "stock-level": 0.04,
+}  # fmt: skip
 """Close to the workload's mix; in windows of minutes the difference would be a contradiction."""
 
 SLOWNESS = {
-    "new-order": 1.0,
-    "payment": 0.6,
-    "order-status": 0.3,
-    "delivery": 2.2,
-    "stock-level": 1.4,
-}
+    "new-order": 1.0, "payment": 0.6, "order-status": 0.3, "delivery": 2.2, "stock-level": 1.4,
+}  # fmt: skip
 STATES = ("user", "system", "nice", "irq", "iowait", "idle", "steal")
 CURVES = ("block", "cgroup", "cpu", "database", "pressure")
 """The collectors whose samples are made up with care; the others have a value each."""
@@ -116,6 +108,7 @@ class Shape:
     surroundings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     waiting: int = 0
@@ -240,11 +233,15 @@ def study_text(shape: Shape) -> str:
 
 def manifest(shape: Shape) -> Manifest:
     """The manifest of the run, finished."""
-    workload = WorkloadFacts(name="order-entry", units=10, options={"users_per_warehouse": None})
+    options = {
+        "users_per_warehouse": None, "delivery": "awaited", "profile": "specification",
+        "procedures": True, **shape.options,
+    }  # fmt: skip
+    workload = WorkloadFacts(name="order-entry", units=10, options=options)
     load = LoadFacts(
         users=shape.users, pace="think" if shape.think_s else "none",
         think_s=shape.think_s or None, connections=shape.pool, ramp_up_s=shape.ramp_up_s,
-        duration_s=shape.duration_s, repeat=shape.repeat, checkpoint=True, procedures=True,
+        duration_s=shape.duration_s, repeat=shape.repeat, checkpoint=True,
         isolation="read-committed", error_limit=100, ledger=shape.ledger,
     ).model_copy(update=dict(shape.load))  # fmt: skip
     database = DatabaseFacts(

@@ -56,7 +56,7 @@ def rate_key(study: Study, candidate: str, point: Point) -> str:
     """Equal where the same candidate, database, workload and pace of users meet again."""
     study = study.at(point)
     load = study.load
-    pace = (load.pace, load.rate_per_s, load.profile, load.connections, load.touch_percent)
+    pace = (load.pace, load.rate_per_s, load.connections, load.touch_percent)
     parts = (study.candidates[candidate].spec, study.database, study.workload, pace, point.users)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
@@ -156,14 +156,14 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
-    share = _share(study, quantity.of)
+    share, workload = _share(study, quantity.of), workload_named(study.workload.name)
     earlier = [rates.get(rate_key(study, name, asked.point)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     is_known = len(measured) == len(earlier)
     per_s = (
         min(measured)
         if is_known
-        else paced_per_s_max(study.at(asked.point).load, asked.point.users)
+        else paced_per_s_max(study.at(asked.point).load, workload, asked.point.users)
     )
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s

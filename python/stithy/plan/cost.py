@@ -25,8 +25,6 @@ TRANSACTIONS_PER_S_MAX = 10_000
 """Above what the machines do on which a study runs without other hosts; bounds the growth."""
 TRANSACTIONS_PER_S_USER_MAX = 1_000
 """One user back to back at 1 ms a transaction."""
-KEYED_S = 20.0
-"""Keying and thinking of a transaction come to 20.7 s."""
 UNEVEN = 1.2
 """Arrivals by chance may be more in a window than on average."""
 LEDGER_S = 2.0
@@ -64,7 +62,7 @@ def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
     units = variants[0].workload.units
     data = workload.data_bytes(units)
     window_s = study.load.ramp_up_s + study.load.duration_s
-    most_per_s = max(transactions_per_s_max(each.load) for each in variants)
+    most_per_s = max(transactions_per_s_max(each, workload) for each in variants)
     transactions, log = window_s * most_per_s, _log_bytes(study)
     return Sizes(
         data_bytes=data,
@@ -81,15 +79,16 @@ def _log_bytes(study: Study) -> int:
     return max(log_bytes(each.engine, each.settings) for each in study.databases)
 
 
-def transactions_per_s_max(load: Load) -> float:
+def transactions_per_s_max(study: Study, workload: Workload) -> float:
     """The most transactions a second that are planned for, at any level."""
-    asked = paced_per_s_max(load, load.users_max)
+    load = study.load
+    asked = paced_per_s_max(load, workload, load.users_max)
     if load.rate_per_s is None:
         asked = min(asked, load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 
 
-def paced_per_s_max(load: Load, users: int) -> float:
+def paced_per_s_max(load: Load, workload: Workload, users: int) -> float:
     """The most transactions a second that so many users ask for; infinite without pauses.
 
     Who thinks between transactions, or acts at a rate, does not more however fast the storage is.
@@ -98,7 +97,7 @@ def paced_per_s_max(load: Load, users: int) -> float:
         return UNEVEN * load.rate_per_s
     if load.pace.think_s is not None:
         return UNEVEN * users / load.pace.think_s
-    return UNEVEN * users / KEYED_S if load.pace.kind == "keyed" else math.inf
+    return UNEVEN * users / workload.pause_s if load.pace.kind == "keyed" else math.inf
 
 
 def held_bytes(size: Sizes) -> int:

@@ -33,6 +33,7 @@ from stithy.results.manifest import (
     Manifest,
     QuestionFacts,
     SearchFacts,
+    WorkloadFacts,
 )
 from stithy.results.read import Run, read_manifest, read_run
 from stithy.search import ResponseTarget, Search
@@ -74,6 +75,11 @@ class Context:
     def load(self) -> LoadFacts | None:
         """How the database was driven, None where it is not known."""
         return self.run.manifest.given_load if self.run.manifest else None
+
+    @property
+    def workload(self) -> WorkloadFacts | None:
+        """What the users did, None where it is not known."""
+        return self.run.manifest.given_workload if self.run.manifest else None
 
     @cached_property
     def styles(self) -> dict[str, Style]:
@@ -124,13 +130,13 @@ class Context:
         """What was done in each window, in one clause."""
         if self.manifest is not None and self.manifest.given_load is None:
             return f"Scenario {self.manifest.scenario}"
-        return loads.said(self.load)
+        return loads.said(self.load, self.workload)
 
     @property
     def label(self) -> str | None:
         """What must stand beside every number of this run; None where nothing must."""
         labels = [
-            loads.label(self.load),
+            loads.label(self.workload),
             NULL if self.is_null else None,
             durability.label(self.given_up),
         ]
@@ -340,8 +346,7 @@ class Context:
         if "load" not in self.tables:
             return None
         rows = [each.row for each in self.evidence.windows if each.measured]
-        workload = self.manifest.given_workload if self.manifest else None
-        return loads.reached(rows, workload, self.engine.buffers)
+        return loads.reached(rows, self.workload, self.engine.buffers)
 
     @property
     def repeated(self) -> bool:

@@ -197,8 +197,6 @@ def comparability(
         found |= {"workload": workload.name, **_needed(workload), **_own_keys(workload)}
     if load is not None:
         found |= _needed(load)
-        if "delivery" in found:
-            found["delivery"] = "deferred" if load.deferred_delivery else "awaited"
     if database is not None:
         found |= {
             "engine": database.engine,

@@ -198,8 +198,7 @@ class WorkloadFacts(_Facts):
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
-    `connections` None is one for each user. `delivery` is `awaited` or `deferred`; None is deferred
-    with keyed pace. What of it is in `varied` differs between points.
+    `connections` None is one for each user. What of it is in `varied` differs between points.
     """
 
     users: Annotated[
@@ -213,23 +212,15 @@ class LoadFacts(_Facts):
     )
     arrivals: Annotated[str | None, Compared("distribution of their intervals")] = None
     connections: Annotated[int | None, Compared("connections that users share")] = None
-    delivery: Annotated[str | None, Compared("whether users waited for deliveries")] = None
     touch_percent: Annotated[int, Compared("share of the data that users touch")] = 100
-    profile: Annotated[str, Compared("input profile: mix and keys")] = "specification"
     ramp_up_s: Annotated[float, Compared("load before the measurement")]
     duration_s: Annotated[float, Compared("length of the measurement")]
     repeat: Annotated[int | None, Compared("number of blocks", needed=False)]
     checkpoint: Annotated[bool, Compared("whether a checkpoint was forced before each window")]
-    procedures: Annotated[bool, Compared("whether transactions are procedures in the server")]
     isolation: Annotated[str, Compared("isolation of transactions")]
     error_limit: Annotated[int, Compared("number of errors that ends a window", needed=False)]
     ledger: Annotated[bool, Compared("whether a commit ledger was kept")] = False
     varied: tuple[str, ...] = ()
-
-    @property
-    def deferred_delivery(self) -> bool:
-        """Whether users left deliveries to be done behind their backs."""
-        return self.delivery == "deferred" or (self.delivery is None and self.pace == "keyed")
 
 
 class CalibrationFacts(_Facts):

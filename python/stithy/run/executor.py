@@ -24,8 +24,8 @@ from stithy.run.stop import interrupted
 from stithy.storage.consent import DATA
 from stithy.study.durability import label, of_candidate, sentences
 from stithy.study.model import Study
-from stithy.study.sections import is_emulated
-from stithy.workload.words import EMULATED, HAMMERDB, NULL
+from stithy.study.sections import is_emulated, workload_named
+from stithy.workload.words import EMULATED, NULL
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,10 @@ def keep_running(context: Context) -> dict[str, str]:
 
 def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
-    load = study.given_load
-    whole = [HAMMERDB] if load and load.profile == "hammerdb" else []
-    whole += [NULL] if plan.null else []
+    of_users = None
+    if study.given_workload is not None and study.given_load is not None:
+        of_users = workload_named(study.workload.name).label(study.options)
+    whole = [*([of_users] if of_users else []), *([NULL] if plan.null else [])]
     found = {}
     for name, candidate in study.candidates.items():
         not_durable = label(of_candidate(study.given_up, name))

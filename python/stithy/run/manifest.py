@@ -287,7 +287,6 @@ def _load(study: Study) -> LoadFacts:
         "pace": pace.kind,
         "think_s": load.pace.think_s,
         "arrivals": None if load.rate_per_s is None else load.arrivals,
-        "delivery": "deferred" if study.driving.deferred_delivery else "awaited",
     }
     return LoadFacts(**same | other)
 

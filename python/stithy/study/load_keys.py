@@ -23,7 +23,6 @@ from stithy.study.load_values import (
     LoadOptions,
     Pace,
     PaceValue,
-    ProfileName,
     SearchValue,
     Within,
 )
@@ -44,7 +43,6 @@ NOT_VARIED = {
     "find": "a search is made at every point of `vary`",
     "find_within": "a search is made at every point of `vary`, within the same bounds",
     "limit": "a response-time target is drawn, and changes no number",
-    "profile": "it labels every number of a run: run a second study",
     "ramp_up": "windows of different kinds cannot be compared: run a second study",
     "duration": "windows of different lengths cannot be compared: run a second study",
     "repeat": "all points have as many blocks as their comparison needs",
@@ -148,9 +146,9 @@ class Load(BaseModel):
         json_schema_extra={"default": "none"},
         description=(
             "When users act in a closed loop. `none`: back to back. `keyed`: with the keying "
-            "and think times of the specification; each user has a home district, and "
-            "deliveries are deferred. `{think: 2 s}`: with exponential think times of this "
-            "mean, at most ten times the mean."
+            "and think times that the workload specifies, and as it specifies for such users. "
+            "`{think: 2 s}`: with exponential think times of this mean, at most ten times the "
+            "mean."
         ),
         examples=["keyed", {"think": "2 s"}],
     )
@@ -171,19 +169,6 @@ class Load(BaseModel):
         description="With `rate`: how the intervals between arrivals are distributed.",
         examples=["constant"],
     )
-    delivery: Annotated[
-        Literal["awaited", "deferred"] | None,
-        WithJsonSchema({"type": "string", "enum": ["awaited", "deferred"]}),
-    ] = Field(
-        default=None,
-        json_schema_extra={"default": "deferred with keyed pace, else awaited"},
-        description=(
-            "Whether users wait for deliveries. `deferred`, as specified: a delivery is queued, "
-            "and its user continues at once. Its response time is the time to queue it. Its "
-            "wait in the queue and its service time are recorded separately."
-        ),
-        examples=["deferred"],
-    )
     touch_percent: Annotated[Percent, within(1, 100, lambda share: f"{share:.0f}%")] = Field(
         alias="touch",
         default=100,
@@ -193,15 +178,6 @@ class Load(BaseModel):
             "sets the working set. The rest stays on the storage, and is not accessed."
         ),
         examples=["30%"],
-    )
-    profile: ProfileName = Field(
-        default="specification",
-        description=(
-            "Input profile: the transaction mix and the keys. `hammerdb` uses the mix and the "
-            "uniform keys of HammerDB, to compare with numbers measured with it; every output "
-            "says so."
-        ),
-        examples=["hammerdb"],
     )
     ramp_up_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
         alias="ramp_up",
@@ -237,14 +213,6 @@ class Load(BaseModel):
         default=True,
         description="Whether Stithy forces a checkpoint just before each window.",
         examples=[True],
-    )
-    procedures: bool = Field(
-        default=True,
-        description=(
-            "Whether transactions are procedures in the server. `false` sends plain prepared "
-            "SQL instead."
-        ),
-        examples=[False],
     )
     isolation: Literal["read-committed", "repeatable-read", "serializable"] = Field(
         default="read-committed",
@@ -358,8 +326,5 @@ class Load(BaseModel):
             keyed=self.pace.kind == "keyed",
             rate_per_s=self.rate_per_s,
             touch_percent=self.touch_percent,
-            profile=self.profile,
             find_most=find_most,
-            delivery=self.delivery,
-            procedures=self.procedures,
         )

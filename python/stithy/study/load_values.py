@@ -219,9 +219,6 @@ Within = Annotated[
 """Where a search begins and where it ends."""
 
 
-ProfileName = Literal["specification", "hammerdb"]
-
-
 @dataclass(frozen=True)
 class LoadOptions:
     """What was asked for; `given` names the keys that were written and not left to defaults.
@@ -236,10 +233,7 @@ class LoadOptions:
     keyed: bool
     rate_per_s: float | None
     touch_percent: int
-    profile: ProfileName
     find_most: int | None = None
-    delivery: Literal["awaited", "deferred"] | None = None
-    procedures: bool = True
 
     @property
     def users_max(self) -> int:
@@ -262,22 +256,18 @@ class LoadOptions:
             is_keyed=self.keyed,
             is_open=self.rate_per_s is not None,
             touch_percent=self.touch_percent,
-            profile=self.profile,
-            deferred_delivery=self.keyed or self.delivery == "deferred",
-            procedures=self.procedures,
         )
 
 
-def conflicts(asked: LoadOptions) -> Iterator[Violation]:
-    """All that contradicts itself, each at the key to change."""
-    yield from _open_loop(asked) if asked.rate_per_s is not None else _closed_loop(asked)
-    if asked.profile == "hammerdb" and asked.keyed:
-        yield Violation(
-            "HammerDB's mix with the specified waits",
-            "its published numbers are without waits: use `pace: none`, or leave out `profile`",
-            asked.profile,
-            ("profile",),
-        )
+def conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation]:
+    """All that contradicts itself, each at the key to change.
+
+    `defers`: users leave something to be done behind their backs, on other connections.
+    """
+    if asked.rate_per_s is not None:
+        yield from _open_loop(asked)
+    else:
+        yield from _closed_loop(asked, defers)
 
 
 def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
@@ -295,13 +285,6 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
             asked.rate_per_s,
             ("rate",),
         )
-    if asked.delivery == "deferred":
-        yield Violation(
-            "deferred deliveries in an open loop",
-            "leave it out: in an open loop nobody waits for an answer",
-            asked.delivery,
-            ("delivery",),
-        )
     if asked.connections is not None and len(asked.users) > 1:
         yield Violation(
             "levels that would all be the same",
@@ -311,7 +294,7 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
         )
 
 
-def _closed_loop(asked: LoadOptions) -> Iterator[Violation]:
+def _closed_loop(asked: LoadOptions, defers: bool) -> Iterator[Violation]:
     if "arrivals" in asked.given:
         yield Violation(
             "arrivals without a rate",
@@ -319,16 +302,9 @@ def _closed_loop(asked: LoadOptions) -> Iterator[Violation]:
             None,
             ("arrivals",),
         )
-    if asked.keyed and asked.delivery == "awaited":
-        yield Violation(
-            "awaited deliveries with keyed pace",
-            "leave it out: keyed pace has deferred deliveries, as specified",
-            asked.delivery,
-            ("delivery",),
-        )
-    most, deferred = asked.users_max, asked.keyed or asked.delivery == "deferred"
-    # Deferred deliveries need connections beside the users' own.
-    if asked.connections is not None and asked.connections > most and not deferred:
+    most = asked.users_max
+    # What is deferred needs connections beside the users' own.
+    if asked.connections is not None and asked.connections > most and not defers:
         yield Violation(
             "more connections than users",
             f"at most {most}, because a user has one transaction at a time; or leave it out",

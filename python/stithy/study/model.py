@@ -45,13 +45,14 @@ from stithy.study.sections import (
     transactions_of,
     without_files,
     without_server,
+    workload_named,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import OneValue, Vary, points, problems, resolved
 from stithy.thresholds import Threshold
 from stithy.units import FinePercent
-from stithy.workload.workload import Driving, Section
+from stithy.workload.workload import Driving, Options, Section
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
@@ -398,6 +399,11 @@ class Study(BaseModel):
         return self.load.asked(search.users_most if search else None).driving
 
     @property
+    def options(self) -> Options:
+        """What the workload's own keys say of the users, defaults resolved."""
+        return self.workload.options(self.driving)
+
+    @property
     def _given(self) -> set[str]:
         given = (self.given_database, self.given_workload, self.given_load)
         return {name for name, each in zip(OPTIONAL, given, strict=True) if each is not None}
@@ -507,7 +513,9 @@ class Study(BaseModel):
             return self
         search = self.search
         asked = self.load.asked(search.users_most if search else None)
-        found = [*conflicts(asked), *self._unknown_transaction()]
+        options = self.workload.options(asked.driving)
+        defers = workload_named(self.workload.name).defers(options)
+        found = [*conflicts(asked, defers=defers), *self._unknown_transaction()]
         refuse(
             [
                 *(each._replace(loc=("load", *each.loc)) for each in found),

@@ -20,6 +20,7 @@ from pydantic import (
 from stithy.point import USERS, Point, Value
 from stithy.study.load_keys import NOT_VARIED, Load
 from stithy.study.problems import Violation, refuse, rule_error
+from stithy.study.sections import workload_named
 from stithy.suggest import closest
 
 if TYPE_CHECKING:
@@ -214,8 +215,10 @@ def _unknown(study: "Study") -> Iterator[Violation]:
 
 
 def _refused(study: "Study", key: str) -> str | None:
-    """Why a key of the load is the same at all points."""
+    """Why a key of the load or the workload is the same at all points."""
     section, _, name = key.partition(".")
+    if section == "workload" and study.given_workload:
+        return workload_named(study.workload.name).not_varied.get(name)
     return NOT_VARIED.get(name) if section == "load" and study.given_load else None
 
 
@@ -229,7 +232,8 @@ def _known(study: "Study") -> list[str]:
     keys = [MEMORY, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)
-        keys += [f"workload.{key}" for key in _keys(spec) if key != "name"]
+        fixed = {"name", *workload_named(study.workload.name).not_varied}
+        keys += [f"workload.{key}" for key in _keys(spec) if key not in fixed]
     if study.given_load:
         load = [f"load.{key}" for key in _keys(Load) if key not in NOT_VARIED and key != USERS]
         keys += [*load, "load.pace.think"]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from stithy.units import format_duration, format_rate, format_size
 
-HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
 NULL = "NULL STUDY: both candidates are identical"
 EMULATED = "EMULATED drive"
 """What every output says of such a run, and of such a candidate."""
@@ -28,7 +27,7 @@ class Reach:
 
 SEVERAL_POOLS = "over pools of several sizes"
 
-PACE = frozenset({"pace", "think_s", "rate_per_s", "arrivals", "delivery"})
+PACE = frozenset({"pace", "think_s", "rate_per_s", "arrivals"})
 """What of a load says when users act, by the manifest's names."""
 
 
@@ -38,13 +37,11 @@ def loop(
     rate_per_s: float | None,
     arrivals: str | None = None,
     *,
-    deferred: bool = False,
     varied: Collection[str] = (),
 ) -> str:
     """Kind of loop and pace: `closed loop, think 2 s`, `open loop, 500/s Poisson`.
 
-    `deferred` are the deliveries, which they are with keyed pace anyway. `varied`: what of it is
-    not the same at all points, by the manifest's names.
+    `varied`: what of it is not the same at all points, by the manifest's names.
     """
     if PACE.intersection(varied):
         kind = "closed" if rate_per_s is None else "open"
@@ -52,11 +49,10 @@ def loop(
     if rate_per_s is not None:
         law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
         return f"open loop, {format_rate(rate_per_s)}{law}"
-    behind = ", deliveries deferred" if deferred or pace == "keyed" else ""
     if pace == "think" and think_s is not None:
-        return f"closed loop, think {format_duration(think_s)}{behind}"
+        return f"closed loop, think {format_duration(think_s)}"
     words = {"none": "back to back", "keyed": "keyed as specified"}
-    return f"closed loop, {words.get(pace, f'pace {pace}')}{behind}"
+    return f"closed loop, {words.get(pace, f'pace {pace}')}"
 
 
 def pool(connections: int | None, *, is_open: bool = False) -> str:
@@ -72,11 +68,6 @@ def kept_up(connections: int, rate_per_s_max: float | None) -> str:
     if rate_per_s_max is None:
         return f"late at every rate {over}: this host is busy, or too slow for the driver"
     return f"on time up to {rate_per_s_max:,.0f} transactions per second {over}"
-
-
-def profile(name: str) -> str:
-    """Which mix and keys: in capitals where they are not the specified ones."""
-    return HAMMERDB if name == "hammerdb" else "specified mix and keys"
 
 
 def reach(of: Reach, buffers: str) -> str:

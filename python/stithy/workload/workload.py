@@ -5,8 +5,8 @@ section) and `WORKLOAD`, an instance of `Workload`. Whoever is outside knows of 
 `Section` and `Workload` say.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ Option = str | int | float | bool | None
 
 HEADLINE_PER_MIN = "headline_per_min"
 """The column of windows with the committed headline transactions per minute."""
+
+Options = Mapping[str, Option]
+"""The same of all its keys that say what users do, defaults resolved."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Workload:
 
     `unit` is one of what its size counts, such as a row; the study's key for the size is its
     plural. `run_keys` are the keys of its section that only say what users do: all others make
-    another database.
+    another database. `not_varied` are those that are the same at all points, with the reason and
+    what to do.
 
     `bytes_fixed` and `bytes_per_unit` estimate the loaded database on disk, indexes included.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
@@ -74,6 +78,7 @@ class Workload:
     provenance: str
     deviations: str
     run_keys: frozenset[str] = frozenset()
+    not_varied: Mapping[str, str] = field(default_factory=dict)
     throughput_per_unit_max: float | None = None
     metric: Metric | None = None
 
@@ -92,9 +97,33 @@ class Workload:
         """The share of each transaction type (0 to 1) in the mix of every profile."""
         return {each.name: each.share for each in self.transactions}
 
+    @property
+    def pause_s(self) -> float:
+        """What a keyed user waits on average between two transactions, seconds."""
+        return sum(each.share * each.pause_s for each in self.transactions)
+
     def data_bytes(self, units: int) -> int:
         """The loaded database of a size, without its write-ahead log."""
         return self.bytes_fixed + units * self.bytes_per_unit
+
+    def label(self, options: Options) -> str | None:
+        """What must stand beside every number of users with these options; None: nothing.
+
+        It may rest only on keys that are the same at all points.
+        """
+        return None
+
+    def in_words(self, options: Options) -> Sequence[str]:
+        """What users with these options do, a clause each; an option that varies is not there."""
+        return ()
+
+    def defers(self, options: Options) -> bool:
+        """Whether users leave something to be done behind their backs, on other connections."""
+        return False
+
+    def answers_several(self, options: Options) -> bool:
+        """Whether a transaction waits for several answers of the server."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -109,9 +138,6 @@ class Driving:
     is_keyed: bool = False
     is_open: bool = False
     touch_percent: int = 100
-    profile: str = "specification"
-    deferred_delivery: bool = False
-    procedures: bool = True
 
     def touched(self, units: int) -> int:
         """The units that users touch: the share rounded up, at least one."""
@@ -150,13 +176,9 @@ class Section(BaseModel):
         """What each job of the hammer says to this workload; the same on the same database."""
         raise NotImplementedError
 
-    def options(self, driving: Driving) -> Mapping[str, Option]:
+    def options(self, driving: Driving) -> Options:
         """What its own keys say of the users, defaults resolved; size and data are said apart."""
         return {}
-
-    def in_words(self, driving: Driving) -> Iterator[str]:
-        """The same as far as it must be said of every run, a clause each."""
-        yield from ()
 
     def users_max(self, driving: Driving) -> int | None:
         """The most users that it has room for; None without a bound."""

@@ -66,7 +66,8 @@ def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Com
     assert (job.data.compressible_percent, job.data.duplicate_percent) == (50, 10)
     words = (
         "run --users 15000 --connections 64 --pace keyed --set users_per_warehouse=5000 "
-        "--touch 30% --size 10 --ramp-up 5s --duration 20s --plain-sql --ledger run.ledger"
+        "--touch 30% --size 10 --ramp-up 5s --duration 20s --set procedures=false "
+        "--ledger run.ledger"
     )
     ended = hammer(words, "started", "second", "warning", "run-summary")
     assert "warning: 4 of 13 connections were lost" in ended.err
@@ -74,7 +75,7 @@ def test_options_reach_the_job_and_all_is_shown_that_a_summary_knows(hammer: Com
         "NOPM 24,720   TPM 24,963", "acknowledged work agrees",
         "ledger: 20,039 acknowledgements durable, 2,510 syncs, slowest 31.2 ms",
         "15,000 users over 64 connections, closed loop, keyed as specified, deliveries deferred, "
-        "5,000 at home in each warehouse, measured for 20 s, complete",
+        "5,000 at home in each warehouse, specified mix and keys, measured for 20 s, complete",
         "users touch about 338 MiB of 1.1 GiB (3 of 10 warehouses); ",
         "suppressed arrivals: 1,040", "backlog at end: 7", "priority (nice) -10",
         "connections: 3 of 13 lost, 2 opened again, first success 1.25 s after the loss",
@@ -95,7 +96,7 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
         ("--pace think:500ms", Think(mean_s=0.5)),
         ("--rate 30000/min", Rate(per_s=500)),
         ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT)),
-        ("--pace think:2s --delivery deferred", Think(mean_s=2)),
+        ("--pace think:2s --set delivery=deferred", Think(mean_s=2)),
     ):
         [job] = hammer(f"run --size 10 {words}", "started", "run-summary").jobs
         keyed = isinstance(pace, Keyed)
@@ -124,8 +125,8 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
          ("late at every rate over 1 connection: this host is busy",)),
         (f"run {ten}", [gone], 5, ("error: the server went away during the run",)),
         (f"run {ten} --rate 500/s --users 16", ["run-summary.partial"], 5,
-         ("CUT SHORT", "16 connections, open loop, 500/s Poisson, measured for")),
-        (f"run {ten} --profile hammerdb", ["run-summary"], 0,
+         ("CUT SHORT", "16 connections, open loop, 500/s Poisson, specified mix and keys")),
+        (f"run {ten} --set profile=hammerdb", ["run-summary"], 0,
          ("PROFILE HAMMERDB: its mix and uniform keys",)),
         (f"run {ten} --json", ["run-summary"], 0,
          ('"suppressed_arrivals": 1040', '"headline_per_min": 24720')),
@@ -154,7 +155,7 @@ def test_wrong_options_are_told_with_their_name(hammer: Command) -> None:
         (f"{one} --rate 5/s --pace none", "--rate: a rate together with a pace"),
         (f"{one} --arrivals constant", "--arrivals: arrivals without a rate"),
         (f"{one} --users 11 --pace keyed", "at most 10 with 1 warehouses and 10 users at home"),
-        (f"{one} --profile hammerdb --pace keyed", "--profile: HammerDB's mix with"),
+        (f"{one} --set profile=hammerdb --pace keyed", "--set profile: HammerDB's mix with"),
         (f"{homes}=0", "--set users_per_warehouse: too small: 0: at least 1"),
         (f"{homes}", "--set: 'users_per_warehouse' has no value"),
         (f"{one} --set usrs_per_warehouse=1", "did you mean users_per_warehouse"),

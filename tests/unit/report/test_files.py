@@ -31,7 +31,7 @@ from stithy.report.typeset import pdf
 from stithy.report.words.escape import seen
 from stithy.report.write import formats_named
 from stithy.results.manifest import LimitFacts
-from stithy.workload.words import HAMMERDB
+from stithy.workload.workloads.order_entry import HAMMERDB
 from support.drawn import context_built
 from support.html_page import read_page
 from support.openmetrics import read
@@ -156,7 +156,7 @@ def test_an_unknown_format_is_refused_with_what_there_is(text: str, meant: str) 
 
 def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path: Path) -> None:
     """A profile that is not specified, a memory limit that is not held, a drive that is none."""
-    shape = replace(SHORT, load={"profile": "hammerdb"}, memory_limit_enforced=False,
+    shape = replace(SHORT, options={"profile": "hammerdb"}, memory_limit_enforced=False,
                     drives={"disk": 0.02}, null=True,
                     thresholds=thresholds("disk.nopm_at_1 > 1"))  # fmt: skip
     context = context_built(tmp_path / "run", shape)

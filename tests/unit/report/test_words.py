@@ -19,7 +19,7 @@ from stithy.report.findings.growth import Growth
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
-from stithy.workload.words import HAMMERDB
+from stithy.workload.workloads.order_entry import HAMMERDB
 from support.points import at
 from support.sample_drives import drive_rows
 from support.sample_run import Shape, manifest
@@ -90,21 +90,24 @@ def test_what_would_act_in_markdown_is_escaped(text: str, written: str) -> None:
 MIX = "specified mix and keys"
 
 
-@pytest.mark.parametrize(("facts", "said"), [
-    ({}, f"Closed loop, back to back, one connection per user, {MIX}, read committed"),
-    ({"pace": "keyed", "connections": 64}, "Closed loop, keyed as specified, deliveries "
-     f"deferred, over 64 connections, {MIX}, read committed"),
-    ({"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson", "profile": "hammerdb"},
+@pytest.mark.parametrize(("facts", "options", "said"), [
+    ({}, {}, f"Closed loop, back to back, one connection per user, {MIX}, read committed"),
+    ({"pace": "keyed", "connections": 64}, {"delivery": "deferred", "users_per_warehouse": 10},
+     "Closed loop, keyed as specified, over 64 connections, deliveries deferred, "
+     f"10 at home in each warehouse, {MIX}, read committed"),
+    ({"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson"}, {"profile": "hammerdb"},
      f"Open loop, 500/s Poisson, users are connections, {HAMMERDB}, read committed"),
-    ({"pace": "think", "think_s": 2.0, "touch_percent": 30, "isolation": "repeatable-read"},
+    ({"pace": "think", "think_s": 2.0, "touch_percent": 30, "isolation": "repeatable-read"}, {},
      "Closed loop, think 2 s, one connection per user, 30 % of the data touched, "
      f"{MIX}, repeatable read"),
-    (None, "Load not recorded"),
+    (None, {}, "Load not recorded"),
 ])  # fmt: skip
-def test_loop_and_profile_are_one_clause(facts: dict[str, Any] | None, said: str) -> None:
+def test_loop_and_what_users_do_are_one_clause(
+    facts: dict[str, Any] | None, options: dict[str, Any], said: str
+) -> None:
     """Whatever the study asked; what is not recorded is not made up."""
-    known = None if facts is None else manifest(Shape(load=facts)).load
-    assert loads.said(known) == said
+    known = manifest(Shape(load=facts or {}, options=options))
+    assert loads.said(known.load if facts is not None else None, known.workload) == said
 
 
 def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:

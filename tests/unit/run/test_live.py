@@ -20,7 +20,7 @@ from stithy.run.executor import notes_of
 from stithy.run.live import Address, LiveNumbers, endpoint, parse_address
 from support.examples import STEP, WINDOW
 from support.openmetrics import Read, read
-from support.studies import study
+from support.studies import study, workload
 
 LOADING = Step("prepare", "prepare", "disk", Cost(29.0, 40.0, 0, 0))
 BEGUN = events.RunStarted("runs/x", 17, 250.0, notes={"disk": "EMULATED drive", "other": "x"})
@@ -154,7 +154,7 @@ def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -
 def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other() -> None:
     """In the words of the exports."""
     drive = ("disk: {path: /var/tmp/stithy}", "disk: {drive: generic-nvme, size: 4 GiB}")
-    hammerdb = ("load:\n", "load:\n  profile: hammerdb\n")
+    hammerdb = workload("profile: hammerdb")
     fsync = ("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n")
     for known, null, names, words in (
         (study(), False, [], ""),

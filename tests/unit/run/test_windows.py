@@ -30,14 +30,15 @@ from stithy.workload.workloads.order_entry import Profile
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import left_by, manifest, window_row
-from support.studies import study
+from support.studies import study, workload
 
 pytestmark = pytest.mark.usefixtures("own_state")
 MIB = 2**20
 CALIBRATED, LEDGER = {"calibrate": "true"}, {"ledger": "true"}
 FIRST = "w-a-u1-b0"
 FAULT = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
-POOLED = "  connections: 2\n  touch: 50%\n  profile: hammerdb\n"
+POOLED = "  connections: 2\n  touch: 50%\n"
+OTHER = workload("profile: hammerdb")
 
 
 def test_users_are_driven_as_the_study_has_it() -> None:
@@ -45,11 +46,12 @@ def test_users_are_driven_as_the_study_has_it() -> None:
     for line, more, pace, pause_s in (
         ("", POOLED, BackToBack(), None),
         ("pace: {think: 2 s}", POOLED, Think(mean_s=2), 2.0),
-        ("pace: keyed", "", Keyed(), 20.7),
+        ("pace: keyed", "", Keyed(), pytest.approx(20.7, abs=0.01)),
         ("rate: 30000/min", "", Rate(per_s=500), None),
         ("rate: 5/s\n  arrivals: constant", "", Rate(per_s=5, arrivals=Arrivals.CONSTANT), None),
     ):
-        made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"))
+        own = [OTHER] if more else []
+        made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"), *own)
         plan = next(step.window for step in expand(made).steps if step.window)
         asked = request.request_of(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
@@ -57,7 +59,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
-        assert request.pause_s(made.load) == pause_s
+        assert request.pause_s(made) == pause_s
 
 
 def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:

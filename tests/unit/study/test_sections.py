@@ -14,6 +14,7 @@ from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.units import Money
 from stithy.workload.workload import Driving
+from stithy.workload.workloads.order_entry import Spec
 from support.points import at
 from support.sample_thresholds import NAMES
 from support.studies import primary, problems, refused, study, study_text, workload
@@ -34,10 +35,6 @@ def _search(*lines: str) -> Any:
     return study(_section(*lines)).search
 
 
-def _homes(count: str) -> tuple[str, str]:
-    return workload(f"users_per_warehouse: {count}")
-
-
 def test_a_load_has_its_pace_connections_homes_and_reach() -> None:
     """Back to back over own connections by default; a share is rounded up to whole units."""
     plain = _load()
@@ -47,7 +44,8 @@ def test_a_load_has_its_pace_connections_homes_and_reach() -> None:
     assert (pooled.connections_max, pooled.pace) == (64, Pace("think", 2.0))
     assert study(_section(FIND)).load.connections_max == 256
     assert study(_section(FIND, "connections: 8")).load.connections_max == 8
-    every = (study(), study(_section("users: [1, 4]", "pace: keyed")), study(_homes("4")))
+    keyed, homes = _section("users: [1, 4]", "pace: keyed"), workload("users_per_warehouse: 4")
+    every = (study(), study(keyed), study(homes))
     choices = [dict(each.workload.choice(each.driving)) for each in every]
     assert [each["users_per_warehouse"] for each in choices] == [None, 10, 4]
     open_loop = _load("rate: 600/min", "arrivals: constant")
@@ -88,8 +86,7 @@ REFUSED = [
     *((f"users: [1, 4]|{text}", key) for text, key in (
         ("pace: fast", "pace"), ("pace: {thnk: 2 s}", "pace"), ("pace: {think: 0 s}", "pace.think"),
         ("rate: 500/s|pace: none", "rate"), ("rate: 5/s|connections: 4", "users"),
-        ("rate: 5/s|delivery: deferred", "delivery"), ("pace: keyed|delivery: awaited", "delivery"),
-        ("connections: 5", "connections"), ("touch: 50%|homes: 3", "touch"),
+        ("connections: 5", "connections"), ("touch: 50%|users_per_warehouse: 3", "touch"),
         ("limit: p96 of all ≤ 1 s", "limit"), ("limit: p95 of al ≤ 1 s", "limit"),
         ("limit: p95 of all ≤ 0 s", "limit"),
     )),
@@ -101,7 +98,7 @@ REFUSED = [
     (f"{FIND}|rate: 50/s", "rate"), (f"{FIND}|repeat: 3", "repeat"),
     *((f"users: [1, 4]|{text}", "") for text in (
         "rate: 500/s|arrivals: constant|touch: 50%", "profile: hammerdb|pace: {think: 1 s}",
-        "pace: keyed|connections: 50", "pace: keyed|homes: 2", "connections: 2",
+        "pace: keyed|connections: 50", "pace: keyed|users_per_warehouse: 2", "connections: 2",
         "delivery: deferred|connections: 5", "rate: 5/s|delivery: awaited",
     )),
 ]  # fmt: skip
@@ -113,15 +110,19 @@ def test_a_load_that_contradicts_itself_is_refused_at_the_key_to_change(
 ) -> None:
     """One problem, and no second one that follows from it; what goes together is taken."""
     said = lines.split("|")
-    homes = [_homes(each.removeprefix("homes: ")) for each in said if each.startswith("homes")]
-    section = _section(*(each for each in said if not each.startswith("homes")))
-    assert refused(section, *homes) == ([f"load.{key}"] if key else [])
+    own = [each for each in said if each.split(":")[0] in Spec.model_fields]
+    section = _section(*(each for each in said if each not in own))
+    assert refused(section, workload(*own)) == ([f"load.{key}"] if key else [])
 
 
-def test_homes_in_an_open_loop_are_refused_where_the_workload_says_them() -> None:
+def test_what_does_not_fit_the_load_is_refused_where_the_workload_says_it() -> None:
     """A rule of the workload is about both sections."""
-    at_a_rate = _section("users: [1, 4]", "rate: 5/s")
-    assert refused(at_a_rate, _homes("5")) == ["workload.users_per_warehouse"]
+    for load, own in (
+        ("rate: 5/s", "users_per_warehouse: 5"), ("rate: 5/s", "delivery: deferred"),
+        ("pace: keyed", "delivery: awaited"), ("pace: keyed", "profile: hammerdb"),
+    ):  # fmt: skip
+        found = refused(_section("users: [1, 4]", load), workload(own))
+        assert found == [f"workload.{own.split(':')[0]}"]
 
 
 def test_a_question_may_ask_about_any_metric_and_margin_that_fits_the_study() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from stithy.wire.program import OnMessage
     from stithy.workload.program import Driven
-    from stithy.workload.workload import Driving, Section
+    from stithy.workload.workload import Driving, Options, Section, Workload
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,18 @@ class Asked:
 
     section: "Section"
     driving: "Driving"
+
+    @property
+    def workload(self) -> "Workload":
+        """What is known of the workload itself."""
+        from stithy.study.sections import workload_named
+
+        return workload_named(self.section.name)
+
+    @property
+    def options(self) -> "Options":
+        """What the workload's own keys say, defaults resolved."""
+        return self.section.options(self.driving)
 
 
 @dataclass(frozen=True)
@@ -97,13 +109,12 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The run for programs; the summary is as on the wire."""
-    asked, section, driving = outcome.request, outcome.asked.section, outcome.asked.driving
+    asked, section = outcome.request, outcome.asked.section
     return {
         "users": asked.users,
         "connections": asked.connections,
         "pace": asked.pace.model_dump(mode="json"),
-        "profile": driving.profile,
-        "workload": {"name": section.name, "size": section.units, **section.options(driving)},
+        "workload": {"name": section.name, "size": section.units, **outcome.asked.options},
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
         "warnings": [each.text for each in outcome.driven.warnings],
@@ -144,10 +155,8 @@ def _time(row: dict[str, Any], column: str) -> str:
 
 def _label(outcome: Outcome) -> Iterable[str]:
     """What must be read before any number."""
-    from stithy.workload.words import HAMMERDB
-
-    if outcome.asked.driving.profile == "hammerdb":
-        yield f"{HAMMERDB}\n"
+    if label := outcome.asked.workload.label(outcome.asked.options):
+        yield f"{label}\n"
 
 
 def _times(outcome: Outcome) -> str:
@@ -196,11 +205,8 @@ def _who(asked: "RunRequest", of: Asked) -> str:
     think_s = pace.mean_s if isinstance(pace, Think) else None
     rate_per_s = pace.per_s if isinstance(pace, Rate) else None
     arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
-    deferred = of.driving.deferred_delivery
-    parts = [
-        words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=deferred),
-        *of.section.in_words(of.driving),
-    ]
+    loop = words.loop(pace.kind, think_s, rate_per_s, arrivals)
+    parts = [loop, *of.workload.in_words(of.options)]
     count = (asked.connections or asked.users) if is_open else asked.users
     noun = "connection" if is_open else "user"
     who = f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -212,12 +218,11 @@ def _who(asked: "RunRequest", of: Asked) -> str:
 
 
 def _reached(outcome: Outcome) -> Iterable[str]:
-    from stithy.study.sections import workload_named
     from stithy.workload.words import Reach, reach
 
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, outcome.driven.summary.sizes
-    units = workload_named(section.name).units
+    units = outcome.asked.workload.units
     of = Reach(driving.touched(total), total, units, sizes.database_bytes, sizes.cache_bytes)
     yield reach(of, outcome.buffers)
 

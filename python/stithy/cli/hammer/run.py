@@ -15,7 +15,6 @@ from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.options import Named, Size, Url
 from stithy.cli.talk.options import (
     Json,
-    On,
     read_measured,
     read_percent,
     read_seconds,
@@ -46,7 +45,7 @@ class Driving:
         str | None,
         Parameter(
             help="When users act: none (back to back), keyed (keying and think times as "
-            "specified, deliveries deferred), or think:2s; default: none."
+            "the workload specifies), or think:2s; default: none."
         ),
     ] = None
     rate: Annotated[
@@ -60,24 +59,13 @@ class Driving:
         Literal["poisson", "constant"] | None,
         Parameter(help="With --rate: how arrivals are spaced; default: poisson."),
     ] = None
-    delivery: Annotated[
-        Literal["awaited", "deferred"] | None,
-        Parameter(
-            help="Whether users wait for deliveries; default: deferred with keyed pace, else "
-            "awaited."
-        ),
-    ] = None
     touch: Annotated[str, Parameter(help="Share of the data that users touch, such as 30%.")] = (
         "100%"
     )
-    profile: Annotated[
-        Literal["specification", "hammerdb"],
-        Parameter(help="Input profile: transaction mix and keys, as in HammerDB or specified."),
-    ] = "specification"
 
 
 def driven_so(
-    request: "RunRequest", section: "Section", driving: Driving, *, procedures: bool = True
+    request: "RunRequest", section: "Section", driving: Driving
 ) -> tuple["RunRequest", "Driven"]:
     """The request with these options, and the same as the workload must know it.
 
@@ -85,6 +73,7 @@ def driven_so(
     """
     from stithy.study.load_values import LoadOptions, conflicts
     from stithy.study.problems import Violation
+    from stithy.study.sections import workload_named
     from stithy.wire.jobs import Keyed, Rate
 
     if driving.connections is not None:
@@ -97,11 +86,10 @@ def driven_so(
         keyed=isinstance(pace, Keyed),
         rate_per_s=pace.per_s if isinstance(pace, Rate) else None,
         touch_percent=_touch(driving.touch),
-        profile=driving.profile,
-        delivery=driving.delivery,
-        procedures=procedures,
     )
-    for wrong in conflicts(asked):
+    workload = workload_named(section.name)
+    defers = workload.defers(section.options(asked.driving))
+    for wrong in conflicts(asked, defers=defers):
         raise _refusal(wrong._replace(loc=("load", *wrong.loc)))
     for misfit in section.misfits(asked.driving):
         raise _refusal(Violation(*misfit))
@@ -176,7 +164,7 @@ def _as_options(text: str) -> str:
         joint = "=" if of_workload else " "
         return f"`{_option(of_workload, key)}{joint + value if value else ''}`"
 
-    return re.sub(r"`(workload\.)?(\w+)(?:: ([^`]*))?`", option, text)
+    return re.sub(r"`(?:load\.|(workload\.))?(\w+)(?:: ([^`]*))?`", option, text)
 
 
 DRIVING = Driving()
@@ -193,7 +181,6 @@ def run(
     seed: int = 1,
     ramp_up: str = "5s",
     duration: str = "20s",
-    plain_sql: Annotated[bool, On] = False,
     isolation: Literal["read-committed", "repeatable-read", "serializable"] = "read-committed",
     error_limit: int = 100,
     hlog: Path | None = None,
@@ -226,8 +213,6 @@ def run(
         Time under load before the measurement, such as 5s.
     duration
         Length of the measurement, such as 20s or 2min.
-    plain_sql
-        Send plain prepared SQL instead of calling the procedures in the server.
     isolation
         Transaction isolation. The specification requires repeatable-read or serializable.
     error_limit
@@ -259,7 +244,7 @@ def run(
             hlog_stem=hlog,
             ledger=ledger,
         )
-        request, so = driven_so(plain, section, driving, procedures=not plain_sql)
+        request, so = driven_so(plain, section, driving)
         headline = workload_named(section.name).headline
         watch = Watch(on_message=outcome.second_line(headline), stop=stop)
         driven = options.hammer(url).run(section.choice(so), request, watch=watch)

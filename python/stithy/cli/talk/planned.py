@@ -29,9 +29,10 @@ from stithy.search import Search
 from stithy.study.document import as_yaml
 from stithy.study.durability import sentences
 from stithy.study.model import BLOCKS_LEAST, Study
-from stithy.study.sections import USUAL
+from stithy.study.sections import USUAL, workload_named
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
+from stithy.workload.workload import Options
 
 
 def as_json(
@@ -180,17 +181,25 @@ def _users(study: Study) -> str:
     is_open = load.rate_per_s is not None
     loop = words.loop(
         load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
-        deferred=study.driving.deferred_delivery, varied=_varied_pace(study),
+        varied=_varied_pace(study),
     )  # fmt: skip
     several = len({each.load.connections for each in study.variants}) > 1
     pool = words.SEVERAL_POOLS if several else words.pool(load.connections, is_open=is_open)
-    return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
+    own = workload_named(study.workload.name).in_words(_same_options(study))
+    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
+
+
+def _same_options(study: Study) -> Options:
+    """What the workload's own keys say, as far as it is the same at all points."""
+    every = [each.options for each in study.variants]
+    same = (name for name in every[0] if len({each[name] for each in every}) == 1)
+    return {name: every[0][name] for name in same}
 
 
 def _varied_pace(study: Study) -> tuple[str, ...]:
     """That users act otherwise at some points than at others, where they do."""
     loads = [each.load for each in study.variants]
-    paces = {(each.pace, each.rate_per_s, each.arrivals, each.delivery) for each in loads}
+    paces = {(each.pace, each.rate_per_s, each.arrivals) for each in loads}
     return ("pace",) if len(paces) > 1 else ()
 
 

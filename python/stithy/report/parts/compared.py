@@ -40,7 +40,7 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
         workload = manifest.workload
         size = _size(context, workload)
         yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
-        yield "load", loads.said(manifest.load)
+        yield "load", loads.said(manifest.load, workload)
     else:
         yield "scenario", manifest.scenario
     yield "levels" if context.axis == USERS else "points", _levels(context)

@@ -10,6 +10,7 @@ from stithy.analysis.validity.instruments import Headroom, headroom
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.loads import known_workload
 from stithy.report.words.wording import at_most, count, listing, percent, plural
 from stithy.results.manifest import CalibrationFacts
 
@@ -220,8 +221,10 @@ def _enough(context: Context, facts: CalibrationFacts) -> Sentence:
     rates = [each.rate_share for each in found if each.rate_share is not None]
     users = [each.users_share for each in found if each.users_share is not None]
     most = Headroom(None, max(rates, default=None), max(users, default=None))
-    plain = context.load is not None and not context.load.procedures
-    more = " A transaction as plain SQL takes several answers, so the true share is larger."
+    asked = context.workload
+    known = known_workload(asked)
+    plain = asked is not None and known is not None and known.answers_several(asked.options)
+    more = " A transaction waits for several answers, so the true share is larger."
     text = (
         f"The driver used at most {_shares(most, at_most)} that it sustained in its calibration on "
         f"this host ({_limits(facts)}).{more if plain else ''}"

@@ -123,7 +123,7 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
     types = [window.transactions for window in context.evidence.windows]
     return (
         *_isolation(manifest.load, rows),
-        *_deferred(manifest.load, workload, types),
+        *_deferred(manifest, workload, types),
         *_work_of_a_unit(manifest, workload, rows),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
@@ -153,10 +153,12 @@ def _isolation(load: LoadFacts, rows: list[Row]) -> Iterator[str]:
         )
 
 
-def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]]) -> Iterator[str]:
+def _deferred(
+    manifest: Manifest, workload: Workload, types: list[Mapping[str, Row]]
+) -> Iterator[str]:
     """Queue and execution of the slowest window, which no response time includes."""
     names = [each.name for each in workload.transactions if each.deferred]
-    if load.rate_per_s is not None or not load.deferred_delivery:
+    if manifest.load.rate_per_s is not None or not workload.defers(manifest.workload.options):
         return
     for name in names:
         yield f"Users did not wait for {name}: its response time is the time to queue it."

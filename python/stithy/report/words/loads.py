@@ -16,7 +16,8 @@ from stithy.report.words.wording import listing
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
 from stithy.workload import words
-from stithy.workload.words import HAMMERDB, Reach
+from stithy.workload.words import Reach
+from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
 
@@ -39,21 +40,21 @@ def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     return costs_of_short_windows(load.ramp_up_s, load.duration_s) if load else ()
 
 
-def said(load: LoadFacts | None) -> str:
-    """Loop and pace, connections, mix and keys, isolation, in one clause for every footer."""
+def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
+    """Loop and pace, connections, what users do, isolation, in one clause for every footer."""
     if load is None:
         return "Load not recorded"
     is_open = load.rate_per_s is not None
     loop = words.loop(
         load.pace, load.think_s, load.rate_per_s, load.arrivals,
-        deferred=load.deferred_delivery, varied=load.varied,
+        varied=load.varied,
     )  # fmt: skip
     pool = words.pool(load.connections, is_open=is_open)
     isolation = load.isolation.replace("-", " ")
     parts = [
         loop[0].upper() + loop[1:],
         words.SEVERAL_POOLS if "connections" in load.varied else pool,
-        words.profile(load.profile),
+        *_own_words(workload),
         "several isolation levels" if "isolation" in load.varied else isolation,
     ]
     if "touch_percent" in load.varied:
@@ -63,9 +64,27 @@ def said(load: LoadFacts | None) -> str:
     return ", ".join(parts)
 
 
-def label(load: LoadFacts | None) -> str | None:
+def _own_words(workload: WorkloadFacts | None) -> Iterator[str]:
+    """What the workload's own keys say, and which of them say several things."""
+    known = known_workload(workload)
+    if workload is None or known is None:
+        return
+    varied = [name for name in workload.options if name in workload.varied]
+    same = {name: each for name, each in workload.options.items() if name not in varied}
+    yield from known.in_words(same)
+    yield from (f"several values of workload.{name}" for name in varied)
+
+
+def label(workload: WorkloadFacts | None) -> str | None:
     """What must stand beside every number; None where nothing must."""
-    return HAMMERDB if load is not None and load.profile == "hammerdb" else None
+    known = known_workload(workload)
+    return known.label(workload.options) if workload and known else None
+
+
+def known_workload(workload: WorkloadFacts | None) -> Workload | None:
+    """The workload of a run; None where nobody knows it."""
+    module = plugins("workload").get(workload.name) if workload else None
+    return module.WORKLOAD if module else None
 
 
 def level_name(load: LoadFacts | None) -> str:
@@ -264,8 +283,8 @@ def _said(drive: DriveFacts) -> str:
 
 def unit(workload: WorkloadFacts | None) -> str:
     """One of what the size of a workload counts, such as a row; `unit` where nobody knows it."""
-    known = plugins("workload").get(workload.name) if workload else None
-    return known.WORKLOAD.unit if known else "unit"
+    known = known_workload(workload)
+    return known.unit if known else "unit"
 
 
 def provenance(manifest: Manifest | None) -> str:

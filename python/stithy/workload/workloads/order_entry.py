@@ -1,6 +1,6 @@
 """Order entry: the wholesale supplier's workload, derived from the TPC-C specification."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from math import ceil
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ from stithy.workload.workload import (
     HEADLINE_PER_MIN,
     Driving,
     Misfit,
-    Option,
+    Options,
     Section,
     TransactionType,
     Workload,
@@ -122,6 +122,36 @@ class Spec(Section):
         ),
         examples=[1500],
     )
+    delivery: Annotated[
+        Literal["awaited", "deferred"] | None,
+        WithJsonSchema({"type": "string", "enum": ["awaited", "deferred"]}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "deferred with keyed pace, else awaited"},
+        description=(
+            "Whether users wait for deliveries. `deferred`, as specified: a delivery is queued, "
+            "and its user continues at once. Its response time is the time to queue it. Its "
+            "wait in the queue and its service time are recorded separately."
+        ),
+        examples=["deferred"],
+    )
+    profile: Literal["specification", "hammerdb"] = Field(
+        default="specification",
+        description=(
+            "Input profile: the transaction mix and the keys. `hammerdb` uses the mix and the "
+            "uniform keys of HammerDB, to compare with numbers measured with it; every output "
+            "says so."
+        ),
+        examples=["hammerdb"],
+    )
+    procedures: bool = Field(
+        default=True,
+        description=(
+            "Whether transactions are procedures in the server. `false` sends plain prepared "
+            "SQL instead."
+        ),
+        examples=[False],
+    )
 
     @property
     def units(self) -> int:
@@ -141,26 +171,30 @@ class Spec(Section):
             return HOME_USERS
         return self.users_per_warehouse
 
-    def choice(self, driving: Driving) -> "Choice":
+    def is_deferred(self, driving: Driving) -> bool:
+        """Whether users leave deliveries to be done behind their backs."""
+        return self.delivery == "deferred" or driving.is_keyed
+
+    def choice(self, driving: Driving) -> Choice:
         """Homes, reach, mix and execution mode."""
         reached = driving.touched(self.warehouses)
         return Choice(
             warehouses=self.warehouses,
             warehouses_touched=None if reached == self.warehouses else reached,
             users_per_warehouse=self.home_users(driving),
-            profile=Profile(driving.profile),
-            deferred_delivery=driving.deferred_delivery,
-            procedures=driving.procedures,
+            profile=Profile(self.profile),
+            deferred_delivery=self.is_deferred(driving),
+            procedures=self.procedures,
         )
 
-    def options(self, driving: Driving) -> Mapping[str, Option]:
-        """Where users are at home."""
-        return {"users_per_warehouse": self.home_users(driving)}
-
-    def in_words(self, driving: Driving) -> Iterator[str]:
-        """Where users are at home, if they are."""
-        if (homes := self.home_users(driving)) is not None:
-            yield f"{homes:,} at home in each warehouse"
+    def options(self, driving: Driving) -> Options:
+        """Homes, deliveries, mix and execution mode."""
+        return {
+            "users_per_warehouse": self.home_users(driving),
+            "delivery": "deferred" if self.is_deferred(driving) else "awaited",
+            "profile": self.profile,
+            "procedures": self.procedures,
+        }
 
     def users_max(self, driving: Driving) -> int | None:
         """As many as have a home within reach."""
@@ -168,6 +202,36 @@ class Spec(Section):
         return None if homes is None else homes * driving.touched(self.warehouses)
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
+        """Homes, deliveries and waits that the load does not have, or has otherwise."""
+        yield from self._wrong_homes(driving)
+        yield from self._wrong_deliveries(driving)
+        if self.profile == "hammerdb" and driving.is_keyed:
+            yield Misfit(
+                "HammerDB's mix with the specified waits",
+                "its published numbers are without waits: use `load.pace: none`, or leave out "
+                "`workload.profile`",
+                self.profile,
+                ("workload", "profile"),
+            )
+
+    def _wrong_deliveries(self, driving: Driving) -> Iterator[Misfit]:
+        where = ("workload", "delivery")
+        if driving.is_open and self.delivery == "deferred":
+            yield Misfit(
+                "deferred deliveries in an open loop",
+                "leave it out: in an open loop nobody waits for an answer",
+                self.delivery,
+                where,
+            )
+        if driving.is_keyed and self.delivery == "awaited":
+            yield Misfit(
+                "awaited deliveries with keyed pace",
+                "leave it out: keyed pace has deferred deliveries, as specified",
+                self.delivery,
+                where,
+            )
+
+    def _wrong_homes(self, driving: Driving) -> Iterator[Misfit]:
         """Homes in an open loop, and users without one where all should have one."""
         homes = self.home_users(driving)
         if driving.is_open and self.users_per_warehouse is not None:
@@ -207,11 +271,39 @@ class Spec(Section):
 _HOMES = ("workload", "users_per_warehouse")
 
 
-WORKLOAD = Workload(
+class OrderEntry(Workload):
+    """What the options of order entry mean for planning and reporting."""
+
+    def label(self, options: Options) -> str | None:
+        """Other numbers than of the specified mix must never be taken for these."""
+        return HAMMERDB if options.get("profile") == "hammerdb" else None
+
+    def in_words(self, options: Options) -> Sequence[str]:
+        """Deliveries and homes where they are not as usual; mix and keys."""
+        homes, label = options.get("users_per_warehouse"), self.label(options)
+        return [
+            *(["deliveries deferred"] if self.defers(options) else []),
+            *([f"{homes:,} at home in each warehouse"] if isinstance(homes, int) else []),
+            *([label or "specified mix and keys"] if "profile" in options else []),
+        ]
+
+    def defers(self, options: Options) -> bool:
+        """Deliveries, which have connections of their own."""
+        return options.get("delivery") == "deferred"
+
+    def answers_several(self, options: Options) -> bool:
+        """One for each statement of plain SQL."""
+        return options.get("procedures") is False
+
+
+HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
+
+WORKLOAD = OrderEntry(
     name=NAME,
     title="Order entry",
     unit="warehouse",
-    run_keys=frozenset({"users_per_warehouse"}),
+    run_keys=frozenset({"users_per_warehouse", "delivery", "profile", "procedures"}),
+    not_varied={"profile": "it labels every number of a run: run a second study"},
     # Clauses 5.2.4.2 (a deck of 23 cards) and 5.2.5.7 (keying and mean think times). HammerDB draws
     # one number of 1 to 23 for each transaction, which has the same shares.
     transactions=(

@@ -1,14 +1,17 @@
-"""A second workload: its only transaction adds one to a counter."""
+"""A second workload: counters, which users increment; some users each keep to one counter."""
 
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from stithy.metrics import Metric
-from stithy.wire.jobs import U32, WorkloadChoice
+from stithy.wire.jobs import WorkloadChoice
 from stithy.workload.workload import (
     HEADLINE_PER_MIN,
     Driving,
+    Misfit,
+    Options,
     Section,
     TransactionType,
     Workload,
@@ -17,48 +20,59 @@ from stithy.workload.workload import (
 NAME = "counter"
 
 
-class Choice(WorkloadChoice):
-    """As `crates/hammer/tests/fakes/counter.rs` reads it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = NAME
-    counters: U32
-
-
 class Spec(Section):
-    """The study's `workload` section for counters."""
+    """How many counters there are, and by how much one is incremented."""
 
-    name: Literal["counter"] = Field(description="Name of the workload.", examples=["counter"])
-    counters: int = Field(ge=1, le=1000, description="Number of counters.", examples=[4])
+    name: Literal["counter"] = Field(description="Name of the workload.", examples=[NAME])
+    counters: int = Field(ge=1, description="Number of counters.", examples=[1000])
+    step: int = Field(default=1, ge=1, description="What is added at once.", examples=[5])
 
     @property
     def units(self) -> int:
         """Counters."""
         return self.counters
 
-    def choice(self, driving: Driving) -> Choice:
-        """All users use all counters."""
-        del driving
-        return Choice(counters=self.counters)
+    def choice(self, driving: Driving) -> WorkloadChoice:
+        """Its size, what is touched of it, and its step."""
+        touched = driving.touched(self.counters)
+        said = {"counters": self.counters, "touched": touched, "step": self.step}
+        return WorkloadChoice.model_validate({"name": NAME, **said})
+
+    def options(self, driving: Driving) -> Options:
+        """Its step."""
+        return {"step": self.step}
+
+    def misfits(self, driving: Driving) -> Iterator[Misfit]:
+        """Nobody keys in a number that is added to a counter."""
+        if driving.is_keyed and self.step > 1:
+            yield Misfit("a step with keys", "leave it out", self.step, ("workload", "step"))
 
 
-WORKLOAD = Workload(
+class Counting(Workload):
+    """What a step means."""
+
+    def in_words(self, options: Options) -> Sequence[str]:
+        """The step, as far as it is the same everywhere."""
+        return [f"steps of {options['step']}"] if "step" in options else []
+
+
+WORKLOAD = Counting(
     name=NAME,
-    title="Counter",
+    title="Counters",
     unit="counter",
-    transactions=(TransactionType("increment", 1.0, 0.0, 0.0),),
+    run_keys=frozenset({"step"}),
+    transactions=(TransactionType("increment", 1.0, 1.0, 2.0),),
     headline="increment",
     bytes_fixed=2**20,
     bytes_per_unit=100,
-    bytes_per_transaction=10,
-    log_bytes_per_transaction=100,
-    load_s_per_unit=0.001,
-    check_s_per_unit=0.001,
-    quick_check_s_per_unit=0.001,
-    warm_up_per_unit=1,
-    provenance="The counter workload is of nobody's making.",
-    deviations="docs/reference/counter.md",
+    bytes_per_transaction=100,
+    log_bytes_per_transaction=8192,
+    load_s_per_unit=1e-5,
+    check_s_per_unit=1e-6,
+    quick_check_s_per_unit=1e-6,
+    warm_up_per_unit=0.1,
+    provenance="The workload counter is made up; it is no TPC benchmark.",
+    deviations="nothing",
     metric=Metric(
         "ipm", "1/min", "higher", "window", HEADLINE_PER_MIN, "increments per minute", "IPM"
     ),

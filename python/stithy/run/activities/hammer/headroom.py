@@ -77,7 +77,7 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLo
 
 def _shortest_pause_s(study: Study) -> float | None:
     """That of the point whose users act most often: who keeps up with them keeps up with all."""
-    known = [pause for each in study.variants if (pause := pause_s(each.load)) is not None]
+    known = [pause for each in study.variants if (pause := pause_s(each)) is not None]
     return min(known, default=None)
 
 

@@ -4,6 +4,7 @@ from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
+from stithy.study.sections import workload_named
 from stithy.wire.jobs import (
     Arrivals,
     BackToBack,
@@ -14,9 +15,6 @@ from stithy.wire.jobs import (
     RunRequest,
     Think,
 )
-
-THINK_S = 20.7
-"""The mean pause of keyed users. Source: docs/explanation/method.md."""
 
 
 def pace_of(load: Load) -> Pace:
@@ -30,13 +28,13 @@ def pace_of(load: Load) -> Pace:
     return BackToBack()
 
 
-def pause_s(load: Load) -> float | None:
+def pause_s(study: Study) -> float | None:
     """The mean time between two transactions of a user; None for users who do not pause."""
-    match pace_of(load):
+    match pace_of(study.load):
         case Think(mean_s=mean_s):
             return mean_s
         case Keyed():
-            return THINK_S
+            return workload_named(study.workload.name).pause_s
     return None
 
 

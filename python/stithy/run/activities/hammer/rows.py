@@ -17,7 +17,7 @@ from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger
 from stithy.run.activities.hammer.request import pace_of, pause_s
 from stithy.run.activity import Measured
-from stithy.study.load_keys import Load
+from stithy.study.model import Study
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
@@ -67,15 +67,16 @@ def in_words(of: "HammerActivity") -> str:
     p95_s = merged.get("response_p95_s")
     rates = dict.fromkeys((of.context.workload.throughput, TPM))
     shown = ", ".join(f"{row[each.known.column]:,.0f} {each.label}" for each in rates)
-    if (profile := of.context.file.study.load.profile) != "specification":
-        shown += f" (profile {profile})"
+    if label := of.context.workload.label(of.context.file.study.options):
+        shown += f" ({label.partition(':')[0].lower()})"
     return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
 
 
 def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     """The row of LOAD; null for whatever the window did not come to."""
     context, window = of.context, of.window
-    load = context.file.study.at(window.point).load
+    study = context.file.study.at(window.point)
+    load = study.load
     known = context.state.known.calibration
     row: Row = {column.name: None for column in tables.LOAD.columns}
     row |= {
@@ -84,7 +85,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "pace": pace_of(load).kind,
         "think_mean_s": load.pace.think_s,
         "rate_per_s": load.rate_per_s,
-        "profile": load.profile,
+        "profile": str(study.options.get("profile", "specification")),
         "memory_limit_enforced": of.limit_bytes is not None,
         "memory_limit_bytes": of.limit_bytes,
         "memory_limit_note": of.limit_note,
@@ -95,19 +96,19 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_unverified_because": of.ledger_unverified_because,
         # What the driver was shown to keep up with; users are only tried where they pause.
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
-        "driver_users_max": _users_max(known, load),
+        "driver_users_max": _users_max(known, study),
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": ledger.shared(context, window.candidate),
     }
     return row if of.driven is None else row | of.numbers | _of_server(of, readings)
 
 
-def _users_max(known: CalibrationFacts | None, load: Load) -> int | None:
+def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:
     """How many users the driver was shown to serve who pause as these do.
 
     Where pauses vary they were tried with the shortest: of others the rate alone says something.
     """
-    if known is None or known.think_s is None or pause_s(load) != known.think_s:
+    if known is None or known.think_s is None or pause_s(study) != known.think_s:
         return None
     return known.users_max
 
