@@ -52,7 +52,7 @@ def runs(draw: st.DrawFn) -> Context:
     facts = CalibrationFacts(connections=USERS, rate_per_s_max=calibrated)
     return cast(Context, SimpleNamespace(
         evidence=Evidence(names, (at(USERS),), windows), limited=limited, level_unit="user",
-        manifest=SimpleNamespace(calibration=facts), load=None,
+        manifest=SimpleNamespace(calibration=facts), load=None, workload=None,
     ))  # fmt: skip
 
 

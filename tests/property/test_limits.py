@@ -47,7 +47,7 @@ def _more(seen: Observation, rule: str, by: float) -> Observation:
         "device-rate": {"drives": tuple(replace(e, share=e.share + by) for e in seen.drives)},
         "pool": {"pool_waiting": None if seen.pool_waiting is None else seen.pool_waiting + by},
         "checkpoints": {"stalled_share": (seen.stalled_share or 0.0) + by},
-        "users": {"under_way": (seen.under_way or 0.0) * (1 - by)} if seen.paced else {},
+        "demand": {"under_way": (seen.under_way or 0.0) * (1 - by)} if seen.paced else {},
         "driver": {"late": "it was late"},
         "emulation": {"slowed": "it was late"},
     }
