@@ -1,0 +1,44 @@
+"""The plug-ins that the how-to pages print work as they are printed, with nothing beside them."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stithy.plan.expand import expand
+from stithy.registry import plugins
+from stithy.study.keys import study_schema
+from stithy.study.load import read_study
+from support.reported import write_report
+from support.sample_run import Shape, build_run
+
+Printed = Callable[..., Path]
+
+
+@pytest.fixture
+def printed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Printed:
+    """Writes the files of pages into a directory that STITHY_PLUGINS names."""
+
+    def write(*pages: str) -> Path:
+        for page in pages:
+            text = (root / f"docs/how-to/{page}.md").read_text()
+            for name, content in re.findall(
+                r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", text, re.S | re.M
+            ):
+                (tmp_path / name).parent.mkdir(exist_ok=True)
+                (tmp_path / name).write_text(content)
+        monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
+        return tmp_path
+
+    return write
+
+
+def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Printed) -> None:
+    """Each kind of step is there, and each activity has both halves."""
+    study = read_study(printed("add-a-scenario", "add-an-activity") / "append.yaml").study
+    steps = expand(study).steps
+    assert {step.kind for step in steps} <= plugins("step").keys()
+    used = {name for step in steps if step.window for name in step.window.activities}
+    assert used == {"append"} <= plugins("activity").keys() & plugins("acting").keys()
+    assert "seconds" in str(study_schema())
