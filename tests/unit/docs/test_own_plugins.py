@@ -42,3 +42,18 @@ def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Printed
     used = {name for step in steps if step.window for name in step.window.activities}
     assert used == {"append"} <= plugins("activity").keys() & plugins("acting").keys()
     assert "seconds" in str(study_schema())
+
+
+def test_the_section_is_in_the_report(printed: Printed) -> None:
+    """With its words, its table, and the file of that."""
+    folder = printed("add-a-section")
+    made = build_run(folder / "_run", Shape(users=(1,), duration_s=3, series=False)).root
+    (page,) = write_report(made, ("md",))
+    assert "Only valid windows support a verdict." in page.read_text()
+    assert (made / "report/tables/valid.csv").read_text().startswith("candidate,windows\n")
+
+
+def test_the_layer_is_planned(printed: Printed) -> None:
+    """A drive below it is larger by what stays free."""
+    plan = expand(read_study(printed("add-a-layer") / "spare.yaml").study)
+    assert plan.image_bytes["spare"] > plan.image_bytes["full"]
