@@ -9,7 +9,7 @@ import pytest
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.study.keys import study_schema
-from stithy.study.load import read_study
+from stithy.study.load import parse_study, read_study
 from support.reported import write_report
 from support.sample_run import Shape, build_run
 
@@ -57,3 +57,15 @@ def test_the_layer_is_planned(printed: Printed) -> None:
     """A drive below it is larger by what stays free."""
     plan = expand(read_study(printed("add-a-layer") / "spare.yaml").study)
     assert plan.image_bytes["spare"] > plan.image_bytes["full"]
+
+
+def test_the_workload_is_planned_and_is_in_the_schema(printed: Printed) -> None:
+    """Its metric is that of the study; its key for users makes no other database."""
+    text = (printed("add-a-workload") / "visits.yaml").read_text()
+    study = parse_study("visits", f"{text}vary: {{workload.step: [1, 2]}}\n".encode())
+    plan = expand(study)
+    assert plan.question is not None
+    assert (plan.question.metric, len(plan.datasets)) == ("visits_per_min", 1)
+    choice = study.workload.choice(study.driving).model_dump()
+    assert choice == {"name": "visits", "pages": 10_000, "touched": 10_000, "step": 1}
+    assert "What a visit adds." in str(study_schema())
