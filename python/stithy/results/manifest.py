@@ -84,8 +84,8 @@ class DriveFacts(_Facts):
 class ArrayFacts(_Facts):
     """A layer over several devices, or a cluster, by the role of its volume: its name and keys.
 
-    `keys` begins with its level, and has of the others those that are not as usual. `members` are
-    the devices, by kernel name.
+    `keys` begins with its level, or else its first key, and has of the others those that are not as
+    usual. `members` are the devices, by kernel name.
     """
 
     role: str
@@ -96,8 +96,9 @@ class ArrayFacts(_Facts):
     @property
     def kind(self) -> str:
         """`btrfs raid10`, or `btrfs raid5, compression zstd` where more than a level is asked."""
-        level, *others = self.keys.items()
-        return ", ".join([f"{self.layer} {level[1]}", *(f"{key} {of}" for key, of in others)])
+        first, *others = self.keys.items() or [("", "")]
+        words = f"{self.layer} {first[1]}".rstrip()  # a layer may have no keys
+        return ", ".join([words, *(f"{key} {of}" for key, of in others)])
 
     def __str__(self) -> str:
         """`btrfs raid10 of 4 devices`."""

@@ -74,9 +74,10 @@ class Layer:
     def facts(self) -> Mapping[str, str]:
         """Its level, or else first key, and all other keys that are not as usual."""
         values = self.spec.model_dump(mode="json", by_alias=True)
-        usual = type(self.spec)().model_dump(mode="json", by_alias=True)
         first = next(iter(values), None)
-        said = {key: value for key, value in values.items() if key == first or value != usual[key]}
+        # Not of validated defaults: a key may have none.
+        usual = type(self.spec).model_construct().model_dump(mode="json", by_alias=True)
+        said = {key: each for key, each in values.items() if key == first or each != usual.get(key)}
         return {name: str(value) for name, value in said.items()}
 
     def usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
@@ -116,8 +117,9 @@ class Layer:
 
     def __str__(self) -> str:
         """`btrfs raid10`, or `btrfs raid5, compression zstd`: its name, and what is asked of it."""
-        level, *others = self.facts.items()
-        return ", ".join([f"{self.name} {level[1]}", *(f"{key} {of}" for key, of in others)])
+        first, *others = self.facts.items() or [("", "")]
+        words = f"{self.name} {first[1]}".rstrip()  # a layer may have no keys
+        return ", ".join([words, *(f"{key} {of}" for key, of in others)])
 
 
 class OneLayer:

@@ -63,9 +63,13 @@ def all_keys() -> Iterator[Key]:
             yield from _keys(below, (name,), None)
 
 
-def known_at(loc: Loc) -> list[str]:
-    """The keys that a mapping at `loc` may have, in order; empty where the person chooses them."""
-    return list(dict.fromkeys(key.path[-1] for key in _below(loc)))
+def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
+    """The keys that a mapping at `loc` may have, in order; empty where the person chooses them.
+
+    With `plugin` without those of other plug-ins.
+    """
+    found = (key for key in _below(loc) if plugin is None or key.plugin in (None, plugin))
+    return list(dict.fromkeys(key.path[-1] for key in found))
 
 
 def needed_at(loc: Loc) -> list[str]:
@@ -73,10 +77,22 @@ def needed_at(loc: Loc) -> list[str]:
     return list(dict.fromkeys(key.path[-1] for key in _below(loc) if key.info.is_required()))
 
 
-def key_at(loc: Loc) -> Key | None:
-    """The key at `loc`; for an entry of a list the key of the list; None where there is none."""
+def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
+    """The key at `loc`; for an entry of a list the key of the list; None where there is none.
+
+    Of several plug-ins that have it `plugin` names one; else it is that of the first.
+    """
+    return next((key for key in _at(loc) if plugin is None or key.plugin in (None, plugin)), None)
+
+
+def plugins_at(loc: Loc) -> list[str]:
+    """The plug-ins that have a key at `loc`."""
+    return [key.plugin for key in _at(loc) if key.plugin is not None]
+
+
+def _at(loc: Loc) -> Iterator[Key]:
     names = tuple(each for each in loc if isinstance(each, str))
-    return next((key for key in all_keys() if key.matches(names)), None)
+    return (key for key in all_keys() if key.matches(names))
 
 
 def _below(loc: Loc) -> list[Key]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from stithy.study.document import Document, Place, as_yaml
-from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at
+from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at, plugins_at
 from stithy.study.problems import Loc, StudyProblem
 from stithy.suggest import closest
 
@@ -119,6 +119,8 @@ def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
 
 def _instead(parent: Loc, name: str) -> str:
     known = known_at(parent)
+    if name in known:  # else the model would not refuse it
+        return f"`{name}` is a key of {' or '.join(plugins_at((*parent, name)))} only"
     if guess := closest(name, known):
         return f"did you mean `{guess}`?"
     if home := _home(name):

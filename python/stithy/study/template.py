@@ -63,7 +63,7 @@ def study_text(draft: Draft) -> str:
         "",
         *_section("database", _database(draft)),
         "",
-        *_section("workload", _workload(draft)),
+        *_section("workload", _workload(draft), draft.workload),
         "",
         *_section("load", _load(draft)),
         "",
@@ -107,26 +107,29 @@ def _option(option: Option, margin: str) -> str:
     return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
 
 
-def _section(name: str, values: Mapping[str, str]) -> Iterator[str]:
+def _section(name: str, values: Mapping[str, str], plugin: str | None = None) -> Iterator[str]:
+    """A section with its keys; of those of plug-ins only what `plugin` has."""
     yield from _comment(_meaning((name,)), "")
     yield f"{name}:"
-    yield from _values((name,), values, only=tuple(values))
-    rest = [each for each in known_at((name,)) if each not in values]
-    yield from _others((name,), rest)
+    yield from _values((name,), values, only=tuple(values), plugin=plugin)
+    rest = [each for each in known_at((name,), plugin) if each not in values]
+    yield from _others((name,), rest, plugin)
 
 
-def _values(above: Loc, values: Mapping[str, str], *, only: tuple[str, ...]) -> Iterator[str]:
+def _values(
+    above: Loc, values: Mapping[str, str], *, only: tuple[str, ...], plugin: str | None = None
+) -> Iterator[str]:
     """Keys with their meaning above them."""
     margin = "  " * len(above)
     for name in only:
-        yield from _comment(_meaning((*above, name)), margin)
+        yield from _comment(_meaning((*above, name), plugin), margin)
         yield f"{margin}{name}: {values[name]}"
 
 
-def _others(above: Loc, names: list[str]) -> Iterator[str]:
+def _others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator[str]:
     """Keys that may be left out, each as a comment that shows it with its example."""
     margin = "  " * len(above)
-    keys = [(name, key) for name in names if (key := key_at((*above, name)))]
+    keys = [(name, key) for name in names if (key := key_at((*above, name), plugin))]
     if keys:
         yield f"{margin}# Optional keys, each with an example and its default:"
     for name, key in keys:
@@ -142,8 +145,8 @@ def _default(key: Key) -> str:
     return f" Default: {as_yaml(shown)}." if shown or shown is False else ""
 
 
-def _meaning(loc: Loc) -> str:
-    key = key_at(loc)
+def _meaning(loc: Loc, plugin: str | None = None) -> str:
+    key = key_at(loc, plugin)
     return _description(key) if key else ""
 
 

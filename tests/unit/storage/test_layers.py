@@ -1,12 +1,15 @@
 """What layers promise: from the sizes of their devices, and the sizes that a plan asks for."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from stithy.plan.expand import expand
-from stithy.storage.layer import Layer
+from stithy.results.manifest import ArrayFacts
+from stithy.storage.layer import Layer, OneLayer
 from stithy.storage.layers import btrfs
 from stithy.storage.providers.drive.keys import DriveKeys
 from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
@@ -74,6 +77,27 @@ def test_the_plan_counts_every_drive_of_an_array() -> None:
 def test_the_redundancy_of_btrfs(level: btrfs.Level, count: int, expected: float) -> None:
     """Bytes on devices for a byte: erasure coding of 3+1 takes 1.33, of 4+2 takes 1.5."""
     assert btrfs.redundancy(btrfs.Spec(level=level), count) == pytest.approx(expected)
+
+
+def test_a_layer_may_have_no_keys_and_a_key_no_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    """Both have a name in words, before a run and in its report."""
+    plain = (root / "tests/fakes/plugins/layer/plain.py").read_text()
+    keys = plain[plain.index("    percent:") : plain.index("def members")]
+    (tmp_path / "layer").mkdir()
+    for name, instead in (
+        ("bare", "\n\n"),
+        ("cut", "    at: int\n    by: int\n    of: int = 3\n\n\n"),
+    ):
+        text = plain.replace(keys, instead).replace('"plain"', f'"{name}"')
+        (tmp_path / f"layer/{name}.py").write_text(text)
+    monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
+    for value, words in (({"bare": None}, "bare"), ({"cut": {"at": 1, "by": 2}}, "cut 1, by 2")):
+        layer = OneLayer().read(value)
+        assert layer is not None
+        facts = ArrayFacts(role="data", layer=layer.name, keys=dict(layer.facts), members=("sda",))
+        assert str(layer) == facts.kind == words
 
 
 def test_an_array_says_what_is_asked_of_it_and_what_it_warns_of() -> None:

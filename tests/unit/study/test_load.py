@@ -158,6 +158,19 @@ def test_a_draft_reads_back_as_what_was_meant_and_can_be_planned() -> None:
     assert expand(read).steps
 
 
+def test_a_draft_and_messages_keep_the_keys_of_plug_ins_apart(fakes: Path) -> None:
+    """A draft has those of its own workload; a key of another one is not its own misspelling."""
+    assert (fakes / "workload/counter.py").is_file()
+    assert "counters" not in draft_text(DRAFT)
+    text = draft_text(DRAFT).replace("  warehouses: 3", "  warehouses: 3\n  counters: 4")
+    text = text.replace("path: /var/tmp/stithy", "path: /var/tmp/stithy, scale: 3")
+    with pytest.raises(StudyError) as caught:
+        parse_study("new", text.encode())
+    remedies = [str(each) for each in caught.value.problems]
+    for said in ("`scale` is a key of drive only", "`counters` is a key of counter only"):
+        assert any(said in each for each in remedies), said
+
+
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1))
 def test_any_directory_can_be_a_candidate(name: str) -> None:
     """Whatever its name holds: quotes, braces, signs of comments."""
