@@ -1,6 +1,6 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -70,8 +70,8 @@ def needed_bytes(study: Study) -> dict[Role, int]:
         added = getattr(plugins("scenario")[study.scenario.name], "added_bytes", None)
         more = added(study, roles["data"]) if added else {}
         return {role: size + more.get(role, 0) for role, size in roles.items()}
-    found: dict[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
-    return found
+    asked: Mapping[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
+    return {role: asked.get(role, 0) for role in ROLES}
 
 
 def less_room(study: Study) -> str:

@@ -12,10 +12,11 @@ without it all), and
 - `around(study, scene, window)`, the steps of a window and what belongs to it.
 
 Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
-hold, and `METRIC`, by which candidates are compared; optionally `LESS_ROOM`, with what a study
-would need less of it, as a remedy names it. With one it may say `added_bytes(study, held)`, what
-roles hold beside the database of so many bytes, and `backups(study)`, the methods of backup that it
-uses, with their options. One that measures as `load` does may take all from it.
+hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
+`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may say
+`added_bytes(study, held)`, what roles hold beside the database of so many bytes, and
+`backups(study)`, the methods of backup that it uses, with their options. One that measures as
+`load` does may take all from it.
 It decides; it neither asks the machine nor changes it. Each step names its kind, a module in
 `stithy.run.steps`; each window its activity, a module in `stithy.run.activities`.
 """

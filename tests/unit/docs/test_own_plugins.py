@@ -1,67 +1,92 @@
 """The plug-ins that the how-to pages print work as they are printed, with nothing beside them."""
 
 import re
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stithy.plan.expand import expand
+from stithy.errors import UserError
+from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.steps import Step
 from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
+from stithy.run.preparation.equip import Tools
+from stithy.run.preparation.preflight import preflight
 from stithy.study.keys import study_schema
 from stithy.study.load import parse_study, read_study
 from support.reported import write_report
 from support.sample_run import Shape, build_run
 
-Printed = Callable[..., Path]
+PRINTED = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
+"""A file of a page: its name in a line, then what it holds."""
+
+
+@pytest.fixture(scope="module")
+def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files of all pages; one place for all tests, because modules are loaded once."""
+    made = tmp_path_factory.mktemp("own")
+    for page in (root / "docs/how-to").glob("add-a*.md"):
+        for name, content in PRINTED.findall(page.read_text()):
+            (made / name).parent.mkdir(exist_ok=True)
+            (made / name).write_text(content)
+    return made
 
 
 @pytest.fixture
-def printed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Printed:
-    """Writes the files of pages into a directory that STITHY_PLUGINS names."""
-
-    def write(*pages: str) -> Path:
-        for page in pages:
-            text = (root / f"docs/how-to/{page}.md").read_text()
-            for name, content in re.findall(
-                r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", text, re.S | re.M
-            ):
-                (tmp_path / name).parent.mkdir(exist_ok=True)
-                (tmp_path / name).write_text(content)
-        monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
-        return tmp_path
-
-    return write
+def printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """These files are plug-ins in the test."""
+    monkeypatch.setenv("STITHY_PLUGINS", str(folder))
+    return folder
 
 
-def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Printed) -> None:
-    """Each kind of step is there, and each activity has both halves."""
-    study = read_study(printed("add-a-scenario", "add-an-activity") / "append.yaml").study
+def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Path) -> None:
+    """Each kind of step is there, and each activity has both halves; other roles hold nothing."""
+    study = read_study(printed / "append.yaml").study
     steps = expand(study).steps
-    assert {step.kind for step in steps} <= plugins("step").keys()
+    assert "sync" in {step.kind for step in steps} <= plugins("step").keys()
     used = {name for step in steps if step.window for name in step.window.activities}
     assert used == {"append"} <= plugins("activity").keys() & plugins("acting").keys()
-    assert "seconds" in str(study_schema())
+    assert needed_bytes(study) == {"data": 2**30, "log": 0, "temp": 0, "backup": 0}
+    assert "Length of a window." in str(study_schema())
 
 
-def test_the_section_is_in_the_report(printed: Printed) -> None:
-    """With its words, its table, and the file of that."""
-    folder = printed("add-a-section")
-    made = build_run(folder / "_run", Shape(users=(1,), duration_s=3, series=False)).root
-    (page,) = write_report(made, ("md",))
-    assert "Only valid windows support a verdict." in page.read_text()
-    assert (made / "report/tables/valid.csv").read_text().startswith("candidate,windows\n")
+def _mistyped(step: Step) -> Step:
+    """As the step of a scenario whose activity has another name."""
+    return replace(step, window=step.window and replace(step.window, activities=("apend",)))
 
 
-def test_the_layer_is_planned(printed: Printed) -> None:
+@pytest.mark.parametrize("name", ["apend", "synk"])
+def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
+    printed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """An activity that nobody does, and a kind of step."""
+    file = read_study(printed / "append.yaml")
+    steps = expand(file.study).steps
+    wrong = [_mistyped(step) if name == "apend" else replace(step, kind=name) for step in steps]
+    monkeypatch.setattr(plugins("scenario")["append"], "steps", lambda *_: wrong)
+    with pytest.raises(UserError, match=f"names `{name}`, which is no plug-in"):
+        preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
+
+
+def test_the_layer_is_planned(printed: Path) -> None:
     """A drive below it is larger by what stays free."""
-    plan = expand(read_study(printed("add-a-layer") / "spare.yaml").study)
+    plan = expand(read_study(printed / "spare.yaml").study)
     assert plan.image_bytes["spare"] > plan.image_bytes["full"]
 
 
-def test_the_workload_is_planned_and_is_in_the_schema(printed: Printed) -> None:
+@pytest.mark.usefixtures("printed")
+def test_the_section_is_in_the_report(tmp_path: Path) -> None:
+    """With its words, its table, and the file of that."""
+    run = build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False)).root
+    (page,) = write_report(run, ("md",))
+    assert "Only valid windows support a verdict." in page.read_text()
+    assert (run / "report/tables/valid.csv").read_text().startswith("candidate,windows\n")
+
+
+def test_the_workload_is_planned_and_is_in_the_schema(printed: Path) -> None:
     """Its metric is that of the study; its key for users makes no other database."""
-    text = (printed("add-a-workload") / "visits.yaml").read_text()
+    text = (printed / "visits.yaml").read_text()
     study = parse_study("visits", f"{text}vary: {{workload.step: [1, 2]}}\n".encode())
     plan = expand(study)
     assert plan.question is not None

@@ -25,6 +25,7 @@ from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import data_bytes, expand, less_room
 from stithy.plan.sensitivity import profiles_of
 from stithy.plan.steps import Plan
+from stithy.registry import plugins
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
 from stithy.run.preparation.equip import (
@@ -41,6 +42,7 @@ from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
+from stithy.suggest import instead
 from stithy.units import format_duration, format_size
 
 RESERVE_BYTES = 64 * 2**20
@@ -65,8 +67,10 @@ def preflight(
     """Every check of this machine before a run, each made whatever the others find.
 
     `clean`: remove first what dead runs left on the candidates, as a run does; without it nothing
-    is changed.
+    is changed. Raises UserError where the scenario names plug-ins that are not there.
     """
+    plan = expand(file.study, null=file.null)
+    _require_plugins(file.study.scenario.name, plan)
     problems = Problems()
     warnings: list[str] = []
     equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
@@ -76,7 +80,6 @@ def preflight(
         clean_leftovers(providers)
     elif not clean:
         warnings += _leftovers(providers)
-    plan = expand(file.study, null=file.null)
     usable = _usable(problems, providers, host)
     keeper = keeper_in(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
@@ -90,6 +93,19 @@ def preflight(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
+
+
+def _require_plugins(scenario: str, plan: Plan) -> None:
+    """Raise UserError where nothing does a step, or an activity lacks one of its two halves."""
+    named = {("step", step.kind) for step in plan.steps}
+    windows = [step.window for step in plan.steps if step.window]
+    activities = {name for window in windows for name in window.activities}
+    named |= {(family, name) for family in ("activity", "acting") for name in activities}
+    for family, name in sorted(named):
+        if name not in (known := plugins(family)):
+            problem = f"it names `{name}`, which is no plug-in of the family `{family}`"
+            remedy = f"correct the scenario, or add that plug-in: {instead(name, list(known))}"
+            raise UserError(problem, where=f"scenario {scenario}", remedy=remedy)
 
 
 def check_sensitivity(file: StudyFile) -> None:
