@@ -17,6 +17,27 @@ pub trait Image: Send {
     /// be able to take a write back.
     fn exchange(&mut self, offset_bytes: u64, content: &mut [u8]) -> io::Result<()>;
 
+    /// As [`Image::exchange`], without waiting: what is not at hand of what was there is given by [`Image::former`] under
+    /// `name`, and its place in `content` holds nothing of interest until then.
+    fn exchange_early(
+        &mut self,
+        offset_bytes: u64,
+        content: &mut [u8],
+        _name: u64,
+    ) -> io::Result<()> {
+        self.exchange(offset_bytes, content)
+    }
+
+    /// Something that was there, once.
+    fn former(&mut self) -> Option<Former> {
+        None
+    }
+
+    /// Waits until [`Image::former`] has everything to give.
+    fn settle_formers(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Puts `content` in place.
     fn write(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()>;
 
@@ -68,8 +89,30 @@ pub struct Need {
     pub offset_bytes: u64,
     /// How long it is.
     pub length_bytes: u64,
-    /// Whether it replaces the range without wanting to know what it held.
-    pub replaces: bool,
+    /// What it wants to know of it.
+    pub purpose: Purpose,
+}
+
+/// What a request wants to know of its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// What it holds.
+    Know,
+    /// Nothing: it replaces that.
+    Replace,
+    /// What it held, when it has replaced that and was answered.
+    Exchange,
+}
+
+/// What a range held that was exchanged by [`Image::exchange_early`].
+#[derive(Debug)]
+pub struct Former {
+    /// The name of that call.
+    pub name: u64,
+    /// Where in its content this belongs.
+    pub at: usize,
+    /// What was there.
+    pub content: Box<[u8; 4096]>,
 }
 
 /// Refuses a range that is not inside an image of `size_bytes`.

@@ -10,7 +10,7 @@ use std::io;
 
 use stithy_measure::Rng;
 
-use super::image::Image;
+use super::image::{Former, Image};
 
 /// A position in the order of answered writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,13 +65,24 @@ impl Log {
         offset_bytes: u64,
         mut content: Box<[u8]>,
     ) -> io::Result<()> {
-        image.exchange(offset_bytes, &mut content)?;
+        image.exchange_early(offset_bytes, &mut content, self.mark().0)?;
         self.held_bytes += content.len() as u64;
         self.entries.push_back(Entry {
             offset_bytes,
             content,
         });
         Ok(())
+    }
+
+    /// Keeps what a write replaced that was not known when it did.
+    pub fn complete(&mut self, former: &Former) {
+        let place = former.name.checked_sub(self.first);
+        let entry = place.and_then(|place| self.entries.get_mut(place as usize));
+        // One that is durable has no need of it.
+        if let Some(entry) = entry {
+            let end = former.at + former.content.len();
+            entry.content[former.at..end].copy_from_slice(&former.content[..]);
+        }
     }
 
     /// The position after the newest write.

@@ -10,7 +10,7 @@ mod memory;
 mod store;
 
 pub use file::{FileImage, OpenedImage};
-pub use image::{Image, Need};
+pub use image::{Former, Image, Need, Purpose};
 pub use log::{CutReport, CutRule, Mark};
 pub use memory::MemoryImage;
 pub use store::{Safety, Store, Write};

@@ -6,7 +6,7 @@ use std::io;
 
 use stithy_measure::Rng;
 
-use super::image::{Image, Need};
+use super::image::{Image, Need, Purpose};
 use super::log::{CutReport, CutRule, Log, Mark};
 use crate::request::{Operation, Request};
 
@@ -91,16 +91,16 @@ impl Store {
 
     /// Begins to bring to hand what a request needs, where it needs something; to be let go when it was done.
     pub fn want(&mut self, request: &Request) -> Option<Need> {
-        // A write that may be taken back needs what it replaces.
+        // Of a write that may be taken back it is kept what it replaces.
         let is_kept = self.volatile_limit_bytes().is_some();
         let need = Need {
             offset_bytes: request.offset_bytes,
             length_bytes: request.length_bytes,
-            replaces: match request.operation {
+            purpose: match request.operation {
                 Operation::Flush => return None,
-                Operation::Read => false,
-                Operation::Write => !is_kept,
-                Operation::Discard => true,
+                Operation::Read => Purpose::Know,
+                Operation::Write if is_kept => Purpose::Exchange,
+                Operation::Write | Operation::Discard => Purpose::Replace,
             },
         };
         self.image.want(&need);
@@ -122,7 +122,15 @@ impl Store {
     ///
     /// Errors: what was answered cannot be kept.
     pub fn collect(&mut self) -> io::Result<bool> {
-        self.image.collect()
+        let has_news = self.image.collect()?;
+        self.complete_log();
+        Ok(has_news)
+    }
+
+    fn complete_log(&mut self) {
+        while let Some(former) = self.image.former() {
+            self.log.complete(&former);
+        }
     }
 
     /// Whether [`Store::collect`] would give true, as far as is known without asking.
@@ -191,6 +199,8 @@ impl Store {
             self.log
                 .write(&mut *self.image, write.offset_bytes, write.content)?;
         }
+        self.image.settle_formers()?;
+        self.complete_log();
         let report = self.log.cut(&mut *self.image, rule)?;
         self.image.finish()?;
         Ok(report)
@@ -215,6 +225,7 @@ impl Store {
             let byte = self.image.view(at, 1)?[0];
             self.image.write(at, &[byte ^ (1 << bit)])?;
         }
+        self.image.hand_on(false);
         Ok(())
     }
 }

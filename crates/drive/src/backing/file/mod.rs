@@ -5,6 +5,8 @@
 //! requests changed is written after they were answered. In between the pages are here, and are the newest: to whoever
 //! uses the image it is as one in memory, in the order of the calls.
 
+mod changes;
+mod fetches;
 mod helpers;
 mod job;
 mod open;
@@ -16,26 +18,18 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::changes::Clear;
 pub use self::helpers::{Hands, Helpers};
 use self::job::PAGES_MAX;
 pub use self::job::{Buffer, Job, Task, BLOCK_BYTES};
 use self::pages::{pieces, touched, Content, Pages};
-use super::image::{check, Image, Need};
+use super::image::{check, Former, Image, Need, Purpose};
 use crate::wake::Bell;
 
-/// As many jobs are in the hands of others; what is changed meanwhile is written together.
-const CHANGES_MAX: usize = 8;
 /// As much may be changed and not written: 32 MiB. Own: a file that is slower than the drive for longer is too slow.
 const UNWRITTEN_PAGES_MAX: usize = 8192;
 /// As many ranges may be waiting to become zero in the file.
 const CLEARS_MAX: usize = 64;
-
-/// Pages that are zero from a change on. The file does not know before everything that was being written then is.
-struct Clear {
-    pages: Range<u64>,
-    change: u64,
-    is_given: bool,
-}
 
 /// A file of the size of the drive, which takes the space of what was written.
 pub struct FileImage {
@@ -56,6 +50,10 @@ pub struct FileImage {
     /// Why something that was changed is not in the file; gone when it was told.
     failure: Option<io::Error>,
     is_complete: bool,
+    /// What was replaced before it was known, and is known now.
+    formers: VecDeque<Former>,
+    /// Pages of which it is not known yet.
+    owed: usize,
     done: Vec<Job>,
     spare: Vec<Buffer>,
     outgoing: Buffer,
@@ -107,6 +105,8 @@ impl FileImage {
             has_news: false,
             failure: None,
             is_complete: true,
+            formers: VecDeque::new(),
+            owed: 0,
             done: Vec::new(),
             spare: Vec::new(),
             outgoing: Buffer::default(),
@@ -123,13 +123,13 @@ impl FileImage {
         let Need {
             offset_bytes,
             length_bytes,
-            replaces,
+            purpose,
         } = *need;
         if length_bytes == 0 || check(self.size_bytes, offset_bytes, length_bytes).is_err() {
             return [0..0, 0..0];
         }
         let all = touched(offset_bytes, length_bytes);
-        if !replaces {
+        if purpose != Purpose::Replace {
             return [all, 0..0];
         }
         let is_part = |at: u64| at % BLOCK_BYTES as u64 != 0;
@@ -146,213 +146,35 @@ impl FileImage {
         self.hands.give(job);
     }
 
-    /// Takes what others have done.
-    fn take_done(&mut self) {
-        let mut done = std::mem::take(&mut self.done);
-        self.hands.take(&mut done);
-        for job in done.drain(..) {
-            self.has_news = true;
-            self.settle(job);
-        }
-        self.done = done;
+    /// Exchanges a part of a page that is here.
+    fn exchange_page(&mut self, number: u64, inside: usize, piece: &mut [u8]) {
+        let page = self.pages.bring(number).content.get_or_insert_with(zeros);
+        page[inside..inside + piece.len()].swap_with_slice(piece);
+        self.change(number);
     }
 
-    fn settle(&mut self, mut job: Job) {
-        let pages = job.first..job.first + job.pages;
-        match job.task {
-            // What cannot be read is read again by whoever needs it, who has the error himself.
-            Task::Fetch => self.fetched(&mut job),
-            Task::Put => {
-                let written = self.pages.of_mut(pages.clone());
-                written.for_each(|page| page.is_put = false);
-                self.note_outcome(job.outcome);
-            }
-            Task::Clear => {
-                self.clears.pop_front();
-                self.note_outcome(job.outcome);
-            }
-        }
-        self.pages.tidy(pages);
-        if self.spare.len() < CHANGES_MAX {
-            self.spare.push(job.buffer);
-        }
-    }
-
-    fn note_outcome(&mut self, outcome: io::Result<()>) {
-        self.given -= 1;
-        if let Err(e) = outcome {
-            self.is_complete = false;
-            self.failure.get_or_insert(e);
-        }
-    }
-
-    fn fetched(&mut self, job: &mut Job) {
-        let is_read = job.outcome.is_ok();
-        let numbers = job.first..job.first + job.pages;
-        for (number, bytes) in numbers.zip(job.buffer.bytes(job.pages).chunks(BLOCK_BYTES)) {
-            if let Some(page) = self.pages.get_mut(number) {
-                page.is_fetched = false;
-                if is_read && page.content.is_none() {
-                    page.content = bytes.try_into().map(Box::new).ok();
-                }
-            }
-        }
-    }
-
-    /// Sees to it that pages are here; waits for what is being read, and reads what nobody wanted.
-    fn bring(&mut self, range: Range<u64>) -> io::Result<()> {
-        while self.pages.of(range.clone()).any(pages::Page::is_awaited) {
-            self.hands.wait();
-            self.take_done();
-        }
-        let mut at = range.start;
-        while at < range.end {
-            if self.is_cleared(at) {
-                self.pages.bring(at).content.get_or_insert_with(zeros);
-            }
-            let run = (at..range.end.min(at + PAGES_MAX)).take_while(|&page| self.is_away(page));
-            let count = run.count() as u64;
-            if count > 0 {
-                self.read(at, count)?;
-            }
-            at += count.max(1);
-        }
-        Ok(())
-    }
-
-    /// Whether only the file knows what a page holds.
-    fn is_away(&self, page: u64) -> bool {
-        let is_here = self
-            .pages
-            .get(page)
-            .is_some_and(|page| page.content.is_some());
-        !is_here && !self.is_cleared(page)
-    }
-
-    fn read(&mut self, first: u64, count: u64) -> io::Result<()> {
-        let buffer = self.spare.pop().unwrap_or_default();
-        let mut job = Job::new(Task::Fetch, first, count, buffer);
-        self.hands.perform(&mut job);
-        std::mem::replace(&mut job.outcome, Ok(()))?;
-        (first..first + count).for_each(|page| _ = self.pages.bring(page));
-        self.fetched(&mut job);
-        self.spare.push(job.buffer);
-        Ok(())
-    }
-
-    /// Reads pages that are not here to where they are shown.
-    fn read_out(&mut self, first: u64, count: u64) -> io::Result<()> {
-        let buffer = std::mem::take(&mut self.outgoing);
-        let mut job = Job::new(Task::Fetch, first, count, buffer);
-        self.hands.perform(&mut job);
-        self.outgoing = job.buffer;
-        job.outcome
-    }
-
-    /// Copies pages, wherever they are, to where they are shown.
-    fn gather(&mut self, range: Range<u64>) -> io::Result<()> {
-        self.bring(range.clone())?;
-        let target = self.outgoing.bytes(range.end - range.start);
-        for (number, target) in range.clone().zip(target.chunks_mut(BLOCK_BYTES)) {
-            let page = self.pages.get(number);
-            if let Some(content) = page.and_then(|page| page.content.as_ref()) {
-                target.copy_from_slice(&content[..]);
-            }
-        }
-        self.pages.tidy(range);
-        Ok(())
-    }
-
-    /// Notes that a page was changed.
-    fn change(&mut self, number: u64) {
+    /// Exchanges a page that is being read, and owes what it held.
+    fn exchange_unread(&mut self, number: u64, content: &[u8], owed: (u64, usize)) {
         let page = self.pages.bring(number);
-        if page.change.is_none() {
-            self.changes += 1;
-            page.change = Some(self.changes);
-            self.changed.push_back((number, self.changes));
-        }
+        page.content = copied(content);
+        page.owed = Some(owed);
+        self.owed += 1;
+        self.change(number);
     }
 
-    /// The oldest change that waits to be written: page and change.
-    fn oldest(&mut self) -> Option<(u64, u64)> {
-        while let Some(&(number, change)) = self.changed.front() {
-            let page = self.pages.get(number);
-            if page.is_some_and(|page| page.change == Some(change)) {
-                return Some((number, change));
-            }
-            self.changed.pop_front();
-        }
-        None
-    }
-
-    /// Gives the oldest changes to others; false when they must wait.
-    fn give_oldest(&mut self) -> bool {
-        let oldest = self.oldest();
-        let until = self.clears.front().map_or(u64::MAX, |clear| clear.change);
-        match oldest {
-            Some((first, change)) if change < until => self.give_pages(first, until),
-            _ => self.give_clear(),
-        }
-    }
-
-    /// A range becomes zero when nothing is being written, and nothing is written before it is: a page that was written
-    /// after it must not become zero, one that was written before it must.
-    fn give_clear(&mut self) -> bool {
-        let clear = self.clears.front_mut();
-        let Some(clear) = clear.filter(|clear| !clear.is_given && self.given == 0) else {
-            return false;
-        };
-        clear.is_given = true;
-        let (first, pages) = (clear.pages.start, clear.pages.end - clear.pages.start);
-        self.given += 1;
-        self.hands
-            .give(Job::new(Task::Clear, first, pages, Buffer::default()));
-        true
-    }
-
-    /// Gives a page, and those behind it that were changed before the change `until` as well.
-    fn give_pages(&mut self, first: u64, until: u64) -> bool {
-        let is_due = |number: &u64| {
-            let page = self.pages.get(*number);
-            page.is_some_and(|page| !page.is_put && page.change.is_some_and(|at| at < until))
-        };
-        let count = (first..first + PAGES_MAX).take_while(is_due).count() as u64;
-        if self.given >= CHANGES_MAX || count == 0 {
-            return false;
-        }
-        let mut buffer = self.spare.pop().unwrap_or_default();
-        let numbers = first..first + count;
-        for (number, target) in numbers.zip(buffer.bytes(count).chunks_mut(BLOCK_BYTES)) {
-            let page = self.pages.bring(number);
-            page.is_put = true;
-            page.change = None;
-            if let Some(content) = &page.content {
-                target.copy_from_slice(&content[..]);
-            }
-        }
-        self.given += 1;
-        self.hands.give(Job::new(Task::Put, first, count, buffer));
-        true
-    }
-
-    /// Makes whole pages zero.
-    fn clear_pages(&mut self, pages: Range<u64>) {
-        for page in self.pages.of_mut(pages.clone()) {
-            page.content = Some(zeros());
-            page.change = None;
-        }
-        self.pages.tidy(pages.clone());
-        self.changes += 1;
-        self.clears.push_back(Clear {
-            pages,
-            change: self.changes,
-            is_given: false,
-        });
+    /// Whether a page is being read, and nobody knows what it holds.
+    fn is_awaited(&self, number: u64) -> bool {
+        self.pages.get(number).is_some_and(pages::Page::is_awaited)
     }
 }
 
 fn zeros() -> Content {
     Box::new([0; BLOCK_BYTES])
+}
+
+/// A page's content of its bytes.
+fn copied(bytes: &[u8]) -> Option<Content> {
+    bytes.try_into().map(Box::new).ok()
 }
 
 impl Image for FileImage {
@@ -379,12 +201,48 @@ impl Image for FileImage {
         check(self.size_bytes, offset_bytes, content.len() as u64)?;
         self.bring(touched(offset_bytes, content.len() as u64))?;
         for (number, inside, place) in pieces(offset_bytes, content.len()) {
-            let piece = &mut content[place];
-            let page = self.pages.bring(number).content.get_or_insert_with(zeros);
-            page[inside..inside + piece.len()].swap_with_slice(piece);
-            self.change(number);
+            self.exchange_page(number, inside, &mut content[place]);
         }
         Ok(())
+    }
+
+    fn exchange_early(
+        &mut self,
+        offset_bytes: u64,
+        content: &mut [u8],
+        name: u64,
+    ) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, content.len() as u64)?;
+        let pages: Vec<_> = pieces(offset_bytes, content.len()).collect();
+        // What is needed now, and can fail to be had, before what is not.
+        let is_part = |place: &Range<usize>| place.len() < BLOCK_BYTES;
+        for (number, _, _) in pages.iter().filter(|(_, _, place)| is_part(place)) {
+            self.bring(*number..number + 1)?;
+        }
+        self.bring_away(touched(offset_bytes, content.len() as u64))?;
+        for (number, inside, place) in pages {
+            let (at, piece) = (place.start, &mut content[place]);
+            match self.is_awaited(number) {
+                true => self.exchange_unread(number, piece, (name, at)),
+                false => self.exchange_page(number, inside, piece),
+            }
+        }
+        Ok(())
+    }
+
+    fn former(&mut self) -> Option<Former> {
+        self.formers.pop_front()
+    }
+
+    fn settle_formers(&mut self) -> io::Result<()> {
+        while self.owed > 0 {
+            self.hands.wait();
+            self.take_done();
+        }
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
     }
 
     fn write(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
@@ -455,6 +313,12 @@ impl Image for FileImage {
     }
 
     fn is_at_hand(&self, need: &Need) -> bool {
+        // What it held is told later.
+        let purpose = match need.purpose {
+            Purpose::Know => Purpose::Know,
+            Purpose::Replace | Purpose::Exchange => Purpose::Replace,
+        };
+        let need = &Need { purpose, ..*need };
         let mut pages = self
             .needed(need)
             .into_iter()

@@ -21,12 +21,19 @@ pub struct Page {
     pub change: Option<u64>,
     /// Requests under way that will need it.
     pub wanted: u32,
+    /// Who wants to know what the file had, though it was replaced: the name of an exchange, and the place in its content.
+    pub owed: Option<(u64, usize)>,
 }
 
 impl Page {
     /// Whether nobody knows what it holds before the file was read.
     pub fn is_awaited(&self) -> bool {
         self.is_fetched && self.content.is_none()
+    }
+
+    /// Whether what it holds may be written to the file.
+    pub fn may_be_put(&self) -> bool {
+        !self.is_put && self.owed.is_none()
     }
 
     fn is_idle(&self) -> bool {

@@ -18,72 +18,113 @@ fn temporary(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("stithy-{name}-{}", std::process::id()))
 }
 
-/// Does the same random things with both, and looks whether both show the same; `advance` is called between.
-fn compare(file: &mut FileImage, seed: u64, mut advance: impl FnMut(&mut FileImage, &mut Rng)) {
-    let mut memory = MemoryImage::new(SIZE).expect("memory");
-    let mut rng = Rng::new(seed, 1);
-    let mut wanted: Vec<Need> = Vec::new();
-    for step in 0..400_u64 {
-        let offset = rng.below(SIZE / 512) * 512;
-        let length = ((1 + rng.below(30)) * 512).min(SIZE - offset);
-        let whole = (offset / 4096 * 4096, (length / 4096 * 4096).max(4096));
-        let (offset, length) = if rng.chance(0.5) {
-            whole
-        } else {
-            (offset, length)
-        };
-        let content = vec![step as u8; length as usize];
-        match rng.below(8) {
+/// Both, and what is under way.
+struct Pair<'a> {
+    file: &'a mut FileImage,
+    memory: MemoryImage,
+    wanted: Vec<Need>,
+    /// What was exchanged early: what is known of what was there, and what was there.
+    early: Vec<(Vec<u8>, Vec<u8>)>,
+    rng: Rng,
+}
+
+impl Pair<'_> {
+    /// A range, of whole pages in half of all cases.
+    fn range(&mut self) -> (u64, u64) {
+        let offset = self.rng.below(SIZE / 512) * 512;
+        let length = ((1 + self.rng.below(30)) * 512).min(SIZE - offset);
+        match self.rng.chance(0.5) {
+            true => (offset / 4096 * 4096, (length / 4096 * 4096).max(4096)),
+            false => (offset, length),
+        }
+    }
+
+    /// Does something to both.
+    fn step(&mut self, value: u8) -> io::Result<()> {
+        let (offset, length) = self.range();
+        let (mut first, mut second) = (vec![value; length as usize], vec![value; length as usize]);
+        match self.rng.below(9) {
             0 => {
-                file.clear(offset, length).unwrap();
-                memory.clear(offset, length).unwrap();
+                self.file.clear(offset, length)?;
+                self.memory.clear(offset, length)?;
             }
             1 => {
-                let (mut first, mut second) = (content.clone(), content);
-                file.exchange(offset, &mut first).unwrap();
-                memory.exchange(offset, &mut second).unwrap();
-                assert!(
-                    second == first,
-                    "seed {seed}, step {step}: what was replaced"
-                );
+                self.file.exchange(offset, &mut first)?;
+                self.memory.exchange(offset, &mut second)?;
+                assert!(second == first, "what was replaced");
             }
-            2 | 3 => {
-                file.write(offset, &content).unwrap();
-                memory.write(offset, &content).unwrap();
+            2 => {
+                let name = self.early.len() as u64;
+                self.file.exchange_early(offset, &mut first, name)?;
+                self.memory.exchange(offset, &mut second)?;
+                self.early.push((first, second));
             }
-            4 | 5 => {
+            3 | 4 => {
+                self.file.write(offset, &first)?;
+                self.memory.write(offset, &second)?;
+            }
+            5 | 6 => {
+                let purposes = [Purpose::Know, Purpose::Replace, Purpose::Exchange];
                 let need = Need {
                     offset_bytes: offset,
                     length_bytes: length,
-                    replaces: rng.chance(0.3),
+                    purpose: purposes[self.rng.below(3) as usize],
                 };
-                file.want(&need);
-                wanted.push(need);
+                self.file.want(&need);
+                self.wanted.push(need);
             }
-            6 if !wanted.is_empty() => {
-                let need = wanted.swap_remove(rng.below(wanted.len() as u64) as usize);
-                file.let_go(&need);
+            7 if !self.wanted.is_empty() => {
+                let chosen = self.rng.below(self.wanted.len() as u64) as usize;
+                self.file.let_go(&self.wanted.swap_remove(chosen));
             }
-            _ => {
-                let expected = memory.view(offset, length as usize).unwrap();
-                let seen = file.view(offset, length as usize).unwrap();
-                assert!(expected == seen, "seed {seed}, step {step}");
-            }
+            _ => self.same(offset, length)?,
         }
-        advance(file, &mut rng);
+        Ok(())
     }
-    let all = memory.view(0, SIZE as usize).unwrap();
-    assert!(all == file.view(0, SIZE as usize).unwrap(), "seed {seed}");
-    wanted.iter().for_each(|need| file.let_go(need));
-    file.finish().expect("nothing fails");
-    assert!(
-        file.pages.of(0..u64::MAX).next().is_none(),
-        "seed {seed}: everything is in the file"
-    );
-    assert!(
-        all == file.view(0, SIZE as usize).unwrap(),
-        "seed {seed}: read from the file"
-    );
+
+    fn same(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        let seen = self.file.view(offset, length as usize)?;
+        assert!(seen == self.memory.view(offset, length as usize)?);
+        Ok(())
+    }
+
+    /// Lets everything end, and compares what is left.
+    fn end(&mut self) -> io::Result<()> {
+        self.same(0, SIZE)?;
+        self.wanted.iter().for_each(|need| self.file.let_go(need));
+        self.file.settle_formers()?;
+        while let Some(former) = self.file.former() {
+            let known = &mut self.early[former.name as usize].0;
+            known[former.at..former.at + 4096].copy_from_slice(&former.content[..]);
+        }
+        let mut early = self.early.iter();
+        assert!(
+            early.all(|(known, was)| known == was),
+            "what was replaced early"
+        );
+        self.file.finish()?;
+        assert!(
+            self.file.pages.of(0..u64::MAX).next().is_none(),
+            "all is in the file"
+        );
+        self.same(0, SIZE)
+    }
+}
+
+/// Does the same random things with both, and looks whether both show the same; `advance` is called between.
+fn compare(file: &mut FileImage, seed: u64, mut advance: impl FnMut(&mut FileImage, &mut Rng)) {
+    let mut pair = Pair {
+        file,
+        memory: MemoryImage::new(SIZE).expect("memory"),
+        wanted: Vec::new(),
+        early: Vec::new(),
+        rng: Rng::new(seed, 1),
+    };
+    for step in 0..400_u64 {
+        pair.step(step as u8).expect("nothing fails");
+        advance(pair.file, &mut pair.rng);
+    }
+    pair.end().expect("nothing fails");
 }
 
 /// To whoever uses it an image in a file is as one in memory, whatever of the file is read and written meanwhile.
@@ -149,11 +190,11 @@ fn large_ranges_may_begin_anywhere() {
 fn only_what_is_needed_is_fetched() {
     let slow = SlowFile::new(PAGES, 1);
     let mut image = slow.image();
-    let fetched = |image: &mut FileImage, offset_bytes, length_bytes, replaces| {
+    let fetched = |image: &mut FileImage, offset_bytes, length_bytes, purpose| {
         let need = Need {
             offset_bytes,
             length_bytes,
-            replaces,
+            purpose,
         };
         image.want(&need);
         let jobs: Vec<_> = slow
@@ -167,15 +208,21 @@ fn only_what_is_needed_is_fetched() {
         image.let_go(&need);
         jobs
     };
-    assert_eq!(vec![(2, 3)], fetched(&mut image, 8192, 3 * 4096, false));
-    assert!(fetched(&mut image, 8192, 3 * 4096, true).is_empty());
+    assert_eq!(
+        vec![(2, 3)],
+        fetched(&mut image, 8192, 3 * 4096, Purpose::Know)
+    );
+    assert!(fetched(&mut image, 8192, 3 * 4096, Purpose::Replace).is_empty());
     assert_eq!(
         vec![(2, 1), (5, 1)],
-        fetched(&mut image, 8192 + 512, 3 * 4096, true)
+        fetched(&mut image, 8192 + 512, 3 * 4096, Purpose::Replace)
     );
-    assert_eq!(vec![(2, 1)], fetched(&mut image, 8192, 512, true));
+    assert_eq!(
+        vec![(2, 1)],
+        fetched(&mut image, 8192, 512, Purpose::Replace)
+    );
     assert!(
-        fetched(&mut image, SIZE, 512, false).is_empty(),
+        fetched(&mut image, SIZE, 512, Purpose::Know).is_empty(),
         "it is outside"
     );
 }

@@ -88,13 +88,13 @@ fn an_answered_write_is_read_before_it_is_in_the_file() {
     assert_eq!(8, far.file.lock().content[3 * 4096]);
 }
 
-/// A read that was under way when a write was answered shows the write, as in memory, though it had been fetched before.
+/// A read that was under way when a write was answered shows the write, as in memory, and need not
+/// wait for the file.
 #[test]
 fn a_read_shows_what_was_written_while_it_was_under_way() {
     let mut far = Far::volatile();
     far.bench.write(0, 3, 7);
     far.bench.ask(50, Operation::Read, 3, &[]);
-    far.file.run();
     far.answered(100);
     far.answered(150);
     assert_eq!(vec![7], far.values());
@@ -172,12 +172,29 @@ fn a_cut_does_the_same_over_a_file_and_in_memory() {
     }
 }
 
+/// A write that may be taken back is answered when it is due, though what it replaced is not read yet; a cut that takes
+/// it back waits for that.
+#[test]
+fn a_volatile_write_does_not_wait_for_what_it_replaces() {
+    let mut far = Far::volatile();
+    far.file.lock().content[3 * 4096..4 * 4096].fill(5);
+    far.bench.write(0, 3, 7);
+    assert_eq!(vec![1], far.answered(100));
+    assert_eq!(
+        (1, 0),
+        (far.file.waiting(Task::Fetch), far.file.waiting(Task::Put))
+    );
+    assert_eq!(4096, far.bench.totals().volatile_bytes);
+    far.bench.fault(110, &cut(1.0));
+    assert_eq!(5, far.file.lock().content[3 * 4096]);
+}
+
 /// What waits for the file fails with the power, and is not answered again when the file was read.
 #[test]
 fn what_waits_for_the_file_is_answered_once() {
     let mut far = Far::volatile();
     far.bench.ask(0, Operation::Read, 3, &[]);
-    far.bench.write(0, 4, 1);
+    far.bench.write(110, 4, 1);
     assert!(far.answered(150).is_empty());
     far.bench.fault(160, &cut(1.0));
     assert_eq!(2, far.bench.script.answers.len());
