@@ -1,9 +1,9 @@
 """How late are answers of an emulated drive because its data are in a file?
 
-Needs root. Compares programs in turns, each with data in one file below `--folder` and in memory:
-fio on the block device, and what the drive itself counts. `benches/backing.py PROGRAM...` gives
-stithy-drive files to compare, none: the one that is found; a number among them is how many rounds
-are taken.
+Needs root. Compares programs in turns, each with data in a file below /var/tmp and in memory: fio
+on the block device, and what the drive itself counts; and how fast a drive is loaded that takes no
+time. `benches/backing.py PROGRAM...` gives files named stithy-drive to compare, none: the one that
+is found; a number among them is how many rounds are taken.
 """
 
 import sys
@@ -36,7 +36,7 @@ CASES = (("generic-15k", MIX), ("gp3", MIX), ("gp3", COMMITS), ("generic-7200", 
 
 @dataclass(frozen=True)
 class Lateness:
-    """One reading; `late_share` are answers that count as late, times are seconds."""
+    """One reading; `program` is its folder's name, `late_share` are answers that count as late."""
 
     program: str
     backing: str
@@ -51,7 +51,7 @@ class Lateness:
 
     def __str__(self) -> str:
         return (
-            f"{self.profile:<13}{self.work:<22}{self.backing:<8}{Path(self.program).parent.name:<8}"
+            f"{self.profile:<13}{self.work:<22}{self.backing:<8}{self.program:<8}"
             f"{self.answers:>7} answers  late {self.late_share:7.3%}  mean "
             f"{self.late_mean_s * 1e6:7.1f} us  p99 {self.late_p99_s * 1e6:8.1f} us  "
             f"CPU {self.cpu_us_per_answer:5.1f} us  others {self.others_cpus:.2f} CPUs"
@@ -103,7 +103,7 @@ def fill(image: File, program: Path) -> None:
 
 def loaded(program: Path, image: File) -> dict[str, object]:
     """How fast a drive that takes no time is written and read, as when data are loaded."""
-    shown: dict[str, object] = {"program": str(program)}
+    shown: dict[str, object] = {"program": program.parent.name}
     with up(program, "generic-7200", image) as drive:
         drive.control.set("bench", paced=False)
         for work in (
@@ -130,7 +130,7 @@ def reading(program: Path, name: str, work: Work, backing: File | Memory) -> Lat
     late_s = late_sum_s(after) - late_sum_s(before)
     cpu_s = (after.cpu_s or 0.0) - (before.cpu_s or 0.0)
     return Lateness(
-        str(program),
+        program.parent.name,
         "memory" if isinstance(backing, Memory) else "file",
         name,
         " ".join([str(work), *MORE[work]]),

@@ -357,7 +357,7 @@ DRIVES = Table(
         _r("late_mean_s", "s", "mean lateness of all answers in that time; only in the row of `all`", null=True),
         _r("device_mean_s", "s", "mean time of these requests on the block device in that time, by the kernel's counters, without the flushes that the kernel counts as writes; null in the row of `all`", null=True),
         _r("added_mean_s", "s", "difference between that time and the time of profile and faults: lateness plus transport latency minus latency compensation; null in the row of `all`", null=True),
-        _r("cpu_s", "s", "CPU time of the drive's thread in that time; only in the row of `all`", null=True),
+        _r("cpu_s", "s", "CPU time of the drive's threads in that time; only in the row of `all`", null=True),
         _r("cpu_wait_s", "s", "time for which that thread waited for a CPU; only in the row of `all`", null=True),
     ),
 )  # fmt: skip

@@ -1,6 +1,5 @@
 """The plug-ins that the how-to pages print work as they are printed, with nothing beside them."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,27 +16,6 @@ from stithy.study.keys import study_schema
 from stithy.study.load import parse_study, read_study
 from support.reported import write_report
 from support.sample_run import Shape, build_run
-
-PRINTED = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
-"""A file of a page: its name in a line, then what it holds."""
-
-
-@pytest.fixture(scope="module")
-def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All files of all pages; one place for all tests, because modules are loaded once."""
-    made = tmp_path_factory.mktemp("own")
-    for page in (root / "docs/how-to").glob("add-a*.md"):
-        for name, content in PRINTED.findall(page.read_text()):
-            (made / name).parent.mkdir(exist_ok=True)
-            (made / name).write_text(content)
-    return made
-
-
-@pytest.fixture
-def printed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """These files are plug-ins in the test."""
-    monkeypatch.setenv("STITHY_PLUGINS", str(folder))
-    return folder
 
 
 def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Path) -> None:

@@ -90,7 +90,7 @@ pub struct DriveCounters {
     pub late: Percentiles,
     /// Answers that were late by more than 5 % of the time they were due to take, and by more than 50 µs.
     pub late_answers: u64,
-    /// CPU time of the drive's thread; null where the kernel does not tell.
+    /// CPU time of the drive's thread and of those that read and write its image in a file; null where the kernel does not tell.
     pub cpu_s: Option<f64>,
     /// How long its thread had something to do and no CPU to do it on; null as above. Requests that
     /// arrived in that time are older than their latency says.

@@ -58,7 +58,7 @@ METRICS = (
         noun="lateness of the emulated drives",
     ),
     CollectedMetric(
-        "cpu_share", "", "CPU time of the drive's thread, as a share of one CPU", of_several="sum"
+        "cpu_share", "", "CPU time of the drive's threads, as a share of one CPU", of_several="sum"
     ),
     CollectedMetric(
         "cpu_wait_share", "", "share of time in which that thread waited for a CPU", "lower"

@@ -57,8 +57,9 @@ class DriveCounters(Wire):
     is None where the drive has no cache; `volatile_bytes` a power cut could take away. `late` is
     how much later than due answers were given, `late_answers` counts those late by more than 5% of
     the time they were due to take and by more than 50 µs: the emulation's own fault. `cpu_s` is
-    the CPU time of the drive's thread, `cpu_wait_s` how long it waited for a CPU; None where the
-    kernel does not tell. `paced`: requests take the profile's time, at the end.
+    the CPU time of the drive's thread and of those that read and write its image in a file,
+    `cpu_wait_s` how long the first waited for a CPU; None where the kernel does not tell. `paced`:
+    requests take the profile's time, at the end.
     """
 
     drive: str

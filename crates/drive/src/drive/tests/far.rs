@@ -189,6 +189,39 @@ fn a_volatile_write_does_not_wait_for_what_it_replaces() {
     assert_eq!(5, far.file.lock().content[3 * 4096]);
 }
 
+/// A drive whose file cannot keep up takes no more than it may hold: what changes more waits.
+#[test]
+fn a_drive_takes_no_more_than_it_may_hold() {
+    let mut far = Far::new(Safety::Protected, 1);
+    let asked = 200;
+    (0..asked).for_each(|_| _ = far.bench.ask(0, Operation::Discard, 3, &[]));
+    let taken = far.answered(100).len();
+    assert!(taken < asked, "{taken}");
+    while far.file.waiting(Task::Clear) > 0 {
+        far.file.run();
+        far.answered(200);
+    }
+    assert_eq!(asked, far.answered(200).len());
+}
+
+/// What requests needed is held no longer than they: afterwards it is read from the file.
+#[test]
+fn nothing_is_held_longer_than_it_is_needed() {
+    let mut far = Far::volatile();
+    far.bench.ask(0, Operation::Read, 3, &[]);
+    far.bench.write(0, 4, 1);
+    far.file.run();
+    assert_eq!(2, far.answered(100).len());
+    far.file.run();
+    far.bench.until(101);
+    far.file.lock().content.fill(9);
+    far.bench.ask(110, Operation::Read, 3, &[]);
+    far.bench.ask(110, Operation::Read, 4, &[]);
+    far.file.run();
+    far.answered(300);
+    assert_eq!(vec![0, 9, 9], far.values());
+}
+
 /// What waits for the file fails with the power, and is not answered again when the file was read.
 #[test]
 fn what_waits_for_the_file_is_answered_once() {
