@@ -14,6 +14,7 @@ from stithy.point import USERS, Point
 from stithy.registry import plugins
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import BLOCKS_LEAST, Study
+from stithy.study.sections import workload_named
 from stithy.units import Money
 
 
@@ -98,7 +99,7 @@ def _metric(study: Study) -> str:
         return str(plugins("scenario")[study.scenario.name].METRIC)
     load = study.at(study.asked_point).load
     paced = load.pauses or load.rate_per_s is not None
-    throughput = plugins("workload")[study.workload.name].WORKLOAD.throughput
+    throughput = workload_named(study.workload.name).throughput
     return str(P95 if paced else throughput)
 
 

@@ -88,6 +88,11 @@ class Workload:
         return Quantity(self.metric.name) if self.metric else TPM
 
     @property
+    def rates(self) -> tuple[Quantity, ...]:
+        """By what its users' work is counted: its throughput, and all transactions per minute."""
+        return tuple(dict.fromkeys((self.throughput, TPM)))
+
+    @property
     def units(self) -> str:
         """More than one of what its size counts: the study's key for it."""
         return f"{self.unit}s"

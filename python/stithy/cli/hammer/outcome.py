@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
-from stithy.metrics import BEYOND_LEAST, TPM, enough
+from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:
     from stithy.wire.jobs import RunRequest
@@ -183,7 +183,7 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
-    rates = dict.fromkeys((workload_named(outcome.asked.section.name).throughput, TPM))
+    rates = workload_named(outcome.asked.section.name).rates
     yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
     yield from _reached(outcome)
     yield from _held_up(summary)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stithy.collect.collector import TimedSample
 from stithy.collect.sampler import checkpoints_inside
-from stithy.metrics import ALL, PERCENTILES, TPM
+from stithy.metrics import ALL, PERCENTILES
 from stithy.results import tables
 from stithy.results.convert import (
     condition_rows,
@@ -48,7 +48,7 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
     if of.driven is None:
         return
     row = of.numbers
-    for quantity in dict.fromkeys((of.context.workload.throughput, TPM)):
+    for quantity in of.context.workload.rates:
         value = row[quantity.known.column]
         missing = "nothing was measured" if value is None else None
         yield Measured(quantity.metric, value, missing_because=missing)
@@ -65,7 +65,7 @@ def in_words(of: "HammerActivity") -> str:
     row = of.numbers
     merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
-    rates = dict.fromkeys((of.context.workload.throughput, TPM))
+    rates = of.context.workload.rates
     shown = ", ".join(f"{row[each.known.column]:,.0f} {each.label}" for each in rates)
     if label := of.context.workload.label(of.context.file.study.options):
         shown += f" ({label.partition(':')[0].lower()})"

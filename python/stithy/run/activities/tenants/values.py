@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.metrics import ALL, PERCENTILES, TPM, values_needed
+from stithy.metrics import ALL, PERCENTILES, values_needed
 from stithy.results import tables
 from stithy.results.convert import merged_totals
 from stithy.results.tables import Row, Table
@@ -22,7 +22,7 @@ def values(of: "TenantsActivity") -> Iterator[Measured]:
     """Throughput of all and of each, and response times of each."""
     known = [each.numbers for each in of.kept]
     lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
-    for quantity in dict.fromkeys((of.context.workload.throughput, TPM)):
+    for quantity in of.context.workload.rates:
         rates = [row[quantity.known.column] for row in known]
         whole = None if lost or None in rates or not rates else sum(rates)
         yield Measured(
