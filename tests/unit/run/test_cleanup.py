@@ -215,6 +215,23 @@ def test_a_drive_with_a_used_name_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     assert (undone(Resource(0, "mount", facts)), mended) == (([0], []), [])
 
 
+def test_another_users_cluster_in_a_closed_folder_is_no_orphan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bridge tells of it to everybody; one whose folder is gone is an orphan."""
+    closed, gone = tmp_path / "closed", tmp_path / "gone"
+    monkeypatch.setattr(orphans.network, "tags", lambda: {"a": closed, "b": gone})
+    found = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return found(path)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert [each.folder for each in orphans.orphans() if each.kind == "cluster"] == [gone]
+
+
 def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

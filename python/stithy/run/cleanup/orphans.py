@@ -51,8 +51,19 @@ def _clusters(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
         if entry is None or entry.run_id not in known:
             yield Orphan("cluster", entry.name if entry else folder.name, folder)
     for folder in dict.fromkeys(network.tags().values()):
-        if not folder.exists():
+        if _is_gone(folder):
             yield Orphan("cluster", folder.name, folder)
+
+
+def _is_gone(folder: Path) -> bool:
+    """Whether nothing is there; what another user has closed to this one is theirs."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _drives(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
