@@ -68,13 +68,13 @@ def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
 
     With `plugin` without those of other plug-ins.
     """
-    found = (key for key in _below(loc) if plugin is None or key.plugin in (None, plugin))
-    return list(dict.fromkeys(key.path[-1] for key in found))
+    return list(dict.fromkeys(key.path[-1] for key in _below(loc, plugin)))
 
 
-def needed_at(loc: Loc) -> list[str]:
+def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
     """Those of `known_at` that have no default."""
-    return list(dict.fromkeys(key.path[-1] for key in _below(loc) if key.info.is_required()))
+    needed = (key for key in _below(loc, plugin) if key.info.is_required())
+    return list(dict.fromkeys(key.path[-1] for key in needed))
 
 
 def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
@@ -95,9 +95,10 @@ def _at(loc: Loc) -> Iterator[Key]:
     return (key for key in all_keys() if key.matches(names))
 
 
-def _below(loc: Loc) -> list[Key]:
+def _below(loc: Loc, plugin: str | None = None) -> list[Key]:
     keys = (key for key in all_keys() if key.path[-1] != ANY)
-    return [key for key in keys if Key(key.path[:-1], key.info).matches(loc)]
+    found = (key for key in keys if Key(key.path[:-1], key.info).matches(loc))
+    return [key for key in found if plugin is None or key.plugin in (None, plugin)]
 
 
 def _scenarios() -> dict[str, type[BaseModel]]:
