@@ -7,11 +7,11 @@ import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
+from stithy.activity import every_table
 from stithy.engines import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.expand import expand
 from stithy.registry import part, plugins
-from stithy.results.tables import TABLES
 from stithy.run.preparation.doctor import FAMILIES
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
@@ -120,7 +120,8 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     """A table that nobody writes would silence a check for ever; no two flags have one name."""
     module, checks = OF_WINDOWS[name]
     assert checks
-    assert {table for each in checks for table in each.needs} <= {each.name for each in TABLES}
+    named = {table for each in checks for table in each.needs}
+    assert named <= {each.name for each in every_table()}
     assert all(each.needs for each in checks)
     raised = [each for each in vars(module).values() if isinstance(each, Flag)]
     assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))

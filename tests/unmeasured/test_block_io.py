@@ -14,6 +14,7 @@ from stithy.clock import SystemClock
 from stithy.errors import InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
+from stithy.report.sections.consistency import io_seconds
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
 from stithy.run.stop import Stop
@@ -172,7 +173,7 @@ def _seconds_are_those_of_the_window(context: Context) -> None:
     So many may be counted in the second beside their own. Here that is far less than 1 %.
     """
     for window in context.evidence.windows:
-        known = context.run.io_seconds_of(window.id)
+        known = io_seconds(context.run.detail("io_seconds", window.id).to_dicts())
         mean = window.values["fio.mean_s", "all"]
         assert sum(each.requests for each in known) == mean["count"]
         total_s = sum(each.requests * (each.mean_s or 0.0) for each in known)

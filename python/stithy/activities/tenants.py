@@ -7,9 +7,25 @@ from collections.abc import Iterator
 
 from stithy.activities import hammer
 from stithy.metrics import Metric, Unit
+from stithy.results.tables import Table, integer, real, text
 
 NAME = "tenants"
 TABLES = (*hammer.TABLES, "tenant_seconds")
+
+TENANT_SECONDS = Table(
+    "tenant_seconds",
+    "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
+    (
+        text("window_id", "id of the window"),
+        text("tenant", "the tenant, such as `tenant-1`"),
+        integer("second", "s", "seconds since the users started, from 0"),
+        real("at_s", "s", "Unix time at which the second began"),
+        text("phase", "`ramp-up`, `measure` or `drain`"),
+        integer("completed", "", "transactions committed, or rolled back as specified"),
+    ),
+)  # fmt: skip
+
+DETAILS = (TENANT_SECONDS,)
 
 
 def _metrics() -> Iterator[Metric]:

@@ -15,7 +15,7 @@ from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None

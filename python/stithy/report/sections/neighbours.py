@@ -41,9 +41,20 @@ NOTE = (
 Found = tuple[Disturbance, ...]
 
 
+def _seconds(context: Context) -> dict[str, dict[str, list[int]]]:
+    """By window and tenant, its transactions in each second of the measurement."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for name in context.run.window["window_id"]:
+        for row in context.run.detail("tenant_seconds", name).to_dicts():
+            if row["phase"] == "measure":
+                mine = found.setdefault(name, {}).setdefault(row["tenant"], [])
+                mine.append(row["completed"])
+    return found
+
+
 def _found(context: Context) -> Found:
     """Each candidate at each rate of the neighbour."""
-    evidence, seconds = context.evidence, context.run.tenant_seconds
+    evidence, seconds = context.evidence, _seconds(context)
     return tuple(
         disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
                     (P99, P95, TPM))

@@ -4,13 +4,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from stithy.activities.fio import IO_SECONDS
 from stithy.collect.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.steps import WindowPlan
-from stithy.results import tables
-from stithy.results.tables import Row, Table
+from stithy.results.tables import HISTOGRAMS, Row, Table
 from stithy.run.activities.fio.outcome import Outcome
 from stithy.run.activities.fio.rates import not_needed, rate_of
 from stithy.run.activities.fio.targets import FOLDER, targets_of
@@ -101,8 +101,8 @@ class FioActivity:
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """Whole distributions, and every second."""
         name, outcome = self._window.id, self._outcome
-        yield tables.HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
-        yield tables.IO_SECONDS, list(outcome.seconds(name)) if outcome else []
+        yield HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
+        yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
 
     def surroundings(self) -> Row:
         """It has no server."""

@@ -5,6 +5,7 @@ The rule is that of `fio.steady`; its windows are five rounds, of which there ar
 
 from collections.abc import Callable
 
+from stithy.activities.fio import PRECONDITIONING
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.fio.precondition import ROUNDS_MOST, Decision, decide
@@ -14,7 +15,6 @@ from stithy.fio.steady import steadiness
 from stithy.plan.scenarios.block_io import spec_of
 from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.plan.steps import derive_seed
-from stithy.results.tables import PRECONDITIONING
 from stithy.run.activities.fio.targets import all_targets, new_folder, preconditioning_of
 from stithy.run.context import Context
 from stithy.run.events import Note, Progress
