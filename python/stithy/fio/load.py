@@ -14,13 +14,15 @@ SUBMITTERS_LEAST = 16
 class Target:
     """A device or file, and the part of it that may be used. It must be there, and all written.
 
-    `name` is for messages, where the path would say nothing.
+    `name` is for messages, where the path would say nothing. Of a target that is `read_only` fio
+    refuses whatever would write.
     """
 
     path: str
     size_bytes: int
     begin_bytes: int = 0
     name: str = ""
+    read_only: bool = False
 
     @property
     def shown(self) -> str:

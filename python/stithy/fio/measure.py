@@ -116,13 +116,16 @@ def measure(
     folders = [folder / f"worker-{number}" for number in range(len(files))]
     for each in folders:
         each.mkdir(parents=True)
-    places = [target.path for target, _ in workers]
+    places = [target.shown for target, _ in workers]
     load = workers[0][1]
     pauses_s = max((each.burst.pause_s for each in pattern.streams if each.burst), default=0.0)
     texts = run(
         machine.runner,
         machine.found,
-        [Worker(each.text, place) for each, place in zip(files, folders, strict=True)],
+        [
+            Worker(file.text, place, pattern.writes and not target.read_only)
+            for file, place, (target, _) in zip(files, folders, workers, strict=True)
+        ],
         max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s,
         _all_shown(places),
         stop,
@@ -246,7 +249,7 @@ def _once(
     """One pass over all of a target, or over so much of it."""
     folder.mkdir(parents=True, exist_ok=True)
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
-    where, worker = target.shown, Worker(text, folder, may_write)
+    where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
     said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
     document, around = document_in(said[0], where)
     jobs = sound_jobs(document, around, where)

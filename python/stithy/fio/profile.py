@@ -55,7 +55,8 @@ Sizes = Annotated[dict[int, Share], BeforeValidator(_sizes)]
 
 Name = Annotated[str, BeforeValidator(_name)]
 Sync = Literal["none", "fdatasync", "dsync"]
-"""`fdatasync`: a flush is waited for after each write. `dsync`: the file is opened with O_DSYNC."""
+"""`fdatasync`: a flush is waited for after each write, or after so many as `flushed_every` says.
+`dsync`: the file is opened with O_DSYNC."""
 
 
 class _Model(BaseModel):
@@ -105,6 +106,7 @@ class Stream(_Model):
     jobs: Annotated[int, Field(ge=1)]
     iodepth: Annotated[int, Field(ge=1)]
     sync: Sync = "none"
+    flushed_every: Annotated[int, Field(ge=1)] = 1
     hot_spots: tuple[HotSpot, ...] = ()
     region: Region = Region()
     burst: Burst | None = None
@@ -178,6 +180,10 @@ class Stream(_Model):
             raise ValueError(
                 f"sync = 'fdatasync' needs iodepth = 1, not {self.iodepth}: fio does not order "
                 "flushes behind writes that are under way; give more jobs instead"
+            )
+        if self.flushed_every > 1 and self.sync != "fdatasync":
+            raise ValueError(
+                f"flushed_every = {self.flushed_every} needs flushes: set sync = 'fdatasync'"
             )
         return self
 

@@ -271,7 +271,8 @@ def _sizes(stream: Stream) -> Words:
 def _flushes(stream: Stream) -> Words:
     if stream.sync == "none":
         return {}
-    return {"fdatasync": 1} if stream.sync == "fdatasync" else {"sync": "dsync"}
+    is_flushed = stream.sync == "fdatasync"
+    return {"fdatasync": stream.flushed_every} if is_flushed else {"sync": "dsync"}
 
 
 def _batches(stream: Stream, rate_per_s: float) -> Words:

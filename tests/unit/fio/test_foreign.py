@@ -85,7 +85,7 @@ def test_a_parameter_file_becomes_a_pattern_for_each_run_and_number_of_threads(
     [
         ("a.fio", "[a]\nrw=randread\nrate_iops=9\nthinktime=5\nrandom_distribution=zipf:1.2\n[b]\n"
                   "rw=trim\n[c]\ndirect=0\nbs=what\n", (3, 4, 5, 7, 9, 10)),
-        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=8\niodepth=1\n", (1, 4)),
+        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=often\niodepth=1\n", (1, 4)),
         ("a.vdb", "wd=w,rdpct=50,rhpct=20\nfsd=f\nrd=r,wd=w,iorate=500\nrd=s,wd=x*\n",
                   (1, 2, 3, 4)),
         ("c.fio", "; nothing\n", ()),

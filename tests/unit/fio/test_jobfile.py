@@ -88,6 +88,7 @@ def test_sequential_submitters_have_parts_of_the_region_of_their_own() -> None:
 def test_flushes_hot_spots_and_pauses_are_fios_own() -> None:
     """fdatasync after each write, O_DSYNC, zones, and times of thinking."""
     assert sections(log(sync="fdatasync"))["log"]["fdatasync"] == "1"
+    assert sections(log(sync="fdatasync", flushed_every=32))["log"]["fdatasync"] == "32"
     assert sections(log(sync="dsync"))["log"]["sync"] == "dsync"
     spots = [
         {"access_share": 0.95, "space_share": 0.05},

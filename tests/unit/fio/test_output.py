@@ -45,6 +45,19 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     )
 
 
+def test_lines_of_errors_within_the_document_are_told_and_the_document_is_read() -> None:
+    """As more than one thread writes to the same file."""
+    lines = said(job(read=[1e-4] * 50)).splitlines()
+    message = "fio: io_u error on file /dev/x: Input/output error: read offset=4096"
+    for place in (0, 1, len(lines) // 2, len(lines) - 1, len(lines)):
+        text = "\n".join([*lines[:place], message, *lines[place:]])
+        (answer,) = parse(text, [READS], "x")
+        assert (answer.count, messages_in(text, "x")) == (50, (message,))
+        failed = text.replace('"error": 0', '"error": 5')
+        with pytest.raises(InfrastructureError, match="Input/output error: read offset=4096"):
+            parse(failed, [READS], "x")
+
+
 def test_directions_in_jobs_of_their_own_are_one_stream() -> None:
     """And another stream's are not."""
     text = said(
