@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from stithy.analysis.evidence import Evidence
 from stithy.cli.app import run
 from stithy.clock import SystemClock
-from stithy.errors import InvalidMeasurement
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
@@ -104,6 +105,42 @@ def test_what_was_written_is_read_back_and_a_damaged_block_fails_the_study(
     else:
         assert outcome.end == "finished"
     assert not any((disk / name).exists() for name in "ab")
+
+
+FULL = """study: What becomes of a disk that fills up?
+candidates: {a: {path: "{root}/small/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [sql], size: 32 MiB, ramp_up: 0 s, duration: 1 s, repeat: 1}
+"""
+
+
+@pytest.mark.needs_root
+def test_a_disk_that_fills_up_before_the_target_is_written_ends_the_run_and_leaves_nothing(
+    disk: Path,
+) -> None:
+    """There was room when the run began; others take it. The message says where, and what helps."""
+    small = disk / "small"
+    small.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", str(small)]
+    if subprocess.run(words, capture_output=True).returncode:
+        pytest.skip("this root may not mount")
+    try:
+        faked = FakedRun(disk, text=FULL, clock=SystemClock())
+
+        def fill(event: object) -> None:
+            if isinstance(event, StepStarted) and event.step.id == "lay-out-a":
+                left = shutil.disk_usage(small).free - 8 * 2**20
+                (small / "of-others").write_bytes(bytes(left))
+
+        faked.on_event = fill
+        outcome = faked.run()
+        assert isinstance(outcome.error, InfrastructureError)
+        assert "No space left on device" in str(outcome.error)
+        assert "make room" in outcome.error.remedy
+        assert [each.name for each in small.iterdir()] == ["of-others"]
+        assert not (disk / "b").exists()
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
 
 
 SEVERAL = """study: What do three volumes at once?
