@@ -1,6 +1,5 @@
 """What the real fio makes of job files: all are understood, rates are kept, damage is found."""
 
-import json
 import shutil
 import subprocess
 import threading
@@ -134,56 +133,6 @@ def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, d
     assert answer.flush is not None
     assert answer.flush.count == pytest.approx(answer.write.latency.count, abs=2)
     assert answer.read is None
-
-
-BY_HAND = """
-[global]
-filename={path}
-ioengine=libaio
-direct=1
-thread=1
-rw=randrw
-rwmixread=80
-bs=8k
-iodepth=18
-norandommap=1
-randseed=5
-refill_buffers=1
-time_based=1
-ramp_time=300ms
-runtime=3s
-size={size}
-lat_percentiles=1
-[data]
-"""
-
-
-def by_hand(machine: Machine, target: Target) -> tuple[float, float]:
-    """IOPS and mean latency of fio by hand."""
-    text = BY_HAND.format(path=target.path, size=target.size_bytes)
-    words = [machine.found.program, "--output-format=json", "-"]
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=True)
-    sides = [json.loads(done.stdout)["jobs"][0][way] for way in ("read", "write")]
-    mean_ns = sum(each["lat_ns"]["mean"] * each["total_ios"] for each in sides)
-    return sum(each["iops"] for each in sides), mean_ns / 1e9 / sum(s["total_ios"] for s in sides)
-
-
-@pytest.mark.long
-def test_it_agrees_with_fio_by_hand(machine: Machine, target: Target, disk: Path) -> None:
-    """The same parameters, one after the other: one of four pairs differs by less than a tenth.
-
-    Long: storage of a machine that does other work is not alike from second to second, and then no
-    pair agrees.
-    """
-    pairs = []
-    for turn in range(4):
-        found = run_of(machine, "sql-80-20", target, disk / f"own-{turn}", Load(3.0, 0.3, 5))
-        (own,) = found.answers
-        iops, mean_s = by_hand(machine, target)
-        pairs.append((own.iops / iops, (own.latency.mean_s or 0.0) / mean_s))
-        if all(abs(each - 1) < 0.1 for each in pairs[-1]):
-            return
-    pytest.fail(f"own by hand's IOPS and latency: {pairs}")
 
 
 def test_damage_is_found_when_all_is_read_back(
