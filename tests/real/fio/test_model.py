@@ -232,7 +232,7 @@ POINTS = (
     Point(0.0, 256 * KIB, 4),
     Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
 )
-IOPS_MOST, LATENCY_LEAST_S = 2000.0, 10 * MS
+IOPS_MOST, LATENCY_LEAST_S = 2000.0, 20 * MS
 REQUESTS_WANTED = 1500
 CACHE_BYTES = 256 * KIB
 """So that a write cache is full within a moment."""
