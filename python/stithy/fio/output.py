@@ -279,6 +279,12 @@ def _answer(
     return answer
 
 
+def cpu_s_in(text: str, stream: str, where: str) -> float:
+    """Processor time of a stream from the begin to the end of its fio; the text was parsed."""
+    jobs = document_in(text, where)[0]["jobs"]
+    return sum(_cpu_s(job) for job in jobs if _is_of(job, stream))
+
+
 def _cpu_s(job: Mapping[str, Any]) -> float:
     """fio divides by the run times of all submitters, and gives their sum beside it."""
     share = (job.get("usr_cpu", 0.0) + job.get("sys_cpu", 0.0)) / 100

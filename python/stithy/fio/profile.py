@@ -200,13 +200,14 @@ class Pattern(_Model):
     """Streams that run together, and what the data they write are like.
 
     `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
-    reduce.
+    reduce. `trace`: the file whose requests it replays; its stream only says what they are like.
     """
 
     name: Name
     streams: Annotated[tuple[Stream, ...], Field(min_length=1)]
     compressible_share: Share = 0.0
     duplicate_share: Share = 0.0
+    trace: str | None = None
 
     @property
     def writes(self) -> bool:

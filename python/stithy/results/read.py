@@ -31,6 +31,7 @@ from stithy.results.tables import (
     CONDITIONS,
     DRIVES,
     IO_SECONDS,
+    IO_VOLUMES,
     LEDGER,
     LEDGER_FINDINGS,
     LOAD,
@@ -45,6 +46,7 @@ from stithy.results.tables import (
     TRANSACTIONS,
     VALUES,
     WINDOW,
+    Row,
     Table,
     empty_frame,
 )
@@ -123,6 +125,11 @@ class Run:
         """What fio answered in each second of a window, all streams and directions together."""
         rows = read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS)
         return io_seconds(rows)
+
+    def io_volumes_of(self, window_id: str) -> "Sequence[Row]":
+        """What each volume of a window did; empty where fio used one."""
+        table = self.directory.window(window_id).table(IO_VOLUMES.name)
+        return read_rows(table, IO_VOLUMES) if table.exists() else ()
 
     @cached_property
     def tenant_seconds(self) -> dict[str, dict[str, list[int]]]:

@@ -170,6 +170,23 @@ IO_SECONDS = Table(
     ),
 )  # fmt: skip
 
+IO_VOLUMES = Table(
+    "io_volumes",
+    "One row per volume and operation of a window in which fio used several volumes at once. Their requests add up to "
+    "those of the window.",
+    (
+        _t("window_id", "id of the window"),
+        _t("volume", "the volume by its role, several of one role numbered: `data`, `data-2`, `log`"),
+        _t("operation", "`read`, `write`, `flush` or `all`: reads and writes"),
+        _i("requests", "", "requests answered"),
+        _r("iops", "1/s", "requests per second"),
+        _r("bytes_per_s", "B/s", "bandwidth; null for flushes, which move nothing", null=True),
+        _r("mean_s", "s", "mean latency; null without requests", null=True),
+        *(_r(f"{each}_s", "s", "percentile of latency; null without requests", null=True)
+          for each in ("p50", "p90", "p95", "p99", "p999")),
+    ),
+)  # fmt: skip
+
 TENANT_SECONDS = Table(
     "tenant_seconds",
     "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
@@ -457,7 +474,7 @@ SPACE = Table(
 
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, TENANT_SECONDS, PRECONDITIONING,
+    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, IO_VOLUMES, TENANT_SECONDS, PRECONDITIONING,
     SPACE,
 )  # fmt: skip
 

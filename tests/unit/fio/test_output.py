@@ -143,13 +143,14 @@ def test_bins_are_those_of_fio() -> None:
 
 
 def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
-    """Each request is known: the second without any has a 0."""
+    """Each request is known: the second without any has a 0; five of eight have five eighths."""
     rows = [(0, 9), (999, 9), (1000, 1), (1500, 3), (1999, 2), (3100, 4), (3999, 4), (4100, 9)]
     text = "".join(f"{50_000 + at}, {ms * 1_000_000}, 1, 8192, 0\n" for at, ms in rows)
     (tmp_path / "data_lat.7.log").write_text(text)
     requests = list(eachlog.requests("data", [tmp_path]))
-    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x")
+    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x", cpu_s=0.8)
     assert isinstance(answer, Answer)
+    assert answer.cpu_s == pytest.approx(0.5)
     assert answer.write is not None
     assert (answer.count, answer.read, answer.write.moved_bytes) == (5, None, 5 * 8192)
     assert answer.latency.mean_s == pytest.approx(14e-3 / 5)
@@ -157,6 +158,8 @@ def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
         (0, 51.0, 3), (1, 52.0, 0), (2, 53.0, 2),
     ]  # fmt: skip
     assert seconds[1].latency_mean_s is None
+    late = eachlog.seconds("data", [tmp_path], 3.0)
+    assert [(each.second, each.count) for each in late] == [(0, 2), (1, 3), (2, 3)]
     for part in (requests[:4], []):
         with pytest.raises(InfrastructureError, match="was seen for"):
             eachlog.measured("data", part, 1.0, 3.0, "x")

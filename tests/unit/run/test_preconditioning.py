@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from stithy.fio.load import CHECK_BYTES
 from stithy.fio.precondition import plan
 from stithy.fio.profile import Pattern
-from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.expand import expand
 from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.results.read import read_rows, read_run

@@ -33,7 +33,8 @@ def rate_of(context: Context, window: WindowPlan) -> Rate | None:
     value = window.point.values.get(RATE, MAXIMUM)
     if value == MAXIMUM:
         spec = spec_of(context.file.study.at(window.point))
-        asked = spec.mixed_rate(str(window.point.values[PROFILE]))
+        name = str(window.point.values[PROFILE])
+        asked = spec.replayed_per_s(name) or spec.mixed_rate(name)
         return None if asked is None else Rate(asked, None)
     maximum = _of(context, window, window.point.replaced(RATE, MAXIMUM), "fio.iops")
     share = share_of(value)
