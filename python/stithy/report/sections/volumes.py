@@ -80,12 +80,12 @@ def _blocks(page: Page) -> Iterator[Block]:
 
 
 def _spread(context: Context) -> str:
-    """How far the volumes of a candidate lie apart, where the question is asked."""
-    asked = context.evidence.primary.point
+    """How far the volumes of a candidate lie apart, where the question is asked, else at last."""
+    evidence = context.evidence
+    asked = evidence.primary.point or evidence.points[-1]
     found: dict[str, list[float]] = {}
     for point, name, row in _volumes(context):
-        if asked is None or point == asked:
+        if point == asked:
             found.setdefault(name, []).append(row["iops"])
     each = [f"{count(min(iops))} to {count(max(iops))} on {name}" for name, iops in found.items()]
-    where = f" at {asked.brief}" if asked else ""
-    return f"IOPS of a volume{where}: {listing(each)}" if each else TITLE
+    return f"IOPS of a volume at {asked.brief}: {listing(each)}" if each else TITLE
