@@ -55,7 +55,7 @@ def test_every_published_test_of_policies_and_arrays_has_a_candidate_or_a_reason
     root: Path, file: str, count: int
 ) -> None:
     """A candidate of the study that it names; each candidate of these studies stands for one."""
-    tests = tomllib.loads((root / "studies/papers" / file).read_text())["test"]
+    tests = tomllib.loads((root / "studies/papers" / file).read_text())["experiment"]
     assert len({each["id"] for each in tests}) == len(tests) == count
     modelled = [each for each in tests if "not_modelled" not in each]
     for name in {each["study"] for each in modelled}:
