@@ -29,7 +29,8 @@ CLUSTER_PARTS = (
     "l.candidate, l.users, l.valid, l.subject, l.metric, sum(l.value * r.value) / sum(r.value) AS "
     "value FROM samples l JOIN samples r ON l.window_id = r.window_id AND l.at_s = r.at_s AND "
     "l.subject = r.subject AND r.metric = replace(l.metric, '_latency_s', 's_per_s') WHERE "
-    "l.collector = 'cluster' AND r.collector = 'cluster' AND r.value > 0 GROUP BY ALL) "
+    "l.collector = 'cluster' AND r.collector = 'cluster' AND r.value > 0 AND l.metric IN "
+    "('read_latency_s', 'write_latency_s') GROUP BY ALL) "
     "WHERE valid GROUP BY ALL"
 )  # fmt: skip
 """What OSDs, hosts and pools did: means of windows; seconds of latencies by their requests."""
