@@ -473,7 +473,7 @@ TABLES: dict[str, Source] = {
         "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
     "storage-cpu": query("candidate users", work.STORAGE_CPU),
-    "cluster-parts": query("candidate users part", work.CLUSTER_PARTS),
+    "cluster-parts": Rows(("candidate", "users", "part"), work.of_cluster_parts),
     "baseline": query(
         "window_id",
         "SELECT *, replace(point, 'users=', '')::BIGINT AS users, "

@@ -36,6 +36,11 @@ CLUSTER_PARTS = (
 """What OSDs, hosts and pools did: means of windows; seconds of latencies by their requests."""
 
 
+def of_cluster_parts(files: Files) -> list[Row]:
+    """What they did at the level of the answer."""
+    return [row for row in files.rows(CLUSTER_PARTS) if row["users"] == files.told_level]
+
+
 def of_level(files: Files, row: Row) -> Row:
     """Log, reads, CPU time and buffer hits of a candidate's transactions at a level."""
     nothing = {"windows": 0, "users": row["users"] if row["users"] in files.levels else None}
