@@ -1,6 +1,6 @@
 """The servers of a run: one at a time, on a candidate's database, within its memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,8 @@ class Servers:
 
     `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
     `limited_starts`: how many servers were given a memory limit. `live`: the servers that
-    run, by their data directory.
+    run, by their data directory. `groups`: the memory limits of those that have one, and `more`:
+    settings of those that are to be backed up, both by data directory.
     """
 
     study: Study
@@ -41,6 +42,8 @@ class Servers:
     scratch: Path
     limited_starts: int = 0
     live: dict[Path, Instance] = field(default_factory=dict)
+    groups: dict[Path, Path] = field(default_factory=dict)
+    more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -63,20 +66,25 @@ class Servers:
         )
         with self._started(candidate, start) as instance:
             self.live[start.data] = instance
+            if memory_cgroup is not None:
+                self.groups[start.data] = memory_cgroup
             try:
                 yield instance
             finally:
                 del self.live[start.data]
+                self.groups.pop(start.data, None)
 
     @contextmanager
-    def second(self, candidate: str, data: Path, log: Path) -> Iterator[Instance]:
+    def second(
+        self, candidate: str, data: Path, log: Path, more: Mapping[str, str]
+    ) -> Iterator[Instance]:
         """Another server, on files that were restored of a backup; it knows nothing of the first.
 
-        Its temporary files and its configuration are those of its files.
+        Its temporary files and its configuration are those of its files, but for `more` settings.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         sockets = self._sockets(f"{self._number(candidate)}r")
-        with self._started(candidate, Start(data, sockets, log)) as instance:
+        with self._started(candidate, Start(data, sockets, log, more=more)) as instance:
             yield instance
 
     @contextmanager
@@ -172,7 +180,8 @@ class Servers:
         if self.volumes.held.get(candidate) not in self.volumes.masters:
             # What becomes the master copy is nobody's own, and lies in one place.
             return start
-        return replace(start, temp=parts.temp, own=self._own(candidate, point))
+        more = self.more.get(parts.data, {})
+        return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
         """The candidate's configuration at a point, None where it is the study's."""

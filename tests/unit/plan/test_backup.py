@@ -1,8 +1,13 @@
 """The scenario backup: with and without in the same rounds, as often, with room for it."""
 
+from itertools import pairwise
+
+import pytest
+
+from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, OFF, ON
+from stithy.plan.scenarios.backup import BACKUP, OFF, ON, proven
 from stithy.plan.steps import Plan
 from support.studies import load, primary, refused, study
 
@@ -60,3 +65,52 @@ def test_each_candidate_is_proven_at_the_end_unless_the_study_says_otherwise() -
 def test_a_method_that_no_engine_has_is_refused() -> None:
     """At its key."""
     assert refused(scenario("{method: tape}")) == ["scenario.backup.method"]
+
+
+def test_options_that_the_method_cannot_have_are_refused_before_a_run() -> None:
+    """The plan says it, without asking the machine."""
+    with pytest.raises(UserError, match="no `bandwidth`"):
+        expand(study(scenario("{method: dump, bandwidth: 1 MiB}")))
+
+
+def test_a_repository_is_made_before_each_window_with_backups_or_without() -> None:
+    """What it costs all the time is no cost of a backup."""
+    plan = expand(study(scenario("{method: pgbackrest}"), ASKED))
+    steps = [step for step in plan.steps if step.window is not None]
+    for before, step in pairwise(steps):
+        if step.kind == "window":
+            assert before.kind == "prepare-backup"
+            assert (before.window, before.if_undecided) == (step.window, step.if_undecided)
+    assert not any(step.kind == "prepare-backup" for step in expand(study(scenario("{}"))).steps)
+
+
+def test_room_is_planned_for_all_backups_that_a_method_keeps_and_for_the_log() -> None:
+    """A full one beside the next, or one on which each increment builds."""
+    once = load("repeat: 1")
+    usual = space_by_candidate(expand(study(once)))["disk"]
+    room = {
+        keys: space_by_candidate(expand(study(scenario(keys), once)))["disk"] - 2 * usual
+        for keys in (
+            "{method: pgbackrest}",
+            "{method: pgbackrest, kind: incremental, cycles: 3}",
+            "{method: pgbackrest, kind: differential, cycles: 3}",
+        )
+    }
+    full, increments, differences = room.values()
+    log = full - 2 * usual
+    assert log > 0
+    assert (increments, differences) == (4 * usual + log, 3 * usual + log)
+
+
+def test_each_method_kind_and_compression_is_proven_once() -> None:
+    """However many points have it; the planned time grows with their number."""
+    varied = (
+        "vary: {scenario.backup.compression: [none, gzip], scenario.backup.cycles: [1, 2]}\nstudy:"
+    )
+    several = study(scenario("{}"), ("study:", varied))
+    assert [options.compression for _, options in proven(several)] == ["none", "gzip"]
+    one, two = (
+        next(step.cost for step in expand(each).steps if step.kind == "prove-backup")
+        for each in (study(scenario("{}")), several)
+    )
+    assert two.time_s == pytest.approx(2 * one.time_s)

@@ -13,7 +13,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
-from stithy.database.backup import Options
+from stithy.database.backup import (
+    FULL,
+    Options,
+    check_options,
+    method_of,
+    repository_of,
+    room_bytes,
+)
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
@@ -26,6 +33,7 @@ from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.problems import rule_error
+from stithy.study.sections import workload_named
 from stithy.suggest import instead
 from stithy.units import BytesOrNone, format_size
 
@@ -40,15 +48,21 @@ OFF, ON = "off", "on"
 
 BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 """How fast a backup is made or restored: likely, and at least."""
+PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
+"""An empty repository, and the start and stop of a server."""
 WORK = 2
 """A backup and a restore, each as large as the database."""
 
 
+def _known() -> dict[str, str]:
+    """The methods of all engines, with what they do."""
+    every = (getattr(engine, "BACKUPS", {}) for engine in plugins("engine").values())
+    return {name: said for each in every for name, said in each.items()}
+
+
 def _method(name: str) -> str:
-    known = tuple(each for engine in plugins("engine").values()
-                  for each in getattr(engine, "BACKUPS", ()))  # fmt: skip
-    if name not in known:
-        raise rule_error("not a method of backup", instead(name, known))
+    if name not in _known():
+        raise rule_error("not a method of backup", instead(name, tuple(_known())))
     return name
 
 
@@ -61,12 +75,22 @@ class Spec(BaseModel):
     """Keys whose values `vary` cannot list."""
 
     method: Annotated[str, AfterValidator(_method)] = Field(
-        default="basebackup",
+        default=next(iter(_known())),
         description=(
-            "The method of the engine with which the database is backed up. `basebackup` copies "
-            "all files of the running server and the log that they need."
+            "The method of the engine with which the database is backed up. "
+            + ". ".join(f"`{name}` {said}" for name, said in _known().items())
+            + "."
         ),
-        examples=["basebackup"],
+        examples=[next(iter(_known()))],
+    )
+    kind: Literal["full", "incremental", "differential"] = Field(
+        default=FULL,
+        description=(
+            "Whether a backup holds everything, what changed since the last backup, or what "
+            "changed since the last full one. A full backup is made before each window where one "
+            "is needed, and does not count."
+        ),
+        examples=["incremental"],
     )
     cycles: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1,
@@ -78,10 +102,7 @@ class Spec(BaseModel):
     )
     processes: Annotated[int, Field(ge=1, le=256)] = Field(
         default=1,
-        description=(
-            "Number of processes or threads of a backup. `basebackup` uses several only to "
-            "compress with `zstd`."
-        ),
+        description="Number of processes or threads of a backup and its restore.",
         examples=[2],
     )
     compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
@@ -96,7 +117,7 @@ class Spec(BaseModel):
         json_schema_extra={"default": "as fast as it can"},
         description=(
             "Bytes per second at which a backup reads the database at most. A slower backup takes "
-            "longer and costs users less. `basebackup` takes 32 KiB to 1 GiB (`--max-rate`)."
+            "longer and costs users less."
         ),
         examples=["32 MiB"],
     )
@@ -113,7 +134,7 @@ class Spec(BaseModel):
     @property
     def options(self) -> Options:
         """As a method takes them."""
-        return Options(self.processes, self.compression, self.bytes_per_s)
+        return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
 def spec_of(study: Study) -> Spec:
@@ -128,37 +149,61 @@ def backups(study: Study) -> list[tuple[str, Options]]:
     return list(dict.fromkeys((spec.method, spec.options) for spec in every))
 
 
+def proven(study: Study) -> list[tuple[str, Options]]:
+    """Those that are proved at the end: each method in each kind and compression, once."""
+    found: dict[tuple[str, ...], tuple[str, Options]] = {}
+    for name, options in backups(study):
+        found.setdefault((name, options.kind, options.compression), (name, options))
+    return list(found.values())
+
+
 def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
     """The levels of the load, each without and with backups."""
     return {USERS: load.users, BACKUP: (OFF, ON)}
 
 
 def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
-    """Room beside the database: for a backup, and for what is restored of it.
+    """Room beside the database: for the backups, and for what is restored of one.
 
-    Without a source of its own the backup lies with the data.
+    Without a source of their own the backups lie with the data.
     """
     restored = held if spec_of(study).verify else 0
-    return {"data": held + restored}
+    room = max(_room_bytes(each, held) for each in study.variants)
+    return {"data": room + restored, "backup": room - held}
+
+
+def _room_bytes(study: Study, held: int) -> int:
+    spec, engine = spec_of(study), study.database.engine
+    log = cost.logged_bytes(study, workload_named(study.workload.name))
+    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles)
+
+
+def _keeps(study: Study) -> bool:
+    """Whether a method of it keeps a repository."""
+    engine = study.database.engine
+    return any(repository_of(method_of(engine, name)) for name, _ in backups(study))
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """As for a load, and at the end a proof that a backup holds the whole database."""
     assert isinstance(scene, DatabaseScene)  # its studies have a database
+    for name, options in backups(study):
+        check_options(method_of(study.database.engine, name), options)
     yield from loop.provisions(study, scene)
     yield from usual.database(study, scene)
     yield from loop.windows(
         study, scene, windows_of, around, in_rounds=True, alike=frozenset({BACKUP})
     )
     if spec_of(study).verify:
-        yield from (_proof(name, scene) for name in study.candidates)
+        yield from (_proof(name, study, scene) for name in study.candidates)
     yield from usual.checks_at_end(study, scene)
     yield from loop.tear_downs(study, scene)
 
 
-def _proof(name: str, scene: DatabaseScene) -> Step:
+def _proof(name: str, study: Study, scene: DatabaseScene) -> Step:
     checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-    cost_of_it = _longer(checked, scene)
+    one, times = _longer(checked, scene), len(proven(study))
+    cost_of_it = replace(one, time_s=times * one.time_s, time_s_max=times * one.time_s_max)
     return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
 
 
@@ -174,12 +219,24 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     optional = loop.may_be_spared(scene, window, frozenset({BACKUP}))
     for step in usual.around(study, scene, window):
+        if step.kind == "window" and _keeps(study):
+            yield replace(_preparation(window, scene), if_undecided=optional)
         longer = step.kind == "window" and window.point.values[BACKUP] == ON
         yield replace(
             step,
             if_undecided=optional,
             cost=_longer(step.cost, scene) if longer else step.cost,
         )
+
+
+def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
+    """A repository, with a backup on which others build."""
+    name, size = window.candidate, scene.largest.data_bytes
+    taken = Cost(
+        PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
+        scene.held, scene.memory(name),
+    )  # fmt: skip
+    return Step(step_id("prepare-backup", window.id), "prepare-backup", name, taken, window)
 
 
 def _longer(usually: Cost, scene: DatabaseScene) -> Cost:

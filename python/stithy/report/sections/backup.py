@@ -30,8 +30,9 @@ NOTE = (
     "interval holds 95 % and is conservative from four blocks on. Under backup: the share of the "
     "measurement during which a backup ran; outside of it users lose nothing. Backup and restore "
     "are means of those that succeeded. A restore ends when a second server answers; users have "
-    "ended by then. Rates and the ratio count the database without its log; a backup holds the log "
-    "that it needs, so its ratio is below 1 where nothing is compressed."
+    "ended by then. Rates and the ratio count the database without its log, and the whole of it also "
+    "where a backup holds only what changed. A ratio below 1: the backup holds more than that, such "
+    "as a log."
 )
 
 
@@ -117,7 +118,13 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(_harmless(context, rows))
     yield from grid(page.tables[NAME])
     yield from paragraph(*_failures(context), style="warning")
-    yield from paragraph(NOTE, context.footer + ".", style="note")
+    yield from paragraph(NOTE, *_settings(context), context.footer + ".", style="note")
+
+
+def _settings(context: Context) -> Iterator[str]:
+    """How backups were made, where no factor says it."""
+    if context.manifest is not None:
+        yield f"Settings: {context.manifest.scenario}."
 
 
 def _said(context: Context, row: dict[str, Any]) -> str:
