@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan
 from stithy.point import Point
 from stithy.run.cleanup.register import Resource
@@ -154,13 +155,19 @@ class Servers:
         """
         memory_bytes = self.study.at(point).database_of(candidate).memory_bytes
         volume = self.volumes.of(candidate)
-        if not volume.memory_backed:
+        backup, held = volume.of("backup"), 0
+        if volume.memory_backed:
+            dataset = self.plan.dataset_at(point)
+            held = dataset.database_bytes + dataset.growth_bytes
+        if backup.memory_backed and parts_of(volume).data in self.more:
+            # It archives its log there, and its backups are made within its memory.
+            held += needed_bytes(self.study)["backup"]
+        if held == 0:
             return memory_bytes, None
-        dataset = self.plan.dataset_at(point)
-        held = dataset.database_bytes + dataset.growth_bytes
+        kind = (volume if volume.memory_backed else backup).filesystem
         return memory_bytes + held, (
             f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the "
-            f"maximum size of its files, because the pages of {volume.filesystem} are memory"
+            f"maximum size of its files, because the pages of {kind} are memory"
         )
 
     def _start(

@@ -30,9 +30,9 @@ NOTE = (
     "interval holds 95 % and is conservative from four blocks on. Under backup: the share of the "
     "measurement during which a backup ran; outside of it users lose nothing. Backup and restore "
     "are means of those that succeeded. A restore ends when a second server answers; users have "
-    "ended by then. Rates and the ratio count the database without its log, and the whole of it also "
-    "where a backup holds only what changed. A ratio below 1: the backup holds more than that, such "
-    "as a log."
+    "ended by then. Rates and the ratio count the database without its log, and all of it also "
+    "where a backup holds only what changed. A backup that holds more, such as a log, has a ratio "
+    "below 1."
 )
 
 

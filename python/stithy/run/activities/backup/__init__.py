@@ -90,7 +90,9 @@ class BackupActivity:
         """Restore the last backup, once the users are done, and check it."""
         if self._spec.verify and self._cycles and self._cycles[-1].failed_because is None:
             self._verify()
-        self._backups.remove()
+        if not self._backups.is_repository:
+            # What a server archives to is removed before the next window, when it has ended.
+            self._backups.remove()
 
     def _verify(self) -> None:
         began_s = self._context.session.clock.now_s()

@@ -157,6 +157,11 @@ class Backups:
         self.context.volumes.remove(place, FOLDER)
 
     @property
+    def is_repository(self) -> bool:
+        """Whether its method keeps one."""
+        return repository_of(self.method) is not None
+
+    @property
     def _folder(self) -> Path:
         return self.context.volumes.of(self.candidate).of("backup").path / FOLDER
 

@@ -5,6 +5,8 @@ up in both databases, the conditions are checked in the restored one, and where 
 commit ledger, that of the candidate's last window is compared with it.
 """
 
+import errno
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -56,7 +58,7 @@ def _proven(backups: Backups, log: Path) -> str:
             raise _failed(candidate, taken.failed_because)
         with backups.restored(log) as (cycle, restored):
             if restored is None:
-                raise _unequal(candidate, f"it cannot be restored: {cycle.failed_because}")
+                raise _unrestored(candidate, str(cycle.failed_because))
             _compare(candidate, before, _rows(candidate, restored))
             _check(context, candidate, restored)
             compared = _ledger(context, candidate, restored)
@@ -145,6 +147,17 @@ def _unequal(candidate: str, because: str) -> InvalidMeasurement:
         f"a backup does not restore to an equal database: {because}",
         where=f"candidate {candidate}",
         remedy="do not trust this method on this storage; read the logs beside the checks",
+    )
+
+
+def _unrestored(candidate: str, because: str) -> StithyError:
+    """A volume that ran full says nothing of the backup."""
+    if os.strerror(errno.ENOSPC) not in because:
+        return _unequal(candidate, f"it cannot be restored: {because}")
+    return InfrastructureError(
+        f"there was no room to restore a backup: {because}",
+        where=f"candidate {candidate}",
+        remedy="make room on the volume of its data, then `stithy resume`",
     )
 
 
