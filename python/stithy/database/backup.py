@@ -32,6 +32,7 @@ What else a method may need it says by these, each of them optional:
 - `refusal(tools, options, run)`, what the installed programs refuse of the options, None if
   nothing;
 - `restored_settings()`, what a server on a restored data directory is started with;
+- `commits(options)`, how many transactions of its own a backup commits in the database at most;
 - `room_bytes(held, log, options, cycles)`, what its backups may come to hold where that is more
   than `held`, the database; `log` is what is logged in a window at most; and
 - `READS_FILES = True`, where it reads the files by itself and not through the server, so that it
@@ -141,6 +142,12 @@ def repository_of(method: Method) -> Repository | None:
 def reads_files(method: Method) -> bool:
     """Whether it reads the database's files by itself."""
     return bool(getattr(method, "READS_FILES", False))
+
+
+def own_commits(method: Method, options: Options) -> int:
+    """How many transactions a backup commits in the database at most."""
+    asked = getattr(method, "commits", None)
+    return 0 if asked is None else int(asked(options))
 
 
 def restored_settings(method: Method) -> Mapping[str, str]:

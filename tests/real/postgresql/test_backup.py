@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from signal import SIGKILL
 from time import perf_counter
 
 import pytest
@@ -30,6 +31,7 @@ from stithy.database.engines.postgresql.server import Server, remove_segment
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
 from stithy.run.activities.backup.cycles import size_of
+from stithy.storage.volume import remove_tree
 from support.servers import PASSWORD, engine, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
@@ -173,6 +175,34 @@ def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone
             assert server.checksums() != before
             run(second, "DROP TABLE kept")
             assert set(server.checksums()) == set(before)
+
+
+@pytest.mark.parametrize(
+    "name", ["basebackup", "dump", pytest.param("pgbackrest", marks=NEEDS_PGBACKREST)]
+)
+def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
+    loaded: tuple[Path, PostgreSQL], name: str
+) -> None:
+    """It is whole, not what was left continued; the server has not noticed."""
+    kept = Kept(*loaded, name, Options())
+    with served(kept) as server:
+        run(server, "INSERT INTO kept SELECT n, n FROM generate_series(1, 300000) n")
+        source = Source(server.url, kept.place / "data")
+        command = kept.method.take(kept.tools, source, kept.folder, kept.options)
+        running = LocalRunner().start(
+            replace(command, user=USER.name if USER else None, detached=True)
+        )
+        until_s = perf_counter() + 20
+        while running.poll() is None and size_of(kept.folder) < 2**20 and perf_counter() < until_s:
+            pass
+        running.send_signal(SIGKILL)
+        assert running.wait(10) == -SIGKILL
+        if repository_of(kept.method) is None:
+            remove_tree(kept.folder)
+            folder(kept.place, "backup")
+        kept.take(server)
+        with kept.restored() as second:
+            assert second.checksums() == server.checksums()
 
 
 @pytest.mark.needs_pgbackrest

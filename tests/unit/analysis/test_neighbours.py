@@ -11,7 +11,7 @@ from stithy.analysis.answers.neighbours import (
     first_percentile,
     isolation,
 )
-from stithy.analysis.validity.checks.work import commits, servers
+from stithy.analysis.validity.checks.work import commits, of_backups, servers
 from stithy.analysis.verdict.effect import Effect, paired_ratio
 from stithy.engines import declaration
 from stithy.metrics import Quantity
@@ -101,3 +101,15 @@ def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
     assert one is not None
     assert one.invalidates
     assert servers({**rates, ("tenant.tpm", "tenant-0"): {"value": None}}) == 11
+
+
+def test_what_the_programs_of_backups_commit_is_allowed_beside_it() -> None:
+    """Of two dumps by two processes each; without them the same count is too much."""
+    window = {
+        "client_commits": 100, "server_commits": 200, "started_at_s": 0.0, "measure_to_s": 0.0,
+        "users": 1, "connections_opened": 1, "connections_reopened": 0, "maintenance_runs": 0,
+    }  # fmt: skip
+    engine, values = declaration("postgresql"), {("backup.commits", "all"): {"value": 144.0}}
+    assert commits(window, engine) is not None
+    assert commits(window, engine, backups=of_backups({})) is not None
+    assert commits(window, engine, backups=of_backups(values)) is None

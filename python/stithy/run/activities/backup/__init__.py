@@ -139,6 +139,8 @@ class BackupActivity:
         yield _mean("backup.size_bytes", sizes)
         yield _mean("backup.compression", ratios)
         yield Measured("backup.covered_share", self._covered())
+        # Also of those that failed: they may have come that far.
+        yield Measured("backup.commits", float(self._backups.commits * len(self._cycles)))
         restores = [self._restore] if self._restore and not self._restore.failed_because else []
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]

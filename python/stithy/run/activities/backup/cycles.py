@@ -19,6 +19,7 @@ from stithy.database.backup import (
     Tools,
     load_commands,
     method_of,
+    own_commits,
     reads_files,
     repository_of,
     restore_commands,
@@ -155,6 +156,11 @@ class Backups:
         self.context.servers.more.pop(self._data, None)
         place = self.context.volumes.of(self.candidate).of("backup").path
         self.context.volumes.remove(place, FOLDER)
+
+    @property
+    def commits(self) -> int:
+        """How many transactions of its own a backup commits in the database at most."""
+        return own_commits(self.method, self.options)
 
     @property
     def is_repository(self) -> bool:
