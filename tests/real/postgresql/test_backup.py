@@ -36,7 +36,6 @@ from support.servers import PASSWORD, engine, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
 
-BASEBACKUP = method_of("postgresql", "basebackup")
 USER = server_user()
 NEEDS_PGBACKREST = pytest.mark.needs_pgbackrest
 
@@ -248,13 +247,24 @@ def test_a_backup_reads_no_faster_than_it_is_told(loaded: tuple[Path, PostgreSQL
     assert took_s >= 0.8 * (kept.folder / "base.tar").stat().st_size / limit
 
 
-def test_a_program_that_is_missing_and_options_that_do_not_fit_say_what_to_do() -> None:
-    """The package of the program; the option that would fit."""
-    found = dict.fromkeys(BASEBACKUP.programs(Options()), "/bin/true")
-    check(BASEBACKUP, Options(), found)
-    with pytest.raises(PreconditionError, match="pg_basebackup") as missing:
-        check(BASEBACKUP, Options(), {**found, "pg_basebackup": None})
-    assert "postgresql-client" in missing.value.remedy
+@pytest.mark.parametrize(
+    ("name", "program", "package"),
+    [
+        ("basebackup", "pg_basebackup", "postgresql-client"),
+        ("dump", "pg_restore", "postgresql-client"),
+        ("pgbackrest", "pgbackrest", "pgbackrest"),
+    ],
+)
+def test_a_program_that_is_missing_is_named_with_its_package(
+    name: str, program: str, package: str
+) -> None:
+    """With all programs there is nothing to say."""
+    method = method_of("postgresql", name)
+    found = dict.fromkeys(method.programs(Options()), "/bin/true")
+    check(method, Options(), found)
+    with pytest.raises(PreconditionError, match=program) as missing:
+        check(method, Options(), {**found, program: None})
+    assert f"apt-get install {package}" in missing.value.remedy
 
 
 @pytest.mark.parametrize(

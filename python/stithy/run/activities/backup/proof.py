@@ -8,6 +8,7 @@ commit ledger, that of the candidate's last window is compared with it.
 import errno
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from stithy.database.backup import method_of
@@ -38,13 +39,24 @@ def prove(context: Context, step: Step) -> str:
     _refuse_broken(context, candidate)
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    engine = context.file.study.database.engine
-    every = [
-        Backups(context, candidate, method_of(engine, name), options)
-        for name, options in proven(context.file.study)
-    ]
-    said = [_proven(each, log) for each in every]
-    return "; ".join(dict.fromkeys(said))
+    engine, said = context.file.study.database.engine, []
+    several = proven(context.file.study)
+    for name, options in several:
+        backups = Backups(context, candidate, method_of(engine, name), options)
+        label = f"{name} ({options.kind}, compression {options.compression})"
+        with _of(label):
+            said.append((f"{label}: " if len(several) > 1 else "") + _proven(backups, log))
+    return "; ".join(said)
+
+
+@contextmanager
+def _of(label: str) -> Iterator[None]:
+    """Inside, errors say by which method the backup was made."""
+    try:
+        yield
+    except (InfrastructureError, InvalidMeasurement) as error:
+        where = f"{error.where}, {label}"
+        raise type(error)(error.problem, where=where, remedy=error.remedy) from error
 
 
 def _proven(backups: Backups, log: Path) -> str:
