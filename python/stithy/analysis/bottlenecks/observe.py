@@ -136,7 +136,9 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             unseen=_unseen(window, there, tables, ends),
         )  # fmt: skip
 
-    return tuple(observed(window) for window in evidence.windows if window.measured)
+    # Of a window without users nothing limited what they did.
+    driven = (each for each in evidence.windows if "load" in each.tables)
+    return tuple(observed(window) for window in driven if window.measured)
 
 
 def _places(window: Window) -> int:
