@@ -26,7 +26,7 @@ ORDER = 17
 SECTION = "backup"
 NEEDS = ("values",)
 KEY = "backup-seconds"
-COLUMNS_MOST, HEIGHT = 3, 62
+COLUMNS_MOST, HEIGHT = 3, 70
 SECONDS_PER_MINUTE = 60
 EXTENT = 40
 """Pixels kept for the labels of the vertical axes, so that strips below each other align."""
@@ -46,11 +46,11 @@ class _Strip:
 
 STRIPS: Mapping[str, _Strip] = {
     "tpm": _Strip("TPM", "count"),
-    "read_s": _Strip("Data reads (ms)", "duration", MS_PER_S),
-    "write_s": _Strip("Data writes (ms)", "duration", MS_PER_S),
+    "read_s": _Strip("Reads (ms)", "duration", MS_PER_S),
+    "write_s": _Strip("Writes (ms)", "duration", MS_PER_S),
     "data_bytes": _Strip("Data (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
-    "backup_s": _Strip("Backup writes (ms)", "duration", MS_PER_S),
-    "backup_bytes": _Strip("Backup (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "backup_s": _Strip("To (ms)", "duration", MS_PER_S),
+    "backup_bytes": _Strip("To (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
     "cpu": _Strip("CPU (%)", "share", 100.0),
     "log_bytes": _Strip("Log (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
 }  # fmt: skip
@@ -91,8 +91,9 @@ def _figure(
         name=KEY,
         title=title,
         caption=f"Every second of a window with backups at {point.in_words(context.level_unit)}, "
-        "one column per candidate. Shaded: backups; shaded darker: the restore. Latencies are "
-        "means of the requests that the device completed in the second; of stacked devices the "
+        "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
+        "data are of the device of the data, “to” is that of the backups where it is another; "
+        "latencies are means of the requests that the device completed in the second; of stacked devices the "
         "busiest is shown. CPU is the share of all CPUs of this machine in use, by all programs.",
         description=f"{title}. Line charts over the seconds of a window: {shown}.",
         footer=context.footer,
