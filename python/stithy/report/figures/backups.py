@@ -32,6 +32,7 @@ KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320
 NAMED_MOST = 8
 """Own: with more marks their names cover each other; they are in the tooltips and the table."""
+ROOM = 1.2
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -126,7 +127,8 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         "change:Q", title=f"Change of {tail} with backups", scale=scale,
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=6),
     )  # fmt: skip
-    durations = [{"value": row["duration_s"]} for row in rows]
+    # The names stand to the right of their marks.
+    durations = [{"value": ROOM * row["duration_s"]} for row in rows]
     x = alt.X(
         "duration_s:Q", title="Duration of a backup (s)",
         scale=alt.Scale(domain=list(domain_of(durations, log=False)), nice=False),
