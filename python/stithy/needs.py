@@ -64,6 +64,10 @@ class Machine(Protocol):
         """Why no memory limit can be set; None where one can."""
         ...
 
+    def io_limit_problem(self) -> str | None:
+        """Why no limit of reads and writes can be set; None where one can."""
+        ...
+
     def io_uring_problem(self) -> str | None:
         """Why io_uring cannot be used; None where it can."""
         ...
@@ -284,3 +288,20 @@ class MemoryLimit(Need):
             else "start it with sudo, or in a group of your own: systemd-run --user --scope"
         )
         return Judgement("memory limit", "missing", problem, remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IoLimit(Need):
+    """A control group that limits what its processes read and write."""
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether one can be made."""
+        problem = machine.io_limit_problem()
+        if problem is None:
+            return Judgement("limit of reads and writes", "there", "a control group")
+        remedy = (
+            "give this container writable control groups with the controller `io` or `blkio`"
+            if machine.is_root
+            else "start it with sudo"
+        )
+        return Judgement("limit of reads and writes", "missing", problem, remedy)

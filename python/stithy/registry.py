@@ -27,6 +27,7 @@ FAMILIES = {
     "workload": "stithy.workload.workloads",
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
+    "aggressor": "stithy.plan.scenarios.noisy_neighbour.aggressors",
     "step": "stithy.run.steps",
     "activity": "stithy.activities",
     "acting": "stithy.run.activities",

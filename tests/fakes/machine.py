@@ -85,6 +85,7 @@ class FakeMachine:
     )
     programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))
     no_memory_limit: str | None = None
+    no_io_limit: str | None = None
     no_io_uring: str | None = None
     synchronised: bool | None = True
     doing: Activity = QUIET
@@ -135,6 +136,10 @@ class FakeMachine:
     def memory_limit_problem(self) -> str | None:
         """As set."""
         return self.no_memory_limit
+
+    def io_limit_problem(self) -> str | None:
+        """As set."""
+        return self.no_io_limit
 
     def io_uring_problem(self) -> str | None:
         """As set."""

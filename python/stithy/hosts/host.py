@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 from stithy.clock import SystemClock
 from stithy.environment import search_path
 from stithy.errors import StithyError
+from stithy.hosts import throttle
 from stithy.hosts.activity import Activity, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
@@ -189,6 +190,10 @@ class LocalHost:
         if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             return None
         return f"no control group can be created in {folders[0]}"
+
+    def io_limit_problem(self) -> str | None:
+        """Why no limit of reads and writes can be set; no group is made to find out."""
+        return throttle.problem()
 
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""

@@ -127,14 +127,30 @@ class Run:
     @cached_property
     def tenant_seconds(self) -> dict[str, dict[str, list[int]]]:
         """By window and tenant, its transactions in each second of the measurement."""
-        found: dict[str, dict[str, list[int]]] = {}
+        return {
+            window: {name: [count for _, count in each] for name, each in tenants.items()}
+            for window, tenants in self._tenants.items()
+        }
+
+    @cached_property
+    def tenant_times(self) -> dict[str, list[float]]:
+        """By window, when these seconds began, Unix time: those of the tenant with most."""
+        return {
+            window: [at_s for at_s, _ in max(tenants.values(), key=len)]
+            for window, tenants in self._tenants.items()
+        }
+
+    @cached_property
+    def _tenants(self) -> dict[str, dict[str, list[tuple[float, int]]]]:
+        """By window and tenant, the begin and the transactions of each measured second."""
+        found: dict[str, dict[str, list[tuple[float, int]]]] = {}
         for name in self.window["window_id"]:
             table = self.directory.window(name).table(TENANT_SECONDS.name)
             rows = read_rows(table, TENANT_SECONDS) if table.exists() else ()
             for row in rows:
                 if row["phase"] == "measure":
                     mine = found.setdefault(name, {}).setdefault(row["tenant"], [])
-                    mine.append(row["completed"])
+                    mine.append((row["at_s"], row["completed"]))
         return found
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.hosts.throttle import Throttle, make_throttle
 from stithy.plan.steps import Plan
 from stithy.point import Point
 from stithy.run.cleanup.register import Resource
@@ -76,15 +77,27 @@ class Servers:
 
     @contextmanager
     def second(
-        self, candidate: str, data: Path, log: Path, more: Mapping[str, str]
+        self,
+        candidate: str,
+        data: Path,
+        log: Path,
+        more: Mapping[str, str],
+        *,
+        name: str = "r",
+        memory_cgroup: Path | None = None,
+        point: Point | None = None,
     ) -> Iterator[Instance]:
-        """Another server, on files that were restored of a backup; it knows nothing of the first.
+        """Another server, on files of its own such as a restored backup's.
 
-        Its temporary files and its configuration are those of its files, but for `more` settings.
+        It knows nothing of the first. Its temporary files and, but at a `point`, its
+        configuration are those of its files, with `more` settings. `name`: by which its sockets
+        differ from those of others on the candidate.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
-        sockets = self._sockets(f"{self._number(candidate)}r")
-        with self._started(candidate, Start(data, sockets, log, more=more)) as instance:
+        sockets = self._sockets(f"{self._number(candidate)}{name}")
+        own = None if point is None else self._own(candidate, point)
+        start = Start(data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more)
+        with self._started(candidate, start) as instance:
             yield instance
 
     @contextmanager
@@ -126,6 +139,30 @@ class Servers:
             path.mkdir(mode=0o700)
             own(path, self.session.host.user)
         return path
+
+    @contextmanager
+    def throttled(
+        self, place: Path, bytes_per_s: int | None, memory_cgroup: Path | None, candidate: str
+    ) -> Iterator[Throttle | None]:
+        """A guard of reads and writes on the devices under a place; None without a limit.
+
+        Raises PreconditionError where it cannot be had.
+        """
+        if bytes_per_s is None:
+            yield None
+            return
+        self.limited_starts += 1
+        books, made = self.session.books, list[Resource]()
+
+        def record(path: Path) -> None:
+            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
+
+        name = f"stithy-{self.session.run_id}-io-{self.limited_starts}"
+        try:
+            yield make_throttle(name, place, bytes_per_s, memory_cgroup, record)
+        finally:
+            for resource in made:
+                books.remove(resource)
 
     @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:

@@ -60,6 +60,10 @@ BLOCKS_MOST = 20
 """The last look."""
 MARGIN_PERCENT = 2
 
+BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
+"""What the keys of a scenario may say of servers beside those of the users: how many there are, and
+how many connections each has."""
+
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _TEXT = WithJsonSchema({"type": "string"})
 _SECTION = WithJsonSchema({"type": "object"})
@@ -457,9 +461,18 @@ class Study(BaseModel):
         return max(int(getattr(each.scenario.spec, "tenants", 1)) for each in self.variants)
 
     @property
+    def servers(self) -> int:
+        """How many servers run on a candidate at once: its tenants', and those beside them."""
+        beside = max(int(getattr(each.scenario.spec, BESIDE, 0)) for each in self.variants)
+        return self.tenants + beside
+
+    @property
     def connections_max(self) -> int:
-        """The most connections that the users have at any point."""
-        return max(each.load.connections_max for each in self.variants)
+        """The most connections that a server has at any point."""
+        return max(
+            max(each.load.connections_max, int(getattr(each.scenario.spec, CONNECTIONS_BESIDE, 0)))
+            for each in self.variants
+        )
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:

@@ -363,12 +363,36 @@ def read_scenario(value: Any) -> Scenario:
     [(name, keys)] = given.items()
     if name not in known:
         raise rule_error("not a scenario", instead(str(name), list(known)))
-    spec: type[BaseModel] = getattr(known[name], "Spec", NoKeys)
+    asked = {} if keys is None else keys
     try:
-        found = spec.model_validate({} if keys is None else keys)
+        spec = _spec(name, asked)
+        found = spec.model_validate(asked)
     except ValidationError as error:
         raise below(name, error) from error
     return Scenario(name, None if spec is NoKeys else found)
+
+
+def specs_of(scenario: str) -> Mapping[str, type[BaseModel]]:
+    """The keys of a scenario; of several kinds by the word that names each at its key `CHOICE`."""
+    module = plugins("scenario")[scenario]
+    if several := getattr(module, "specs", None):
+        found: Mapping[str, type[BaseModel]] = several()
+        return found
+    spec = getattr(module, "Spec", None)
+    return {} if spec is None else {scenario: spec}
+
+
+def _spec(scenario: str, keys: Any) -> type[BaseModel]:
+    """Which keys these are meant to be; without a choice the first kind."""
+    specs = specs_of(scenario)
+    choice = getattr(plugins("scenario")[scenario], "CHOICE", None)
+    asked = keys.get(choice) if choice and isinstance(keys, dict) else None
+    if asked is None:
+        return next(iter(specs.values()), NoKeys)
+    if choice and (not isinstance(asked, str) or asked not in specs):
+        right = instead(str(asked), list(specs))
+        refuse([Violation(f"not a known {choice}", right, asked, (choice,))])
+    return specs[asked]
 
 
 class NoKeys(BaseModel):

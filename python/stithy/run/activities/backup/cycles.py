@@ -6,8 +6,9 @@ database that is backed up is only read, by its own server.
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
 from stithy.run.volumes import own, parts_of
 from stithy.storage.copy import sync_filesystem
+from stithy.storage.provider import Role
 from stithy.study.model import Study
 
 FOLDER, RESTORED = "backup", "restored"
@@ -40,6 +42,9 @@ FOLDER, RESTORED = "backup", "restored"
 
 PAUSE_S = 0.02
 LAST_LINES = 3
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Databases are made with files in the run's own directory, whose names are always the same."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,32 @@ class Cycle:
 
 
 @dataclass(frozen=True)
+class Whose:
+    """Which database is backed up, where it is not the candidate's own.
+
+    `data`: its files. `prefix`: of the directories of its backup and of what is restored of it,
+    which is on the volume of the `role`. `sockets`: by which those of the restored one's server
+    differ. All that is started is in its groups, and is ended when `ended` is set.
+    """
+
+    data: Path
+    prefix: str
+    sockets: str
+    role: Role
+    memory_cgroup: Path | None
+    io_cgroup: Path | None
+    ended: threading.Event
+
+
+@dataclass(frozen=True)
 class Backups:
-    """What backs a candidate's database up, by the method of a study."""
+    """What backs a database up, by a method: the candidate's, or the one that `whose` names."""
 
     context: Context
     candidate: str
     method: Method
     options: Options
+    whose: Whose | None = None
 
     def prepare(self, log: Path) -> str:
         """Make the repository of a method that keeps one, while no server runs; what was done.
@@ -76,7 +100,7 @@ class Backups:
         servers.more.pop(self._data, None)
         if kept is None:
             return "nothing to prepare"
-        folder = context.volumes.make_tree(self.candidate, FOLDER, "backup")
+        folder = context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
         self._need(self._run_all(kept.prepare(self._tools, self._data, folder, self.options), log))
         servers.more[self._data] = kept.settings(self._data, folder, self.options)
         if self.options.kind == FULL:
@@ -100,7 +124,7 @@ class Backups:
         began_s, size = context.session.clock.now_s(), self._database_bytes()
         kept, target = repository_of(self.method), self._folder
         if kept is None:
-            context.volumes.make_tree(self.candidate, FOLDER, "backup")
+            context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
         source = Source(instance.url, self._data)
         command = self.method.take(self._tools, source, target, self.options)
         group = context.servers.groups.get(self._data) if reads_files(self.method) else None
@@ -115,10 +139,11 @@ class Backups:
         The time is until the server answers and holds everything. Its files are removed at the end.
         """
         context, began_s = self.context, self.context.session.clock.now_s()
-        data = context.volumes.make_tree(self.candidate, RESTORED) / "data"
+        role: Role = self.whose.role if self.whose else "data"
+        data = context.volumes.make_tree(self.candidate, self._name(RESTORED), role) / "data"
         data.mkdir(mode=0o700)
         own(data, context.host.user)
-        place = context.volumes.of(self.candidate).path
+        place = context.volumes.of(self.candidate).of(role).path
         try:
             with ExitStack() as stack:
                 found = self._second(data, log, stack)
@@ -128,7 +153,7 @@ class Backups:
                 else:
                     yield Cycle(began_s, now_s, size_of(data, self._log_folder)), found
         finally:
-            context.volumes.remove(place, RESTORED)
+            context.volumes.remove(place, self._name(RESTORED))
 
     def _second(self, data: Path, log: Path, stack: ExitStack) -> Instance | str:
         """A server on what is restored into `data`, or why there is none. Raises Interrupted."""
@@ -136,12 +161,13 @@ class Backups:
         commands = restore_commands(self.method, self._tools, folder, data, self.options)
         try:
             if commands is None:
-                servers.engine.initialise(data, servers.scratch)
+                with _ONE_AT_A_TIME:
+                    servers.engine.initialise(data, servers.scratch)
             elif because := self._run_all(commands, log):
                 return because
             sync_filesystem(data)
             more = restored_settings(self.method)
-            instance = stack.enter_context(servers.second(self.candidate, data, log, more))
+            instance = stack.enter_context(self._server(data, log, more))
         except Interrupted:
             raise
         except StithyError as error:
@@ -154,14 +180,30 @@ class Backups:
         """Remove the last backup, or the repository; servers do no more than others from now on."""
         self.context.servers.more.pop(self._data, None)
         place = self.context.volumes.of(self.candidate).of("backup").path
-        self.context.volumes.remove(place, FOLDER)
+        self.context.volumes.remove(place, self._name(FOLDER))
+
+    def _server(
+        self, data: Path, log: Path, more: Mapping[str, str]
+    ) -> AbstractContextManager[Instance]:
+        servers, whose = self.context.servers, self.whose
+        if whose is None:
+            return servers.second(self.candidate, data, log, more)
+        return servers.second(
+            self.candidate, data, log, more, name=whose.sockets, memory_cgroup=whose.memory_cgroup
+        )
+
+    def _name(self, folder: str) -> str:
+        return f"{self.whose.prefix}{folder}" if self.whose else folder
 
     @property
     def _folder(self) -> Path:
-        return self.context.volumes.of(self.candidate).of("backup").path / FOLDER
+        volume = self.context.volumes.of(self.candidate).of("backup")
+        return volume.path / self._name(FOLDER)
 
     @property
     def _data(self) -> Path:
+        if self.whose is not None:
+            return self.whose.data
         return parts_of(self.context.volumes.of(self.candidate)).data
 
     @property
@@ -184,10 +226,15 @@ class Backups:
         context, host = self.context, self.context.host
         program = Path(command.argv[0]).name
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
+        stop = context.session.stop.asked
+        if self.whose is not None:
+            groups = (self.whose.memory_cgroup, self.whose.io_cgroup)
+            asked = replace(asked, memory_cgroup=groups[0], io_cgroup=groups[1])
+            stop = self.whose.ended
         since = log.stat().st_size if log.exists() else 0
         process = host.runner.start(asked, stderr=log)
         while (code := process.poll()) is None:
-            if context.session.stop.asked.wait(PAUSE_S):
+            if stop.wait(PAUSE_S):
                 end([process.pid], signal.SIGTERM)
                 process.wait(10)
                 raise Interrupted("stopped by a person", where=program, remedy="`stithy resume`")
