@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -170,4 +171,31 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     assert f"{BESIDE}-again" in rows
     of_it = run.values.filter(window_id=BESIDE, metric="tenant.tpm")
     assert of_it["value"].null_count() == 0
+    assert left_by(out) == []
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_drive
+def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_tenants_did(
+    stithy: Stithy, place: Path
+) -> None:
+    """Its program is killed in mid-window: the neighbour failed, the tenants have their values."""
+    out, beside = place / "out", "w-a-u1-neighbour20-b0"
+    path = _study(place)
+    text = path.read_text().replace("size: 16 MiB", "size: 16 MiB, volume: backup")
+    own = f"{{path: {place}/a, roles: {{backup: {{drive: generic-nvme}}}}}}"
+    path.write_text(text.replace(f"{{path: {place}/a}}", own))
+    running = stithy.start("run", path, "--out", out)
+    said = RunDirectory(out).window(beside).of_tenant("tenant-2").hammer_output
+    wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
+    for folder in stithy.drives():
+        drive = find(folder)
+        assert drive is not None
+        os.kill(drive.pid, signal.SIGKILL)
+    text, shown = running.communicate(timeout=240)
+    run = read_run(out)
+    rows = {row["window_id"]: row for row in run.window.to_dicts()}
+    assert "the neighbour failed" in rows[beside]["missing_because"], text + shown
+    assert run.values.filter(window_id=beside, metric="tenant.tpm")["value"].null_count() == 0
+    assert all(row["complete"] for name, row in rows.items() if "neighbour0" in name)
     assert left_by(out) == []

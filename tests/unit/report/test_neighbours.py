@@ -24,9 +24,9 @@ load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
-    """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
-    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=STUDY)
+def _page(tmp_path: Path, text: str) -> Page:
+    """Of a run in which nothing works beside the tenants: fakes read and write nothing."""
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=text)
     context = faked.start()
     steps = tuple(
         replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
@@ -34,13 +34,28 @@ def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_pat
         if step.kind != "lay-out-neighbour"
     )
     execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
-    page = Page(context_of(read_run(faked.out)))
+    return Page(context_of(read_run(faked.out)))
+
+
+def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
+    """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
+    page = _page(tmp_path, STUDY)
     table = page.tables["neighbours"].frame
     assert table["candidate"].to_list() == ["a", "b"]
     assert table["goodput"].to_list() == [1.0, 1.0]
     assert table["isolation"].to_list() == [1.0, 1.0]
     assert table["fairness"].to_list() == [1.0, 1.0]
     assert [each.key for each in page.sections].count("neighbours") == 1
+
+
+def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:
+    """And which neighbour is borne with it."""
+    page = _page(tmp_path, f"{STUDY}vary: {{scenario.noisy-neighbour.limit: [100, 400]}}\n")
+    assert page.tables["neighbours"].frame.height == 4
+    section = str(next(each for each in page.sections if each.key == "neighbours"))
+    for limit in (100, 400):
+        assert f"with a limit of {limit} p95 is 1.00 times as long" in section
+        assert f"limit {limit}) bears a neighbour" in section
 
 
 def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from stithy.analysis.answers.neighbours import (
 )
 from stithy.analysis.answers.reactions import IN_A_ROW, KEPT_SHARE
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
+from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR
 from stithy.point import Point
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
@@ -137,7 +137,10 @@ def sections(page: Page) -> Iterator[Section]:
 
 def _blocks(page: Page, found: Found) -> Iterator[Block]:
     context = page.context
-    said = (*_headlines(context, found), *_verdicts(context, found), *_held_back(context, found))
+    said = (
+        *_headlines(context, found), *_verdicts(context, found), *_held_back(context, found),
+        *_bought(context, found),
+    )  # fmt: skip
     yield from bullets(said, "findings", "Findings")
     yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables[NAME])
@@ -193,6 +196,29 @@ def _held_back(context: Context, found: Found) -> Iterator[str]:
             f"On {each.candidate}{others} the neighbour of {neighbour_said(context, each.point)} "
             f"{why}: it achieved {rate(each.achieved)}{of} per second."
         )
+
+
+def _bought(context: Context, found: Found) -> Iterator[str]:
+    """What each of several limits buys the tenants, and costs the neighbour."""
+    if LIMIT not in context.factors:
+        return
+    tail, groups = _tail(found), dict[tuple[str, Point], list[Disturbance]]()
+    for each in found:
+        groups.setdefault((each.candidate, each.point.replaced(LIMIT, 0)), []).append(each)
+    for (name, _), several in groups.items():
+        parts = [
+            f"with a limit of {each.point.values[LIMIT]} {tail} is {in_table(ratio)} times as long"
+            + (
+                ""
+                if each.achieved is None
+                else f" and it achieves {rate(each.achieved)} per second"
+            )
+            for each in several
+            if (ratio := each.growth[tail].ratio) is not None
+        ]
+        if len(parts) > 1:
+            neighbour = neighbour_said(context, several[0].point)
+            yield f"Beside a neighbour of {neighbour} on {name}, {'; '.join(parts)}."
 
 
 def _load(each: Disturbance) -> float:

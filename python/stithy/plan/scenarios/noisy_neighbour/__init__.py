@@ -37,6 +37,9 @@ CHOICE = "aggressor"
 NEIGHBOUR = "neighbour"
 """The factor: how much is asked of the aggressor, in what it counts."""
 
+LIMIT = f"scenario.{NAME}.limit"
+"""The key of the guard, as a study varies it."""
+
 ALONE = 0
 """Its value where there is none."""
 
