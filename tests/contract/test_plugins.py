@@ -136,3 +136,20 @@ def test_a_check_gives_judgements(module: ModuleType) -> None:
         assert isinstance(each, Judgement)
         assert each.what
         assert each.found
+
+
+@pytest.mark.parametrize("module", plugins("aggressor").values(), ids=plugins("aggressor"))
+def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
+    module: ModuleType,
+) -> None:
+    """Its examples are accepted, each key is described, and it says what room it takes."""
+    assert all(field.description for field in module.Spec.model_fields.values())
+    spec = module.Spec.model_validate(examples_of(module.Spec))
+    levels = module.levels(spec)
+    assert list(levels) == sorted(levels)
+    assert min(levels) > 0
+    assert len({module.said(each) for each in levels}) == len(levels)
+    assert set(module.added_bytes(spec, 2**30)) <= {"data", "backup"}
+    name = f"neighbour-{module.NAME}"
+    assert name in plugins("activity")
+    assert callable(plugins("acting")[name].lay_out)
