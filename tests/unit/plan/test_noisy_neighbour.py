@@ -5,7 +5,7 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError
 from stithy.plan.expand import expand, needed_bytes
-from stithy.run.preparation.preflight import check_memory
+from stithy.run.preparation.preflight import check_memory, check_needs
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -98,6 +98,17 @@ def test_servers_of_the_aggressor_take_memory_and_room() -> None:
     check_memory(two, small)
     with pytest.raises(PreconditionError, match="6 servers"):
         check_memory(four, small)
+
+
+def test_a_limit_by_control_groups_is_refused_where_the_machine_cannot_enforce_it() -> None:
+    """Before anything is made; that of block I/O is a rate, which needs no such group."""
+    unable = FakeMachine(no_io_limit="no control group here delegates the controller `io`")
+    check_needs(made("rate: [9], limit: 5"), unable)
+    check_needs(made("aggressor: bulk-load"), unable)
+    check_needs(made("aggressor: bulk-load, limit: 4 MiB"), FakeMachine())
+    with pytest.raises(PreconditionError, match="the neighbour's `limit`") as caught:
+        check_needs(made("aggressor: bulk-load, limit: 4 MiB"), unable)
+    assert "delegates" in str(caught.value)
 
 
 def test_a_server_has_connections_for_all_who_scan_or_load() -> None:
