@@ -108,7 +108,13 @@ def _pids_with(text: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("keys", ["aggressor: bulk-load", "aggressor: analytic-scan"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "aggressor: bulk-load",
+        pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
+    ],
+)
 def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
     stithy: Stithy, place: Path, keys: str
 ) -> None:
@@ -140,8 +146,9 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
     said, shown = running.communicate(timeout=240)
     assert running.returncode in ENDED_WELL, said + shown
     run = read_run(out)
-    assert run.window["complete"].to_list() == [True, True]
-    outcomes = {row["name"]: row["outcome"] for row in run.spans.to_dicts()}
+    assert all(run.window["complete"])
+    spans = run.spans.filter(window_id=BESIDE).to_dicts()
+    outcomes = {row["name"]: row["outcome"] for row in spans}
     assert outcomes == {"neighbour": "done", "neighbour 1": "failed", "neighbour 2": "cut"}
     [because] = [row["invalid_because"] for row in run.spans.to_dicts() if row["invalid_because"]]
     assert "ended by signal 9" in because
@@ -149,6 +156,7 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
     assert left_by(out) == []
 
 
+@pytest.mark.long
 def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     stithy: Stithy, place: Path
 ) -> None:
@@ -174,6 +182,7 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     assert left_by(out) == []
 
 
+@pytest.mark.long
 @pytest.mark.needs_root
 @pytest.mark.needs_drive
 def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_tenants_did(
