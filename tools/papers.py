@@ -35,9 +35,10 @@ ALIGN: tuple[Align, ...] = ("left",) * 5 + ("right",) * 3 + ("left",)
 NOTE = """\
 How many times better the first candidate is: rates first/second, latencies and space inverse.
 Between: plain 95 % intervals; users within the target lie between levels; bytes are counted.
-Published as equal (=): the direction agrees if the interval lies within the study's margin."""
-Direction = Literal["agrees", "differs", "undecided"]
-DIRECTIONS: tuple[Direction, ...] = ("agrees", "differs", "undecided")
+Published as equal (=): the direction agrees if the interval lies within the study's margin.
+Confounded: more than this differed between the published tests, so that no direction follows."""
+Direction = Literal["agrees", "differs", "undecided", "confounded"]
+DIRECTIONS: tuple[Direction, ...] = ("agrees", "differs", "undecided", "confounded")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class End:
 class Row:
     """A published ratio: how many times better the first end is.
 
-    `at`: factors of the point of both. `equal`: the authors call both the same.
+    `at`: factors of the point of both. `equal`: the authors call both the same. `confounded`: both
+    tests differ in more, and by that the ratio is the wrong way round.
     """
 
     study: str
@@ -76,6 +78,7 @@ class Row:
     ends: tuple[End, End]
     ratio: float
     equal: bool = False
+    confounded: bool = False
 
     @property
     def candidates(self) -> tuple[str, str]:
@@ -93,7 +96,7 @@ def published(known: Mapping[str, Any]) -> Iterator[Row]:
             values = [results[end.experiment] for end in (first, second)]
             ratio = each.get("stated") or _ratio(each, values)
             yield Row(point["study"], point.get("at", {}), each["metric"], (first, second), ratio,
-                      each.get("equal", False))  # fmt: skip
+                      each.get("equal", False), each.get("confounded", False))  # fmt: skip
 
 
 def _ends(point: Mapping[str, Any]) -> Iterator[End]:
@@ -123,6 +126,8 @@ def direction(row: Row, own: Own, margin_share: float) -> Direction:
 
     Of what was published as equal: whether they lie within the margin, outside of it, or on both.
     """
+    if row.confounded:
+        return "confounded"
     if own.low is None or own.high is None:
         return "undecided"
     if row.equal:

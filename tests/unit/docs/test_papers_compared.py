@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,34 @@ ENDS = (papers.End("a", "1", {}), papers.End("b", "2", {}))
 BETTER = papers.Row("s.yaml", {}, "nopm", ENDS, 3.0)
 WORSE = papers.Row("s.yaml", {}, "nopm", ENDS, 1 / 3)
 EQUAL = papers.Row("s.yaml", {}, "nopm", ENDS, 0.99, equal=True)
+USERS_AND_BACKUPS = [
+    ("nvme", "nvme", "tpm", 1_113_300 / 958_338),
+    ("nvme", "nvme", "nopm", 259_631 / 208_311),
+    ("nvme", "dc500m", "tpm", 1_463_290 / 738_067),
+    ("nvme", "dc500m", "nopm", 318_092 / 160_410),
+    ("nvme", "micron", "tpm", 1_463_290 / 628_499),
+    ("nvme", "micron", "nopm", 318_092 / 136_436),
+    ("nvme", "micron", "tpm", 1.84 / 0.96),
+    ("nvme", "micron", "nopm", 361_743 / 184_451),
+    ("nvme", "micron", "block.read_latency_s", 2.36 / 0.92),
+    ("nvme", "micron", "drive.read_p99", 7.05 / 1.61),
+    ("nvme", "micron", "backup.duration_s", 1.5),
+    ("nvme", "micron", "backup.restore_s", 2.15),
+    ("nvme", "micron", "tpm", 523_516 / 269_320),
+    ("nvme", "micron", "nopm", 113_812 / 58_544),
+    ("nvme", "micron", "block.read_latency_s", 3.8 / 0.8),
+    ("nvme", "micron", "block.write_latency_s", 5.5 / 0.8),
+    ("nvme", "micron", "tpm", 575_933 / 351_258),
+    ("nvme", "micron", "nopm", 125_206 / 76_355),
+    ("nvme", "micron", "block.read_latency_s", 7.3 / 2.5),
+    ("nvme", "micron", "block.write_latency_s", 4.9 / 2.5),
+    ("nvme", "nvme", "tpm", 523_516 / 575_933),
+    ("nvme", "nvme", "block.read_latency_s", 2.5 / 0.8),
+    ("nvme", "nvme", "block.write_latency_s", 2.5 / 0.8),
+    ("micron", "micron", "tpm", 269_320 / 351_258),
+    ("micron", "micron", "block.read_latency_s", 7.3 / 3.8),
+    ("micron", "micron", "block.write_latency_s", 4.9 / 5.5),
+]
 
 
 def test_every_file_of_published_numbers_compares_what_its_study_has(
@@ -54,6 +83,7 @@ def test_every_file_of_published_numbers_compares_what_its_study_has(
                 ("ssds-8", "ssds-4", papers.USERS, 14_000 / 10_500),
             ],
         ),
+        ("published.toml", USERS_AND_BACKUPS),
     ],
 )
 def test_ratios_of_policies_space_and_arrays_are_those_of_the_published_numbers(
@@ -84,6 +114,8 @@ def test_a_direction_is_decided_only_by_an_interval_on_one_side(
     own = papers.Own(1.0, *bounds)
     said = [papers.direction(row, own, 0.1) for row in (BETTER, WORSE, EQUAL)]
     assert said == [better, worse, equal]
+    confounded = replace(BETTER, confounded=True)
+    assert papers.direction(confounded, own, 0.1) == "confounded"
 
 
 def test_space_is_compared_by_what_the_drives_hold() -> None:

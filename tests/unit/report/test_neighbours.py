@@ -41,6 +41,12 @@ def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_pat
     assert table["isolation"].to_list() == [1.0, 1.0]
     assert table["fairness"].to_list() == [1.0, 1.0]
     assert [each.key for each in page.sections].count("neighbours") == 1
+    drawn = {each.name: each for each in page.figures}["throughput-by-tenant"]
+    assert drawn.title.endswith(": 100 % on a and 100 % on b")
+    kept = drawn.table.frame.select("candidate", "tenant", "blocks", "share").rows()
+    assert kept == [(name, tenant, 4, 1.0) for name in "ab" for tenant in ("tenant-1", "tenant-2")]
+    rows = drawn.table.frame.select("alone", "beside").rows()
+    assert all(alone == beside > 0 for alone, beside in rows)
 
 
 def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:
