@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stithy.plan.scenarios.backup import BACKUP, ON
+from stithy.plan.scenarios.backup import ON
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
@@ -14,7 +14,7 @@ from stithy.report.figures import backup_durations
 from support.drawn import context_built
 from support.sample_run import Shape
 
-POINT = Point.of(users=4).replaced(BACKUP, ON)
+POINT = Point.of(users=4, backup=ON)
 
 
 def _with_backups(context: Context, spans: Mapping[str, list[dict[str, Any]]]) -> Context:
@@ -49,8 +49,8 @@ def test_each_cycle_is_a_mark_and_a_candidate_is_named_with_its_means(context: C
     [figure] = backup_durations.draw(_with_backups(context, spans))
     assert isinstance(figure, Figure)
     assert figure.title == (
-        "A backup takes 30 s on disk and 5 s on memory; a restore takes 10 s on disk and "
-        "2.5 s on memory"
+        "A backup takes 30.0 s on disk and 5.00 s on memory; a restore takes 10.0 s on disk and "
+        "2.50 s on memory"
     )
     rows = figure.table.frame.group_by("operation", "candidate").agg("duration_s").rows()
     found = {(operation, name): sorted(of) for operation, name, of in rows}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
+from stithy.plan.scenarios.noisy_neighbour import ALONE
 from stithy.point import Point
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import neighbour_operations
@@ -21,9 +21,7 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
 ) -> None:
     """Of the median second the title tells; without samples the reason is there."""
     context = context_built(tmp_path, Shape(users=(1, 4)))
-    points = {
-        users: Point.of(users=8).replaced(NEIGHBOUR, asked) for users, asked in LEVELS.items()
-    }
+    points = {users: Point.of(users=8, neighbour=asked) for users, asked in LEVELS.items()}
     windows = tuple(
         replace(each, row={**each.row, "point": str(points[each.point.users])})
         for each in context.evidence.windows
