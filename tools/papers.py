@@ -150,8 +150,9 @@ def measured(context: Context, row: Row) -> Own:
 def _paired(context: Context, row: Row) -> Own:
     """Of valid windows, paired by block."""
     evidence, quantity = context.evidence, Quantity(row.metric)
-    points = [point_of(evidence, {**row.at, **end.at}) for end in row.ends]
-    if points[0] is None or points[1] is None:
+    found = (point_of(evidence, {**row.at, **end.at}) for end in row.ends)
+    points = [each for each in found if each is not None]
+    if len(points) < 2:
         return Own()
     more = measures(context.run, evidence, context.sampled, [quantity])
     evidence = replace(evidence, measures={**evidence.measures, **more})

@@ -201,6 +201,21 @@ class LocalHost:
             return "the kernel does not have it"
         return f"the kernel refuses it ({os.strerror(number).lower()})"
 
+    def network_problem(self, program: str, *words: str) -> str | None:
+        """Why a program fails in a network of its own, which ends with it."""
+        unshare, path = self.program("unshare"), self.program(program)
+        if unshare is None or path is None:
+            return "unshare was not found" if unshare is None else f"{program} was not found"
+        command = Command([unshare, "--net", path, *words], environment={"LC_ALL": "C"})
+        try:
+            finished = self.runner.run(command, timeout_s=PATIENCE_S)
+        except StithyError as error:
+            return str(error)
+        said = finished.stderr.strip().splitlines() or [f"it ended with code {finished.code}"]
+        return (
+            None if finished.code == 0 else f"`{program} {' '.join(words)}`: {said[-1].rstrip('.')}"
+        )
+
     def clock_is_synchronised(self) -> bool | None:
         """What adjtimex says when nothing is to be adjusted. Source: adjtimex(2)."""
         if ctypes.sizeof(ctypes.c_long) != 8:
