@@ -83,7 +83,7 @@ def transactions_per_s_max(study: Study, workload: Workload) -> float:
     """The most transactions a second that are planned for, at any level."""
     load = study.load
     asked = paced_per_s_max(load, workload, load.users_max)
-    if load.rate_per_s is None:
+    if load.rate_per_s is None:  # a share of a maximum is no more than its users can do
         asked = min(asked, load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 

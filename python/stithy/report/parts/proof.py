@@ -158,7 +158,7 @@ def _deferred(
 ) -> Iterator[str]:
     """Queue and execution of the slowest window, which no response time includes."""
     names = [each.name for each in workload.transactions if each.deferred]
-    if manifest.load.rate_per_s is not None or not workload.defers(manifest.workload.options):
+    if manifest.load.is_open or not workload.defers(manifest.workload.options):
         return
     for name in names:
         yield f"Users did not wait for {name}: its response time is the time to queue it."

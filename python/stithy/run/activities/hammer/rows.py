@@ -19,6 +19,7 @@ from stithy.run.activities.hammer.request import pace_of, pause_s
 from stithy.run.activity import Measured
 from stithy.study.model import Study
 from stithy.units import format_duration
+from stithy.wire.jobs import Rate
 
 if TYPE_CHECKING:
     from stithy.run.activities.hammer import HammerActivity
@@ -77,14 +78,15 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     context, window = of.context, of.window
     study = context.file.study.at(window.point)
     load = study.load
+    asked = of.asked or pace_of(load)
     known = context.state.known.calibration
     row: Row = {column.name: None for column in tables.LOAD.columns}
     row |= {
         "window_id": window.id,
         "users": window.point.users,
-        "pace": pace_of(load).kind,
+        "pace": asked.kind if window.rate_share is None else "rate",
         "think_mean_s": load.pace.think_s,
-        "rate_per_s": load.rate_per_s,
+        "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
         "profile": str(study.options.get("profile", "specification")),
         "memory_limit_enforced": of.limit_bytes is not None,
         "memory_limit_bytes": of.limit_bytes,
