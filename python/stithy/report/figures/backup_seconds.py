@@ -31,8 +31,8 @@ SECONDS_PER_MINUTE = 60
 EXTENT = 40
 """Pixels kept for the labels of the vertical axes, so that strips below each other align."""
 
-READS, READ_S, READ_BYTES = metrics.OPERATIONS["read"]
-_, WRITE_S, WRITE_BYTES = metrics.OPERATIONS["write"]
+READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
+READ_BYTES, WRITE_BYTES = (metrics.OPERATIONS[each][2] or "" for each in ("read", "write"))
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def _finding(
     """The fastest backup that is within the limit, of each candidate."""
     found = []
     for name in context.evidence.candidates:
-        best = fastest(tuple(each for each in settings if each.candidate == name), share)
+        best = fastest((each for each in settings if each.candidate == name), share)
         if best is not None:
             found.append(f"{took(best.value('duration_s') or 0.0)} on {name} ({best.text})")
     if not found:
@@ -121,9 +121,9 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
     ends = [row[key] for row in rows for key in ("change", "low", "high") if row[key] is not None]
     span = [*ends, 0.0, share]
     spare = 0.06 * (max(span) - min(span))
+    scale = alt.Scale(domain=[min(span) - spare, max(span) + spare], nice=False)
     y = alt.Y(
-        "change:Q", title=f"Change of {tail} with backups",
-        scale=alt.Scale(domain=[min(span) - spare, max(span) + spare], nice=False),
+        "change:Q", title=f"Change of {tail} with backups", scale=scale,
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=6),
     )  # fmt: skip
     durations = [{"value": row["duration_s"]} for row in rows]
@@ -133,7 +133,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         axis=alt.Axis(tickCount=6),
     )  # fmt: skip
     limit = Line(share, f"+{percent(share)}", palette.MARK[0])
-    across = alt.Y("value:Q", scale=y.scale, axis=None)
+    across = alt.Y("value:Q", scale=scale)
     layers = [*limit_lines(drawing, across, [limit]), *_bars(context, drawing, rows, x)]
     layers += _marks(context, drawing, rows, x, y)
     if len(rows) <= NAMED_MOST:

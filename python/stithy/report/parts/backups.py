@@ -1,6 +1,6 @@
-"""What backups cost users and how long they take: by candidate and setting, for text and figures."""
+"""What backups cost users, and how long they take, by candidate and setting."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -108,7 +108,7 @@ def is_own(context: Context) -> bool:
     return of_said(context.manifest.scenario if context.manifest else "") == "own"
 
 
-def fastest(settings: Iterator[Setting] | tuple[Setting, ...], share: float) -> Setting | None:
+def fastest(settings: Iterable[Setting], share: float) -> Setting | None:
     """The fastest of them that was shown to stay within; None where none was."""
     known = [each for each in settings if each.within(share) and each.value("duration_s")]
     return min(known, key=lambda each: each.value("duration_s") or 0.0, default=None)

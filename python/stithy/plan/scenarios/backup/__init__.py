@@ -132,7 +132,7 @@ class Spec(BaseModel):
             "each candidate's own. `{users: 13}`: this level of `load.users`, who wait for "
             "answers. `idle`: nobody works, each backup is restored, and `load.users` is left out."
         ),
-        examples=[{"rate": ["50%", "80%"], "of": "own"}, {"users": 13}, "idle"],
+        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS: 13}, "idle"],
     )
     limit_percent: Annotated[
         FinePercent,

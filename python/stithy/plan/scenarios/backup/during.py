@@ -7,7 +7,7 @@ on each candidate without backups.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
@@ -27,12 +27,12 @@ _SHARE = re.compile(r"(\d{1,3}(?:\.\d)?)\s*%")
 
 @dataclass(frozen=True)
 class During:
-    """`kind` says which: at `shares` of the maximum, as `users` in a closed loop, or idle.
+    """`kind` says which: `rate` at `shares` of the maximum, `users` in a closed loop, or `idle`.
 
     `of`: whose maximum it is, the slowest candidate's or each one's own.
     """
 
-    kind: Literal["idle", "rate", "users"]
+    kind: str
     shares: tuple[str, ...] = ()
     users: tuple[int, ...] = ()
     of: str = OF[0]
@@ -58,8 +58,8 @@ def read_during(value: Any) -> During | None:
         of = value.get("of", OF[0])
         if value.keys() <= {"rate", "of"} and "rate" in value and of in OF:
             return During("rate", shares=_listed(value["rate"], _share), of=of)
-        if value.keys() == {"users"}:
-            return During("users", users=_listed(value["users"], _level))
+        if value.keys() == {USERS}:
+            return During(USERS, users=_listed(value[USERS], _level))
     raise rule_error("not what users do during a backup", f"one of {RIGHT}")
 
 
@@ -91,7 +91,7 @@ DuringValue = Annotated[
     During | None,
     PlainValidator(read_during),
     PlainSerializer(lambda during: None if during is None else str(during), when_used="json"),
-    WithJsonSchema({"type": ["string", "object"]}),
+    WithJsonSchema({"anyOf": [{"enum": ["idle"]}, {"type": "object"}]}),
 ]
 """What users do during a backup, in a study file."""
 
