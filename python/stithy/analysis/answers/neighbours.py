@@ -147,7 +147,7 @@ def disturbance(
     """What a candidate's tenants lose at a point against the point where they are alone."""
     pairs = [
         found
-        for one, other in pairs_of(evidence, candidate, point, alone)
+        for one, other in _pairs(evidence, candidate, point, alone)
         if (found := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {})))
     ]
     kept = [each for pair in pairs for each in pair.kept]
@@ -170,10 +170,9 @@ def disturbance(
     )  # fmt: skip
 
 
-def pairs_of(
+def _pairs(
     evidence: Evidence, candidate: str, point: Point, alone: Point
 ) -> Iterator[tuple[Window, Window]]:
-    """The valid windows of a candidate at a point, each after that alone, of the same block."""
     firsts = {_turn(window): window for window in evidence.valid_at(candidate, alone)}
     for window in evidence.valid_at(candidate, point):
         if (first := firsts.get(_turn(window))) is not None:
@@ -200,7 +199,7 @@ def _growths(
     evidence: Evidence, candidate: str, point: Point, alone: Point, quantity: Quantity
 ) -> dict[Turn, float]:
     found = {}
-    for first, window in pairs_of(evidence, candidate, point, alone):
+    for first, window in _pairs(evidence, candidate, point, alone):
         one = evidence.value_of(first, quantity).number
         other = evidence.value_of(window, quantity).number
         if one and other:

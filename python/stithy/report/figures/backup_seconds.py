@@ -24,7 +24,6 @@ from stithy.results.manifest import CandidateFacts
 NAME = "backup_seconds"
 ORDER = 17
 SECTION = "backup"
-NEEDS = ("spans",)
 KEY = "backup-seconds"
 COLUMNS_MOST, HEIGHT = 3, 62
 SECONDS_PER_MINUTE = 60

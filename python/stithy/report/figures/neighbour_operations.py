@@ -7,7 +7,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.neighbours import pairs_of
 from stithy.analysis.evidence import Window
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
 from stithy.point import Point
@@ -18,6 +17,7 @@ from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, 
 from stithy.report.drawing.compose import Drawing, Spec, grid, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.paired import paired
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count
 
@@ -88,8 +88,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _pair(context: Context, name: str, point: Point) -> tuple[Window, ...]:
     """The windows of the first valid block: alone, then beside."""
-    alone = point.replaced(NEIGHBOUR, ALONE)
-    return next(pairs_of(context.evidence, name, point, alone), ())
+    return next(paired(context.evidence, name, point), ())
 
 
 def _seconds(context: Context, point: Point) -> pl.DataFrame:

@@ -7,7 +7,6 @@ from statistics import fmean
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.neighbours import pairs_of
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import Quantity
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
@@ -25,6 +24,7 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.paired import paired
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
 
@@ -86,7 +86,7 @@ def _all_kept(context: Context, point: Point) -> Iterator[_Kept]:
     rows = context.run.values.filter(pl.col("metric") == METRIC)
     tenants = rows["of"].unique(maintain_order=True).to_list()
     for name in context.evidence.candidates:
-        pairs = list(pairs_of(context.evidence, name, point, point.replaced(NEIGHBOUR, ALONE)))
+        pairs = list(paired(context.evidence, name, point))
         for tenant in sorted(tenants, key=lambda each: (len(each), each)):
             both = list(_both(context.evidence, pairs, Quantity(METRIC, tenant)))
             alone = fmean(one for one, _ in both) if both else 0.0

@@ -306,11 +306,20 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     for step in usual.around(study, scene, window):
         longer = step.kind == "window" and window.point.values[BACKUP] == ON
         times = spec.cycles if spec.is_idle else 1
+        usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
         yield replace(
             step,
             if_undecided=optional,
-            cost=_longer(step.cost, scene, times) if longer else step.cost,
+            cost=_longer(usually, scene, times) if longer else usually,
         )
+
+
+def _without_users(study: Study, usually: Cost) -> Cost:
+    """Without the time that users would work, for there are none."""
+    users_s = study.load.ramp_up_s + study.load.duration_s
+    return replace(
+        usually, time_s=usually.time_s - users_s, time_s_max=usually.time_s_max - users_s
+    )
 
 
 def _longer(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
