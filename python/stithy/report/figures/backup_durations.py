@@ -1,6 +1,6 @@
 """How long backup and restore take, by candidate: every cycle, and their mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -99,16 +99,17 @@ def _finding(context: Context, cycles: Sequence[_Cycle]) -> str:
     }  # fmt: skip
     said = []
     for operation in OPERATIONS:
-        names = [name for name in context.evidence.candidates if (name, operation) in means]
-        if names:
-            each = named(
-                names,
-                lambda name, of=operation: means[name, of],
-                lambda name, of=operation: f"{took(means[name, of])} on {name}",
-            )
-            said.append(f"a {operation} takes {each}")
+        here = {name: value for (name, of), value in means.items() if of == operation}
+        if here:
+            said.append(f"a {operation} takes {_each(here)}")
     text = "; ".join(said)
     return text[0].upper() + text[1:]
+
+
+def _each(means: Mapping[str, float]) -> str:
+    return named(
+        list(means), lambda name: means[name], lambda name: f"{took(means[name])} on {name}"
+    )
 
 
 def _charts(context: Context, drawing: Drawing, cycles: Sequence[_Cycle]) -> Spec:

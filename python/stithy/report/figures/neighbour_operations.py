@@ -107,7 +107,7 @@ def _seconds(context: Context, point: Point) -> pl.DataFrame:
 
 def _of_window(context: Context, window: Window) -> pl.DataFrame:
     """The seconds of the device that moves most."""
-    wanted = [READS, WRITES, WRITE_S, READ_BYTES, WRITE_BYTES]
+    wanted = [each for each in (READS, WRITES, WRITE_S, READ_BYTES, WRITE_BYTES) if each]
     samples = context.run.samples.of(metrics.BLOCK, wanted, {window.id})
     later = samples.filter(pl.col("second") >= 0.5)
     second = (pl.col("second").round() - 1).cast(pl.Int64)
