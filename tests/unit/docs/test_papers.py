@@ -52,6 +52,9 @@ def test_backups_have_the_published_cycles_and_the_same_tenants_alone_and_beside
     backup: Any = read_study(root / "studies/papers/test-4.yaml").study.scenario.spec
     assert {backup.cycles} == {asked["4a"]["cycles"], asked["4b"]["cycles"]}
     beside = read_study(root / "studies/papers/test-5.yaml").study
+    neighbour: Any = beside.scenario.spec
+    assert neighbour.cycles == asked["5c"]["backup_cycles"] == asked["5d"]["backup_cycles"]
+    assert list(neighbour.instances) == [asked["5c"]["backup_vms_per_host"]]
     hosts = [asked[name]["oltp_vms_per_host"] for name in ("5a", "5b", "5c", "5d")]
     assert hosts == [3, 3, beside.tenants, beside.tenants]
 
