@@ -23,7 +23,7 @@ PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo papers papers-block test test-all setup browser check lint tests golden bench prove lock
+.PHONY: help demo papers papers-users papers-hci papers-block test test-all setup browser check lint tests golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -32,15 +32,24 @@ demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; 
 	@study=demo; tools/setup can-emulate || study=disk-and-memory; \
 	tools/setup && .venv/bin/stithy run studies/$$study.yaml
 
-papers: setup papers-block ## run studies/papers, scale models of published tests, in about an hour
-	@code=0; for each in studies/papers/test-*.yaml; do .venv/bin/stithy run $$each || code=$$?; done; exit $$code
-
+# Published tests of users, and those of hyper-converged storage; all others need no database.
+HCI := $(foreach each,policies raid space,studies/papers/test-$(each).yaml)
+USERS := $(filter-out $(HCI),$(wildcard studies/papers/test-*.yaml))
 # Each study by itself: one that cannot answer does not keep the others from being printed.
-papers-block: setup ## those of storage alone, in about 15 minutes; print published ratios beside those found here
-	@out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; \
-	for each in studies/papers/block-*.yaml; do \
+RUN_PAPERS = out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; for each in $(1); do \
 	    .venv/bin/stithy run $$each --out $$out/$$(basename $$each .yaml) || echo "$$each ended with $$?"; \
-	done; $(PYTHON) tools/papers.py $$out
+	done; $(PYTHON) tools/papers.py $$out $(notdir $(1))
+
+papers: setup papers-users papers-hci papers-block ## run studies/papers, scale models of published tests, in about an hour
+
+papers-users: setup ## those of users on a database; print published ratios beside those found here
+	@$(call RUN_PAPERS,$(USERS))
+
+papers-hci: setup ## those of storage policies, arrays and space, in about 15 minutes; print the same
+	@$(call RUN_PAPERS,$(HCI))
+
+papers-block: setup ## those of storage alone, in about 15 minutes; print the same
+	@$(call RUN_PAPERS,$(wildcard studies/papers/block-*.yaml))
 
 # Programs and tests are one build, quicker to make than a release.
 test: export STITHY_BUILD := ci

@@ -25,7 +25,7 @@ from stithy.drives.measure.compare import raised
 from stithy.drives.profiles import profile_text
 from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
-from stithy.drives.trace import read_trace
+from stithy.fio.drive_trace import read_trace
 from stithy.fio.learned import Learned, Served
 from stithy.fio.library import parse
 from stithy.fio.load import Load, Target

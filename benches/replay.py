@@ -17,7 +17,6 @@ from pathlib import Path
 import kept
 from stithy.cli.drive.measured import comparison
 from stithy.drives.measure import compare
-from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.compare import (
     TOLERANCES,
     Compared,
@@ -26,14 +25,14 @@ from stithy.drives.measure.compare import (
     of_measurement,
     written,
 )
-from stithy.drives.measure.fio import Place
 from stithy.drives.measure.fit import fit
 from stithy.drives.measure.measurement import Measurement, together
-from stithy.drives.measure.measuring import Plan, Watch, measure
+from stithy.drives.measure.measuring import Plan, Watch, fill, measure, ready
 from stithy.drives.measure.points import Schedule, matrix
 from stithy.drives.measure.profiling import profile_text
 from stithy.drives.measure.target import facts, inspect, scratch_file
 from stithy.drives.spec import DriveSpec
+from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.hosts.runner import LocalRunner
 
@@ -47,9 +46,9 @@ def main(words: list[str]) -> int:
     timing = Schedule(0.5, 1, 0.0) if "--quick" in words else Schedule(1.0, 2, 0.0)
     plan, before = Plan(matrix(writing=True), timing, SEED), os.getloadavg()
     with no_deep_idle(), scratch_file(DISK, SPAN_BYTES) as path:
-        place = Place(path, str(DISK), SPAN_BYTES, may_write=True)
-        fio = fio_program.ready(LocalRunner(), place)
-        fio_program.fill(fio, place)
+        place = Target(path, SPAN_BYTES, name=str(DISK))
+        fio = ready(LocalRunner(), place)
+        fill(fio, place, Watch())
         say("the disk")
         disk = of_disk(fio, place, plan)
         text = profile_text("replayed", fit(disk), disk)
@@ -90,13 +89,13 @@ def say(what: str) -> None:
     print(f"replay: {what}", file=sys.stderr, flush=True)
 
 
-def of_disk(fio: Machine, place: Place, plan: Plan) -> Measurement:
+def of_disk(fio: Machine, place: Target, plan: Plan) -> Measurement:
     """The disk, by the scratch file on it."""
     return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), Watch())
 
 
 def in_turns(
-    fio: Machine, place: Place, plan: Plan, profile: str
+    fio: Machine, place: Target, plan: Plan, profile: str
 ) -> tuple[Measurement, Measurement]:
     """The drive of a profile, and the disk again, a round each in turns."""
     spec = DriveSpec(name_of_process(), profile, SPAN_BYTES, seed=SEED)

@@ -27,6 +27,11 @@ def missing_postgresql() -> str | None:
     return "no PostgreSQL server programs: run `make setup`"
 
 
+def missing_pgbackrest() -> str | None:
+    """pgBackRest, one of PostgreSQL's methods of backup."""
+    return None if shutil.which("pgbackrest") else "pgbackrest is not there: run `make setup`"
+
+
 def missing_root() -> str | None:
     """The rights of root."""
     return None if os.geteuid() == 0 else "this user is not root: run as root or with sudo"
@@ -128,6 +133,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "drive": missing_drive,
     "md": missing_md,
     "namespace": missing_namespace,
+    "pgbackrest": missing_pgbackrest,
     "postgresql": missing_postgresql,
     "root": missing_root,
     "unprivileged": missing_unprivileged,

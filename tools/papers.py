@@ -1,65 +1,109 @@
 """Published ratios of storage beside those of its scale models: the same direction, or not?
 
-    python tools/papers.py DIRECTORY
+    python tools/papers.py DIRECTORY STUDY…
 
-DIRECTORY has a run for each study `studies/papers/block-*.yaml`, called as the study.
+DIRECTORY has a run for each STUDY of `studies/papers`, called as the study. What was published,
+and which candidates stand for it, is in the files `studies/papers/*.toml`: each `point` that
+compares names a `study`, two published tests by the candidates that stand for them (`experiments`;
+`ends` where one candidate stands for both, each end `at` a point of its own), and `ratios`.
 """
 
 import math
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from stithy.analysis.evidence import Evidence
+from stithy.analysis.search.capacity import users_within_target
 from stithy.cli.talk.render import UNKNOWN, Align, table
-from stithy.metrics import Quantity
-from stithy.report.context import context_of
+from stithy.metrics import Quantity, find
+from stithy.point import Point
+from stithy.report.context import Context, context_of, measures
+from stithy.report.sections.space import held_bytes
 from stithy.results.read import read_run
 
-PUBLISHED = Path(__file__).parent.parent / "studies/papers/block.toml"
+STUDIES = Path(__file__).parent.parent / "studies/papers"
 UNITS = {"_us": 1e-6, "_ms": 1e-3, "_gb_s": 1e9, "_mb_s": 1e6}
 """Of a key's ending; the review's GB/s are 1000 MiB/s, which no ratio shows."""
 
-HEADER = ("study", "profile", "metric", "first", "second", "published", "here", "95 % interval",
+HEADER = ("study", "at", "metric", "first", "second", "published", "here", "between",
           "direction")  # fmt: skip
 ALIGN: tuple[Align, ...] = ("left",) * 5 + ("right",) * 3 + ("left",)
-Direction = Literal["agrees", "differs", "undecided"]
+NOTE = """\
+How many times better the first candidate is: rates first/second, latencies and space inverse.
+Between: plain 95 % intervals; users within the target lie between levels; bytes are counted.
+Published as equal (=): the direction agrees if the interval lies within the study's margin.
+Confounded: more than this differed between the published tests, so that no direction follows."""
+Direction = Literal["agrees", "differs", "undecided", "confounded"]
+DIRECTIONS: tuple[Direction, ...] = ("agrees", "differs", "undecided", "confounded")
 
 
 @dataclass(frozen=True)
 class Own:
-    """How many times better the first candidate was here, with the plain 95 % interval."""
+    """How many times better the first candidate was here, and between which bounds."""
 
-    ratio: float | None
-    low: float | None
-    high: float | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class End:
+    """A candidate where it stands for a published test; `at`: factors of its point."""
+
+    candidate: str
+    experiment: str
+    at: Mapping[str, Any]
+
+    @property
+    def called(self) -> str:
+        """The candidate, and its point where it is one of its own."""
+        return ", ".join([self.candidate, *map(str, self.at.values())])
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published ratio: how many times better the first candidate is."""
+    """A published ratio: how many times better the first end is.
+
+    `at`: factors of the point of both. `equal`: the authors call both the same. `confounded`: both
+    tests differ in more, and by that the ratio is the wrong way round.
+    """
 
     study: str
-    profile: str
+    at: Mapping[str, Any]
     metric: str
-    candidates: tuple[str, str]
+    ends: tuple[End, End]
     ratio: float
+    equal: bool = False
+    confounded: bool = False
+
+    @property
+    def candidates(self) -> tuple[str, str]:
+        """Their names."""
+        return self.ends[0].candidate, self.ends[1].candidate
 
 
 def published(known: Mapping[str, Any]) -> Iterator[Row]:
-    """Every ratio of `block.toml`, damaged numbers by their probable values."""
-    results = {
-        each["id"]: {**each["results"], **each.get("probable", {})} for each in known["experiment"]
-    }
-    for point in known["point"]:
+    """Every ratio of a file, damaged numbers by their probable values."""
+    tests = (*known.get("experiment", ()), *known.get("test", ()))
+    results = {each["id"]: each.get("results", {}) | each.get("probable", {}) for each in tests}
+    for point in known.get("point", ()):
         for each in point.get("ratios", ()):
-            names = tuple(point["experiments"])
-            values = [results[name] for name in point["experiments"].values()]
+            first, second = _ends(point)
+            values = [results[end.experiment] for end in (first, second)]
             ratio = each.get("stated") or _ratio(each, values)
-            yield Row(point["study"], point["profile"], each["metric"], names, ratio)
+            yield Row(point["study"], point.get("at", {}), each["metric"], (first, second), ratio,
+                      each.get("equal", False), each.get("confounded", False))  # fmt: skip
+
+
+def _ends(point: Mapping[str, Any]) -> Iterator[End]:
+    for each in point.get("ends", ()):
+        yield End(each["candidate"], each["experiment"], each.get("at", {}))
+    for candidate, experiment in point.get("experiments", {}).items():
+        yield End(candidate, experiment, {})
 
 
 def _ratio(asked: Mapping[str, Any], values: Sequence[Mapping[str, Any]]) -> float:
@@ -74,55 +118,130 @@ def _plain(key: str, number: float) -> float:
 
 def is_rate(metric: str) -> bool:
     """Whether more of it is better."""
-    return Quantity(metric).known.better == "higher"
+    return metric == USERS if metric in COUNTED else Quantity(metric).known.better == "higher"
 
 
-def direction(ratio: float, own: Own) -> Direction:
-    """Whether the interval lies on the published side of 1, on the other, or on both."""
-    if own.low is None or own.high is None or own.low <= 1 <= own.high:
+def direction(row: Row, own: Own, margin_share: float) -> Direction:
+    """Whether the bounds lie on the published side of 1, on the other, or on both.
+
+    Of what was published as equal: whether they lie within the margin, outside of it, or on both.
+    """
+    if row.confounded:
+        return "confounded"
+    if own.low is None or own.high is None:
         return "undecided"
-    return "agrees" if (own.low > 1) == (ratio > 1) else "differs"
+    if row.equal:
+        margin = 1 + margin_share
+        if 1 / margin < own.low and own.high < margin:
+            return "agrees"
+        return "differs" if own.low > margin or own.high < 1 / margin else "undecided"
+    if own.low <= 1 <= own.high:
+        return "undecided"
+    return "agrees" if (own.low > 1) == (row.ratio > 1) else "differs"
 
 
-def measured(evidence: Evidence, row: Row) -> Own:
-    """The same ratio in a run: of valid windows, paired by block."""
-    first, second = row.candidates
-    ends = (second, first) if is_rate(row.metric) else (first, second)
-    for point in evidence.points:
-        if str(point.values["profile"]) == row.profile:
-            effect = evidence.effect(*ends, point, Quantity(row.metric))
-            low, high = effect.plain_bounds or (None, None)
-            return Own(effect.ratio, low, high)
-    return Own(None, None, None)
+def measured(context: Context, row: Row) -> Own:
+    """The same ratio in a run."""
+    if (counted := COUNTED.get(row.metric)) is not None:
+        return counted(context, row)
+    return _paired(context, row)
 
 
-def cells(row: Row, own: Own) -> tuple[str, ...]:
+def _paired(context: Context, row: Row) -> Own:
+    """Of valid windows, paired by block."""
+    evidence, quantity = context.evidence, Quantity(row.metric)
+    found = (point_of(evidence, {**row.at, **end.at}) for end in row.ends)
+    points = [each for each in found if each is not None]
+    if len(points) < 2:
+        return Own()
+    more = measures(context.run, evidence, context.sampled, [quantity])
+    evidence = replace(evidence, measures={**evidence.measures, **more})
+    both = [*zip(row.candidates, points, strict=True)]
+    (a, against), (b, point) = reversed(both) if is_rate(row.metric) else both
+    elsewhere = against if against != point else None
+    effect = evidence.effect(a, b, point, quantity, elsewhere)
+    return Own(effect.ratio, *(effect.plain_bounds or (None, None)))
+
+
+def point_of(evidence: Evidence, at: Mapping[str, Any]) -> Point | None:
+    """The last point with these factors; None where there is none."""
+    asked = {(name, str(value)) for name, value in at.items()}
+    found = (p for p in evidence.points if asked <= {(n, str(v)) for n, v in p.factors})
+    return max(found, default=None)
+
+
+def _space(context: Context, row: Row) -> Own:
+    """Bytes on the drives, without the log."""
+    held = held_bytes(context.run.space)
+    first, second = (held.get(name) for name in row.candidates)
+    if not first or not second:
+        return Own()
+    return Own(second / first, second / first, second / first)
+
+
+def _users(context: Context, row: Row) -> Own:
+    """Users within the response-time target of the study, which lie between two levels."""
+    evidence, limit = context.evidence, context.limit
+    if limit is None:
+        return Own()
+    first, second = (users_within_target(evidence, name, limit) for name in row.candidates)
+    if first.users is None or second.users is None:
+        return Own()
+    # The upper level misses the target, so that neither bound is ever met.
+    low = first.users / second.not_at if second.not_at else 0.0
+    high = first.not_at / second.users if first.not_at else math.inf
+    high = math.nextafter(high, 0.0) if math.isfinite(high) else high
+    return Own(first.users / second.users, math.nextafter(low, math.inf), high)
+
+
+SPACE, USERS = "space", "users within target"
+COUNTED: Mapping[str, Callable[[Context, Row], Own]] = {SPACE: _space, USERS: _users}
+"""What is compared once, not by block."""
+
+
+def cells(row: Row, own: Own, margin_share: float) -> tuple[str, ...]:
     """A line of the table."""
-    interval = UNKNOWN if own.low is None or own.high is None else f"{own.low:.2f}–{own.high:.2f}"
     here = UNKNOWN if own.ratio is None else f"{own.ratio:.2f}"
     return (
-        row.study, row.profile, row.metric, *row.candidates, f"{row.ratio:.2f}", here, interval,
-        direction(row.ratio, own),
+        row.study, ", ".join(map(str, row.at.values())), row.metric,
+        *(end.called for end in row.ends), f"{'= ' if row.equal else ''}{row.ratio:.2f}",
+        here, _between(own), direction(row, own, margin_share),
     )  # fmt: skip
 
 
-def main(directory: Path) -> None:
+def _between(own: Own) -> str:
+    if own.low is None or own.high is None:
+        return UNKNOWN
+    return f"{own.low:.2f}–{own.high:.2f}" if math.isfinite(own.high) else f"≥ {own.low:.2f}"
+
+
+def all_rows() -> list[Row]:
+    """Every published ratio of every file, each of a metric that is known."""
+    files = sorted(STUDIES.glob("*.toml"))
+    rows = [row for each in files for row in published(tomllib.loads(each.read_text()))]
+    for row in rows:
+        assert math.isfinite(row.ratio), row
+        assert row.ratio > 0, row
+        assert row.metric in COUNTED or find(row.metric), row
+    return rows
+
+
+def main(directory: Path, studies: Sequence[str]) -> None:
     """Print all of it; a study that did not run is said."""
-    rows = list(published(tomllib.loads(PUBLISHED.read_text())))
-    assert all(math.isfinite(each.ratio) and each.ratio > 0 for each in rows)
     shown = []
-    for study in dict.fromkeys(each.study for each in rows):
+    for study, rows in ((each, [r for r in all_rows() if r.study == each]) for each in studies):
         place = directory / study.removesuffix(".yaml")
-        if not (place / "manifest.json").is_file():
+        if rows and not (place / "manifest.json").is_file():
             print(f"{study} has no run in {directory}")
-            continue
-        evidence = context_of(read_run(place)).evidence
-        shown += [cells(row, measured(evidence, row)) for row in rows if row.study == study]
-    print("How many times better the first candidate is: rates first/second, latencies inverse.")
+        elif rows:
+            context = context_of(read_run(place))
+            margin_share = context.evidence.primary.margin_share
+            shown += [cells(row, measured(context, row), margin_share) for row in rows]
+    print(NOTE)
     print(table(HEADER, shown, ALIGN))
     ends = [each[-1] for each in shown]
-    print("; ".join(f"{name}: {ends.count(name)}" for name in ("agrees", "differs", "undecided")))
+    print("; ".join(f"{name}: {ends.count(name)}" for name in DIRECTIONS))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -2,14 +2,17 @@
 
 A declaration is one module in `activities/` with `NAME`, `TABLES` (names of the tables without
 which its windows cannot be judged) and `METRICS` (`stithy.metrics.Metric`, with the source
-`values`). `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the hammer reports them)
-that it causes on purpose: those of other activities in its windows are counted, but are no fault.
+`values`). `DETAILS`, optional, are the tables (`stithy.results.tables.Table`) that it alone fills:
+nobody else declares them. `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the
+hammer reports them) that it causes on purpose: those of other activities in its windows are
+counted, but are no fault.
 What it does is a module of the same name in `stithy.run.activities`.
 """
 
 from collections.abc import Iterable
 
 from stithy.registry import plugins
+from stithy.results.tables import TABLES, Table
 
 COMMON = frozenset({"window", "values", "series", "surroundings", "drives", "baseline"})
 """The tables of every window, and those that are there where their source is."""
@@ -27,3 +30,14 @@ def tables_of(activities: str) -> frozenset[str]:
     known = plugins("activity")
     names = [each for each in activities.split(", ") if each in known]
     return COMMON.union(*(known[name].TABLES for name in names))
+
+
+def every_table() -> tuple[Table, ...]:
+    """All tables of results: the common ones, and the detail tables of each activity."""
+    details = (getattr(each, "DETAILS", ()) for each in plugins("activity").values())
+    return (*TABLES, *(table for tables in details for table in tables))
+
+
+def table_named(name: str) -> Table:
+    """The table of a name. Raises StopIteration for one that nobody declares."""
+    return next(each for each in every_table() if each.name == name)

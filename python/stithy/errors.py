@@ -7,7 +7,8 @@
     ├─ InvalidMeasurement   5    it ran, but supports no claim
     └─ Interrupted        130    a person stopped it; resumable
 
-Everything else that escapes is a bug and ends with exit code 1.
+Everything else that escapes is a bug, of Stithy or of a plug-in of one's own, and ends with exit
+code 1.
 """
 
 import errno

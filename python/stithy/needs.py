@@ -64,8 +64,19 @@ class Machine(Protocol):
         """Why no memory limit can be set; None where one can."""
         ...
 
+    def io_limit_problem(self) -> str | None:
+        """Why no limit of reads and writes can be set; None where one can."""
+        ...
+
     def io_uring_problem(self) -> str | None:
         """Why io_uring cannot be used; None where it can."""
+        ...
+
+    def network_problem(self, program: str, *words: str) -> str | None:
+        """Why a program fails in a network of its own, which is gone when it ends; None: it works.
+
+        Only root may ask.
+        """
         ...
 
     def clock_is_synchronised(self) -> bool | None:
@@ -219,6 +230,59 @@ def _version(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Driver(Need):
+    """A part of a program that a package of its own may bring.
+
+    `asked`: words that use it in vain. `lacking`: what the program writes where the part is not
+    there.
+    """
+
+    name: str
+    program: str
+    asked: tuple[str, ...]
+    lacking: tuple[str, ...]
+    package: Package
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether the program knows it; without the program that is said with the program."""
+        path = machine.program(self.program)
+        if path is None:
+            return Judgement(self.name, "unknown", f"without {self.program} nobody knows")
+        said = machine.says(path, *self.asked)
+        if any(each in said for each in self.lacking):
+            found = f"{self.program} does not know it"
+            return Judgement(self.name, "missing", found, self.package.install(machine))
+        return Judgement(self.name, "there", f"{self.program} knows it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Networking(Need):
+    """What the kernel's network can do, tried in a network namespace that is gone at once.
+
+    `tried`: commands, each with its program first. `options`: what a kernel is built with for it.
+    """
+
+    what: str
+    tried: tuple[tuple[str, ...], ...]
+    options: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether every command works; without root's rights none is tried."""
+        if "net" not in machine.names("/proc/self/ns"):
+            remedy = "use a kernel with CONFIG_NET_NS"
+            return Judgement(self.what, "missing", "the kernel has no network namespaces", remedy)
+        if not machine.is_root:
+            return Judgement(self.what, "there", "as far as one sees without root's rights")
+        for words in self.tried:
+            if machine.program(words[0]) is None:
+                return Judgement(self.what, "unknown", f"without {words[0]} nobody knows")
+            if problem := machine.network_problem(*words):
+                remedy = f"use a kernel with {self.options}; a container needs --privileged"
+                return Judgement(self.what, "missing", problem, remedy)
+        return Judgement(self.what, "there", "tried in a network namespace")
+
+
+@dataclass(frozen=True, kw_only=True)
 class OwnProgram(Need):
     """A native program of Stithy's own."""
 
@@ -284,3 +348,20 @@ class MemoryLimit(Need):
             else "start it with sudo, or in a group of your own: systemd-run --user --scope"
         )
         return Judgement("memory limit", "missing", problem, remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IoLimit(Need):
+    """A control group that limits what its processes read and write."""
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether one can be made."""
+        problem = machine.io_limit_problem()
+        if problem is None:
+            return Judgement("limit of reads and writes", "there", "a control group")
+        remedy = (
+            "give this container writable control groups with the controller `io` or `blkio`"
+            if machine.is_root
+            else "start it with sudo"
+        )
+        return Judgement("limit of reads and writes", "missing", problem, remedy)

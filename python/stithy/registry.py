@@ -6,18 +6,21 @@ that `STITHY_PLUGINS` names, in a folder with the family's name: `section/greeti
 modules of the family's package, so that nothing else can tell them apart.
 
 An import error, a name given twice or a folder that belongs to no family ends the program at once:
-a plug-in that silently is not there would be a wrong result later.
+a plug-in that silently is not there would be a wrong result later. If one of one's own is at fault,
+then or later, the error says which, so that nobody looks for the mistake in Stithy.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
+import sys
+import traceback
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from stithy.environment import plugin_folders
-from stithy.errors import UserError
+from stithy.errors import StithyError, UserError
 from stithy.suggest import instead
 
 FAMILIES = {
@@ -27,6 +30,7 @@ FAMILIES = {
     "workload": "stithy.workload.workloads",
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
+    "aggressor": "stithy.plan.scenarios.noisy_neighbour.aggressors",
     "step": "stithy.run.steps",
     "activity": "stithy.activities",
     "acting": "stithy.run.activities",
@@ -43,7 +47,8 @@ FAMILIES = {
 def plugins(family: str) -> dict[str, ModuleType]:
     """All modules of a family by their `NAME`, Stithy's own first, in the order of their files.
 
-    Raises UserError for a directory of STITHY_PLUGINS that is not there or has another folder.
+    Raises UserError for a directory of STITHY_PLUGINS that is not there or has another folder, and
+    for a plug-in in it that cannot be loaded.
     """
     return _plugins(family, plugin_folders())
 
@@ -52,30 +57,80 @@ def plugins(family: str) -> dict[str, ModuleType]:
 def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
     package = importlib.import_module(FAMILIES[family])
     found: dict[str, ModuleType] = {}
-    for module in (*_modules(package, package.__path__[0]), *_added(package, family, places)):
-        name: str = module.NAME
-        if name in found:
-            raise ImportError(f"two plug-ins of family {family} are called {name!r}")
-        found[name] = module
-    return found
-
-
-def _added(package: ModuleType, family: str, places: Iterable[Path]) -> Iterator[ModuleType]:
-    """The family's modules in directories of the user's."""
+    for name in _names(own := package.__path__[0]):
+        _take(package, own, name, found)
     for place in places:
         _require_families(place)
         folder = str(place.absolute() / family)
         if folder not in package.__path__:
             package.__path__.append(folder)
-        yield from _modules(package, folder)
+        for name in _names(folder):
+            try:
+                _take(package, folder, name, found)
+            except StithyError:
+                raise
+            except Exception as error:
+                raise _unloadable(error, family, f"{folder}/{name}") from error
+    return found
 
 
-def _modules(package: ModuleType, folder: str) -> Iterator[ModuleType]:
-    for info in sorted(pkgutil.iter_modules([folder]), key=lambda each: each.name):
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
-        if not Path(module.__file__ or "").is_relative_to(folder):
-            raise ImportError(f"{folder}/{info.name} has the name of the file {module.__file__}")
-        yield module
+def _names(folder: str) -> list[str]:
+    return sorted(info.name for info in pkgutil.iter_modules([folder]))
+
+
+def _take(package: ModuleType, folder: str, name: str, found: dict[str, ModuleType]) -> None:
+    """Load a plug-in. Raises whatever its module raises, and ImportError for a name there is."""
+    module = importlib.import_module(f"{package.__name__}.{name}")
+    if not Path(module.__file__ or "").is_relative_to(folder):
+        raise ImportError(f"{folder}/{name} has the name of the file {module.__file__}")
+    if module.NAME in found:
+        raise ImportError(f"two plug-ins of {package.__name__} are called {module.NAME!r}")
+    found[module.NAME] = module
+
+
+def _unloadable(error: Exception, family: str, place: str) -> UserError:
+    fault = fault_of(error)
+    return UserError(
+        f"this plug-in of family {family} cannot be loaded: {type(error).__name__}: {error}",
+        where=fault.where if fault else place,
+        remedy="correct it, or take it out of STITHY_PLUGINS; --debug shows the traceback",
+    )
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Where a plug-in of one's own failed: its family and name, and its line as `file:line`."""
+
+    family: str
+    name: str
+    where: str
+
+    def __str__(self) -> str:
+        """As a sentence names it."""
+        return f"the {self.family} plug-in {self.name}"
+
+
+def fault_of(error: BaseException) -> Fault | None:
+    """The plug-in of one's own in which an error arose, or which called what raised it.
+
+    None if no line of the error's traceback is of one: then the error is Stithy's.
+    """
+    calls = traceback.extract_tb(error.__traceback__)
+    lines = [(call.filename, call.lineno) for call in calls]
+    if isinstance(error, SyntaxError) and error.filename:
+        lines.append((error.filename, error.lineno))
+    for file, line in reversed(lines):
+        for place in plugin_folders():
+            if Path(file).is_relative_to(place.absolute()):
+                family, *rest = Path(file).relative_to(place.absolute()).parts
+                if family in FAMILIES and rest:
+                    return Fault(family, _name(family, Path(rest[0]).stem), f"{file}:{line}")
+    return None
+
+
+def _name(family: str, stem: str) -> str:
+    """A plug-in's name, or that of its file if it never came to say it."""
+    return str(getattr(sys.modules.get(f"{FAMILIES[family]}.{stem}"), "NAME", stem))
 
 
 def _require_families(place: Path) -> None:

@@ -1,6 +1,6 @@
-"""What the suites must know of an engine beyond its interface: an entry for each.
+"""What the suites must know of an engine or a workload beyond its interface: a file for each.
 
-A new engine adds its file here; without one every test of the suites fails for it.
+A new one adds its file here; without it every test of the suites fails for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,9 +34,11 @@ def sample(engine: str) -> Sample:
     return cast(Sample, import_module(f"conformance.sample_{engine}").SAMPLE)
 
 
-DAMAGE: Mapping[str, Mapping[int, tuple[str, str]]] = {
-    "order-entry": {
-        1: ("UPDATE warehouse SET w_ytd = w_ytd + 1", "UPDATE warehouse SET w_ytd = w_ytd - 1"),
-    },
-}
-"""By workload and condition, a statement that breaks it and one that mends it, in plain SQL."""
+Damage = Mapping[int, tuple[str, str]]
+"""By condition, a statement that breaks it and one that mends it, in plain SQL."""
+
+
+def damage(workload: str) -> Damage:
+    """How the data of a workload are damaged, `DAMAGE` in the module of its name."""
+    module = f"conformance.damage_{workload.replace('-', '_')}"
+    return cast(Damage, import_module(module).DAMAGE)

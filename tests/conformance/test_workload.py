@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.conftest import Loaded
-from conformance.samples import DAMAGE
+from conformance.samples import damage
 from stithy.cli import app
 from stithy.collect.collector import Scope
 from stithy.collect.sampler import Sampler, series_rows
@@ -85,14 +85,14 @@ def test_the_commands_drive_and_check_what_is_loaded_and_do_not_overwrite_it(
     assert "acknowledged work agrees" in capsys.readouterr().out
     assert app.run(["hammer", "check", url]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(DAMAGE[loaded.workload])
+    assert shown.count("✓ holds") == len(shown.splitlines()) - 1 > len(damage(loaded.workload))
 
 
 def test_damage_is_found_and_ends_a_check_with_exit_code_5(
     loaded: Loaded, server: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The condition that is broken is named, and no other."""
-    for number, (harm, mend) in DAMAGE[loaded.workload].items():
+    for number, (harm, mend) in damage(loaded.workload).items():
         loaded.sample.run(server.url, harm)
         assert app.run(["hammer", "check", server.url.reveal(), "--quick", "--json"]) == 5
         loaded.sample.run(server.url, mend)

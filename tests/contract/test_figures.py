@@ -22,9 +22,13 @@ FAMILIES = plugins("figure")
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
-UNASKED = {"factors", "neighbours"}
-"""What only a study that varies more than users, or has tenants, asks for. They are drawn by
-`unmeasured/test_faked.py` and `unit/report/test_neighbours.py`."""
+UNASKED = {
+    "backup_durations", "backup_seconds", "backups", "factors",
+    "neighbour_operations", "neighbours", "tenants",
+}  # fmt: skip
+"""What only a study that varies more than users, has backups, or has tenants, asks for. They are
+drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py` and
+`unit/report/test_neighbours.py`."""
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
+from stithy.activity import every_table
 from stithy.engines import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.expand import expand
 from stithy.registry import part, plugins
-from stithy.results.tables import TABLES
 from stithy.run.preparation.doctor import FAMILIES
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
@@ -120,7 +120,8 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     """A table that nobody writes would silence a check for ever; no two flags have one name."""
     module, checks = OF_WINDOWS[name]
     assert checks
-    assert {table for each in checks for table in each.needs} <= {each.name for each in TABLES}
+    named = {table for each in checks for table in each.needs}
+    assert named <= {each.name for each in every_table()}
     assert all(each.needs for each in checks)
     raised = [each for each in vars(module).values() if isinstance(each, Flag)]
     assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))
@@ -136,3 +137,20 @@ def test_a_check_gives_judgements(module: ModuleType) -> None:
         assert isinstance(each, Judgement)
         assert each.what
         assert each.found
+
+
+@pytest.mark.parametrize("module", plugins("aggressor").values(), ids=plugins("aggressor"))
+def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
+    module: ModuleType,
+) -> None:
+    """Its examples are accepted, each key is described, and it says what room it takes."""
+    assert all(field.description for field in module.Spec.model_fields.values())
+    spec = module.Spec.model_validate(examples_of(module.Spec))
+    levels = module.levels(spec)
+    assert list(levels) == sorted(levels)
+    assert min(levels) > 0
+    assert len({module.said(each) for each in levels}) == len(levels)
+    assert set(module.added_bytes(spec, 2**30)) <= {"data", "backup"}
+    name = f"neighbour-{module.NAME}"
+    assert name in plugins("activity")
+    assert callable(plugins("acting")[name].lay_out)

@@ -1,76 +1,103 @@
-"""A real database, backed up while users work, restored, and proven equal; a backup is killed."""
+"""A real database, backed up while users work, restored, and proven equal; backups are killed."""
 
 import os
+import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from stithy.analysis.evidence import Window
+from stithy.analysis.validity.checks.work import COMMITS
+from stithy.database.engines.postgresql.engine import find_installation
+from stithy.exits import Exit
+from stithy.hosts.host import LocalHost
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from support.places import a_place
+from support.places import DISK, a_place
 from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
-SCENARIO = "{backup: {cycles: 2}}"
+PROGRAMS = {"basebackup": b"/pg_basebackup", "dump": b"/pg_dump", "pgbackrest": b"pgbackrest"}
+"""What makes a backup, by method."""
 
 
-def study(place: Path) -> Path:
+def study(place: Path, scenario: str = "{}", vary: str = "") -> Path:
     """Two users at a rate, on one candidate, with and without backups."""
-    load = {"rate": "40/s", "ledger": "true"}
     return write_study(
-        place / "study.yaml", {"a": place / "a"}, users=[2], load=load, scenario=SCENARIO
-    )
+        place / "study.yaml", {"a": place / "a"}, users=[2],
+        load={"rate": "40/s", "ledger": "true"}, scenario=f"{{backup: {scenario}}}", vary=vary,
+    )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def killed() -> Iterator[Window]:
-    """The window whose first backup is killed, of a whole run."""
+def killed(methods: Sequence[str]) -> dict[str, Window]:
+    """By method, the window whose first backup is killed, of a whole run."""
     with a_place() as place:
         stithy = Stithy(place / "state")
-        running = stithy.start("run", study(place), "--out", place / "run")
-        killer = threading.Thread(target=kill_first, args=(place,))
+        vary = f"{{scenario.backup.method: [{', '.join(methods)}]}}"
+        running = stithy.start("run", study(place, "{cycles: 2}", vary), "--out", place / "run")
+        killer = threading.Thread(target=kill_first_ones, args=(place, methods))
         killer.start()
-        said, wrong = running.communicate(timeout=300)
+        said, wrong = running.communicate(timeout=600)
         killer.join()
         # A machine that does other work may make windows invalid; the proof does not depend on it.
-        assert "10 tables are equal after backup and restore, nothing" in said + wrong
+        proven = "10 tables are equal after backup and restore, nothing acknowledged is missing"
+        assert proven in said + wrong
         windows = context_of(read_run(place / "run")).evidence.windows
-        yield next(each for each in windows if each.id == "w-a-u2-backupon-b0")
+        return {
+            method: next(each for each in windows if "on" in each.id and method in each.id)
+            for method in methods
+        }
 
 
-def kill_first(place: Path) -> None:
-    """Kill the first backup program that there is."""
-    until_s = time.monotonic() + 200
-    while time.monotonic() < until_s:
+def kill_first_ones(place: Path, methods: Sequence[str]) -> None:
+    """Kill the first backup of each method."""
+    until_s, left = time.monotonic() + 500, {PROGRAMS[each] for each in methods}
+    while left and time.monotonic() < until_s:
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                words = path.read_bytes().split(b"\0")
+                words = path.read_bytes().split(b"\0")[:-1]
             except OSError:
                 continue
-            if words[0].endswith(b"/pg_basebackup") and str(place).encode() in b" ".join(words):
+            found = {each for each in left if words and words[0].endswith(each)}
+            if found and str(place).encode() in b" ".join(words) and is_backup(words):
                 os.kill(int(path.parent.name), signal.SIGKILL)
-                return
+                left -= found
         time.sleep(0.005)
 
 
+def is_backup(words: list[bytes]) -> bool:
+    """Whether a program is the one that makes a backup; one of several tasks names its own last."""
+    return not words[0].endswith(b"pgbackrest") or words[-1] == b"backup"
+
+
+@pytest.mark.needs_pgbackrest
+@pytest.mark.parametrize(
+    "methods",
+    [("basebackup",), pytest.param(("dump", "pgbackrest"), marks=pytest.mark.long)],
+    ids=", ".join,
+)
 def test_a_killed_backup_is_a_span_that_does_not_count_and_nothing_else_fails(
-    killed: Window,
+    methods: Sequence[str],
 ) -> None:
-    """The next one is made, restored and checked; the users' window is complete."""
-    rows = {row["name"]: row for row in killed.spans}
-    assert list(rows) == ["backup 1", "backup 2", "restore"]
-    assert "signal 9" in rows["backup 1"]["invalid_because"]
-    assert rows["backup 2"]["invalid_because"] is None
-    assert rows["restore"]["outcome"] == "restored, all conditions hold"
-    assert killed.measured
-    assert killed.value("tpm")
+    """The next one is made, restored and checked; the users' window is complete.
+
+    Long: each method is a run's windows and proofs; `tests/real` kills one of each in seconds.
+    """
+    for window in killed(methods).values():
+        rows = {row["name"]: row for row in window.spans}
+        assert list(rows) == ["backup 1", "backup 2", "restore"]
+        assert "signal 9" in rows["backup 1"]["invalid_because"]
+        assert rows["backup 2"]["invalid_because"] is None
+        assert rows["restore"]["outcome"] == "restored, all conditions hold"
+        assert window.measured
+        assert window.value("tpm")
+        assert COMMITS not in [reason.flag for reason in window.reasons]
 
 
 def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
@@ -86,3 +113,53 @@ def test_a_run_that_is_killed_while_it_proves_a_backup_is_resumed(
     resumed = stithy.run("resume", out)
     assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
     assert left_by(out) == []
+
+
+@pytest.mark.long
+@pytest.mark.needs_pgbackrest
+def test_a_run_that_is_killed_while_it_prepares_a_repository_is_resumed_or_cleaned(
+    stithy: Stithy, place: Path
+) -> None:
+    """The window is begun anew, with its database and repository; in between nothing is left.
+
+    Long: a whole run, begun twice.
+    """
+    out = place / "run"
+    journal = RunDirectory(out).journal
+    stithy.kill(
+        lambda: journal.exists() and entries(out, "step-started", kind="prepare-backup"),
+        "run", study(place, "{method: pgbackrest, kind: incremental}"), "--out", out,
+    )  # fmt: skip
+    stithy.run("clean")
+    assert left_by(out) == []
+    resumed = stithy.run("resume", out)
+    assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
+    assert left_by(out) == []
+
+
+CHANGING = """#!/bin/sh
+# Unpacks as asked. Once the log is there too, one row of the restored database is changed.
+{tar} "$@" || exit
+for word; do
+    case "$word" in
+    --directory=*/pg_wal)
+        cd "${{word#--directory=}}/.."
+        echo "UPDATE warehouse SET w_name = 'changed' WHERE w_id = 1" |
+            {postgres} --single -D . stithy >&2
+    esac
+done
+"""
+
+
+def test_a_row_that_a_restore_changes_fails_the_study_by_its_exit_code(place: Path) -> None:
+    """The server starts, all conditions hold, and the table is named."""
+    postgres = find_installation(LocalHost()).programs / "postgres"
+    with a_place(DISK) as programs:  # memory may be mounted so that no program can lie in it
+        (programs / "tar").write_text(CHANGING.format(tar=shutil.which("tar"), postgres=postgres))
+        (programs / "tar").chmod(0o755)
+        path = f"{programs}:{os.environ['PATH']}"
+        stithy = Stithy(place / "state", environment={"PATH": path})
+        finished = stithy.run("run", study(place), "--out", place / "run")
+    assert finished.returncode == Exit.INVALID, finished.stderr
+    assert "a backup does not restore to an equal database: public.warehouse" in finished.stderr
+    assert left_by(place / "run") == []

@@ -22,12 +22,15 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     window = RunDirectory(out).window("w-lab-u2-b0")
     assert pl.read_parquet(window.table("ledger"))["lost"].sum() == 0
     series = pl.read_parquet(window.table("series")).filter(pl.col("collector") == "cluster")
-    assert {"osd.0", "osd.1", "host1", "host2", "clients"} <= set(series["subject"])
+    assert {"", "osd.0", "osd.1", "host1", "host2", "volumes", "clients"} == set(series["subject"])
     assert series.filter(pl.col("metric") == "cpu_share")["value"].sum() > 0
-    writes = series.filter(pl.col("metric") == "write_latency_s")["value"].drop_nulls()
-    assert (writes > 0).any()
+    writes = series.filter(pl.col("metric") == "write_latency_s").drop_nulls("value")
+    assert {"", "osd.0", "host1", "volumes"} <= set(writes["subject"])
+    held = series.filter(pl.col("metric") == "allocated_bytes", pl.col("subject") == "volumes")
+    assert min(held["value"].to_list()) > 0
     [array] = manifest(out)["candidates"][0]["arrays"]
-    assert array["keys"] == {"hosts": "of 2 hosts", "policy": "FTT 1 (2 copies, min_size 1)"}
+    policy = "FTT 1 (2 copies, min_size 1)"
+    assert array["keys"] == {"hosts": "of 2 hosts", "policy": policy, "links": "not limited"}
     assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
     assert not list((stithy.state / "clusters").iterdir())
 

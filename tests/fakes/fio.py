@@ -102,7 +102,7 @@ class FioRunner:
 
     def _output(self, words: dict[str, str]) -> dict[str, object]:
         draw = random.Random(int(words.get("randseed", "1")))
-        length, depth = int(words["bs"]), int(words["iodepth"])
+        length, depth = int(words["bs"].partition(",")[0]), int(words["iodepth"])
         share = 1.0 if words["rw"].endswith("read") else int(words.get("rwmixread", "0")) / 100
         until_s = float(words.get("runtime", "100ms").removesuffix("ms")) / 1000
         flushed_every = int(words.get("fdatasync", "0"))
@@ -110,7 +110,7 @@ class FioRunner:
         flushes: list[float] = []
         free = [0.0] * self.drive.channels
         waiting = [0.0] * depth
-        end_s = 0.0
+        end_s, times = 0.0, 1.0
         for number in range(REQUESTS_MOST):
             at_s = heapq.heappop(waiting)
             if at_s >= until_s:
@@ -126,16 +126,25 @@ class FioRunner:
                 done_s += flush_s
             heapq.heappush(waiting, done_s)
             end_s = max(end_s, at_s)
-        runtime_ms = max(1, round(end_s * 1000))
+        else:
+            # The rest of the time is like what was simulated of it.
+            times = until_s / end_s
+        runtime_ms = max(1, round(until_s * 1000))
         job: dict[str, Any] = {
             "jobname": words["name"], "error": 0, "trim": {"io_bytes": 0},
-            "sync": {"lat_ns": latency(flushes)},
-            "read": direction(latencies[True], length, runtime_ms),
-            "write": direction(latencies[False], length, runtime_ms),
+            "sync": {"lat_ns": latency(repeated(flushes, times))},
+            "read": direction(repeated(latencies[True], times), length, runtime_ms),
+            "write": direction(repeated(latencies[False], times), length, runtime_ms),
         }  # fmt: skip
         if "time_based" not in words:
             job["read" if share else "write"]["io_bytes"] = int(words["size"])
         return {"fio version": self.version, "jobs": [job]}
+
+
+def repeated(latencies: list[float], times: float) -> list[float]:
+    """So many times as many, the last part of them being the first ones again."""
+    part = round(times % 1 * len(latencies))
+    return latencies * int(times) + latencies[:part]
 
 
 def direction(latencies: list[float], length_bytes: int, runtime_ms: int) -> dict[str, object]:

@@ -40,6 +40,7 @@ PROGRAMS = {
     "nbdfuse": "nbdfuse 1.14.2",
     "ip": "ip utility, iproute2-6.1.0",
     "nsenter": "nsenter from util-linux 2.38.1",
+    "tc": "tc utility, iproute2-6.1.0",
 }
 TEXTS = {
     "/proc/mdstat": "Personalities : [raid1]",
@@ -54,7 +55,8 @@ TEXTS = {
     "/proc/sys/kernel/osrelease": "6.12.1",
     "/sys/fs/cgroup/cgroup.controllers": "cpu io memory",
 }
-NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null")}
+NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null"),
+         "/proc/self/ns": ("mnt", "net")}  # fmt: skip
 
 
 def place(path: str, free_gib: float, *, memory: bool = False, device: str = "vda") -> OpenPlace:
@@ -71,6 +73,7 @@ class FakeMachine:
     """A good one of 8 CPUs and 32 GiB, with all that Stithy may want, unless told otherwise.
 
     `told`: the facts that it has. `closed_devices`: why a device does not open, by its path.
+    `no_network`: why a program fails in a network of its own, by its name.
     """
 
     is_root: bool = True
@@ -85,7 +88,9 @@ class FakeMachine:
     )
     programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))
     no_memory_limit: str | None = None
+    no_io_limit: str | None = None
     no_io_uring: str | None = None
+    no_network: Mapping[str, str] = field(default_factory=dict)
     synchronised: bool | None = True
     doing: Activity = QUIET
     open_places: tuple[OpenPlace, ...] = (
@@ -136,9 +141,17 @@ class FakeMachine:
         """As set."""
         return self.no_memory_limit
 
+    def io_limit_problem(self) -> str | None:
+        """As set."""
+        return self.no_io_limit
+
     def io_uring_problem(self) -> str | None:
         """As set."""
         return self.no_io_uring
+
+    def network_problem(self, program: str, *words: str) -> str | None:
+        """As set."""
+        return self.no_network.get(program)
 
     def clock_is_synchronised(self) -> bool | None:
         """As set."""

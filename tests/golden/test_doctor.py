@@ -51,6 +51,16 @@ MACHINES = {
         ),
         NO_SERVER,
     ),
+    "without-clusters": (
+        FakeMachine(
+            programs=PROGRAMS | {"qemu-storage-daemon": "Unknown driver 'rbd'"},
+            no_network={
+                "ip": "`ip link add stithy type bridge`: Unknown device type",
+                "tc": "`tc qdisc add`: Specified qdisc kind is unknown",
+            },
+        ),
+        SERVER,
+    ),
     "laptop": (
         FakeMachine(
             told=FACTS | {"cpu_governor": "powersave", "clock_source": "hpet", "cpus": 1},

@@ -387,7 +387,8 @@ def counted(files: Files, row: Row) -> Expected:
 def drive_facts(files: Files, row: Row) -> Expected:
     """An emulated drive, as the manifest has it."""
     of = next(each for each in files.manifest["candidates"] if each["name"] == row["candidate"])
-    return next(each for each in of["drives"] if each["role"] == row["role"])
+    # Of several drives of a role each has a name of its own.
+    return next(each for each in of["drives"] if row["role"] in (each.get("name"), each["role"]))
 
 
 WINDOWS = (
@@ -472,6 +473,7 @@ TABLES: dict[str, Source] = {
         "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
     "storage-cpu": query("candidate users", work.STORAGE_CPU),
+    "cluster-parts": Rows(("candidate", "users", "part"), work.of_cluster_parts),
     "baseline": query(
         "window_id",
         "SELECT *, replace(point, 'users=', '')::BIGINT AS users, "

@@ -14,6 +14,32 @@ STORAGE_CPU = (
 )
 """CPU time of storage and server, by candidate and level: means of windows, subjects summed up."""
 
+_PARTS = (
+    "reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s", "commit_latency_s",
+    "queue_length", "recovery_per_s", "allocated_bytes", "cpu_share",
+)  # fmt: skip
+CLUSTER_PARTS = (
+    "SELECT candidate, users, CASE subject WHEN '' THEN 'all OSDs' ELSE subject END AS part, "
+    + ", ".join(
+        f"{'round' if each == 'allocated_bytes' else ''}(avg(value) FILTER (metric = '{each}')) "
+        f"AS {each}" for each in _PARTS
+    )
+    + " FROM (SELECT m.* EXCLUDE (looks, total) FROM means m WHERE collector = 'cluster' AND "
+    "metric NOT IN ('read_latency_s', 'write_latency_s') UNION ALL BY NAME SELECT l.window_id, "
+    "l.candidate, l.users, l.valid, l.subject, l.metric, sum(l.value * r.value) / sum(r.value) AS "
+    "value FROM samples l JOIN samples r ON l.window_id = r.window_id AND l.at_s = r.at_s AND "
+    "l.subject = r.subject AND r.metric = replace(l.metric, '_latency_s', 's_per_s') WHERE "
+    "l.collector = 'cluster' AND r.collector = 'cluster' AND r.value > 0 AND l.metric IN "
+    "('read_latency_s', 'write_latency_s') GROUP BY ALL) "
+    "WHERE valid GROUP BY ALL"
+)  # fmt: skip
+"""What OSDs, hosts and pools did: means of windows; seconds of latencies by their requests."""
+
+
+def of_cluster_parts(files: Files) -> list[Row]:
+    """What they did at the level of the answer."""
+    return [row for row in files.rows(CLUSTER_PARTS) if row["users"] == files.told_level]
+
 
 def of_level(files: Files, row: Row) -> Row:
     """Log, reads, CPU time and buffer hits of a candidate's transactions at a level."""

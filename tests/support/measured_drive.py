@@ -4,10 +4,10 @@ from functools import cache
 
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
-from stithy.drives.measure.fio import Place
 from stithy.drives.measure.measurement import Measurement, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.measure.points import Schedule, matrix
+from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.fio.program import Found
 
@@ -18,7 +18,7 @@ def measured(
 ) -> Measurement:
     """A simulated drive, measured for a moment at each point."""
     fio = Machine(FioRunner(drive), Found("fio", "fio-3.33"))
-    place = Place("/dev/simulated", "simulated", 2**30, may_write=writing)
+    place = Target("/dev/simulated", 2**30, name="simulated", read_only=not writing)
     plan = Plan(matrix(writing=writing), Schedule(0.3, 1, 0.0), seed=3)
     facts = TargetFacts.model_validate(
         {

@@ -73,15 +73,20 @@ def _candidate(place: Path | str) -> str:
 
 @dataclass
 class Stithy:
-    """Starts `stithy` with a state directory of its own; `prefix` is put before its words."""
+    """Starts `stithy` with a state directory of its own; `prefix` is put before its words.
+
+    `environment`: what is other than for the tests.
+    """
 
     state: Path
     prefix: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
         """Start a command and return at once."""
-        environment = {**os.environ, "STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
+        own = {"STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
+        environment = {**os.environ, **own, **self.environment}
         command = [*(self.prefix or (sys.executable, "-m", "stithy")), *map(str, words)]
         process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
         self.started.append(process)

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import polars as pl
 
+from stithy.activity import every_table
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.comparability import comparability, comparability_key
@@ -154,7 +155,7 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
 
 def rewrite(path: Path, frame: pl.DataFrame) -> None:
     """Write a table of a run again with other rows, as Stithy would have written them."""
-    [table] = [each for each in tables.TABLES if each.name == path.stem]
+    [table] = [each for each in every_table() if each.name == path.stem]
     write_frame(path, table, frame)
 
 
@@ -375,7 +376,7 @@ class _Load:
             "block": place.block, "tried": False, "attempt": place.attempt,
             "position": place.order % len(shape.candidates),
             "pace": "think" if shape.think_s else "none", "think_mean_s": shape.think_s or None,
-            "rate_per_s": None, "profile": "specification",
+            "rate_per_s": None, "options": "profile=specification, procedures=true",
             "suppressed_arrivals": 0, "backlog": 0, "connections_opened": self.connections,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
             "units_touched": 10, "units_total": 10, "database_bytes": 11 * 10**8,

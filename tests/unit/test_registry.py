@@ -1,5 +1,6 @@
 """Plug-ins of one's own: found where STITHY_PLUGINS says, and never silently left out."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,17 +38,23 @@ def test_a_plug_in_of_ones_own_stands_after_stithys_while_the_variable_names_its
     assert list(plugins("format")) == own
 
 
-@pytest.mark.parametrize(("path", "name", "said"), [
-    ("export/other.py", "csv", "two plug-ins of family export are called 'csv'"),
-    ("export/csv.py", "other", "export/csv has the name of the file"),
+@pytest.mark.parametrize(("path", "text", "place_said", "said"), [
+    ("export/other.py", 'NAME = "csv"', "export/other", "are called 'csv'"),
+    ("export/csv.py", 'NAME = "x"', "export/csv", "has the name of the file"),
+    ("export/nameless.py", "", "export/nameless", "has no attribute 'NAME'"),
+    ("export/torn.py", "NAME =", "export/torn.py:1", "SyntaxError: "),
+    ("export/lacking.py", "NAME = 'x'\nimport lack", "export/lacking.py:2", "named 'lack'"),
 ])  # fmt: skip
-def test_neither_a_name_nor_a_file_hides_another(
-    path: str, name: str, said: str, place: Path
+def test_a_plug_in_that_cannot_be_loaded_is_refused_by_its_family_and_its_place(
+    path: str, text: str, place_said: str, said: str, place: Path
 ) -> None:
-    """One of the two would silently not be there."""
-    add(place, path, name)
-    with pytest.raises(ImportError, match=said):
+    """Neither a name nor a file hides another: one of the two would silently not be there."""
+    (place / path).parent.mkdir()
+    (place / path).write_text(text)
+    with pytest.raises(UserError, match=re.escape(said)) as caught:
         plugins("export")
+    assert caught.value.where == str(place / place_said)
+    assert "plug-in of family export cannot be loaded" in caught.value.problem
 
 
 def test_a_folder_that_belongs_to_no_family_is_refused(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,14 +12,16 @@ import pytest
 from stithy.analysis.evidence import Evidence
 from stithy.cli.app import run
 from stithy.clock import SystemClock
-from stithy.errors import InvalidMeasurement
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
+from stithy.report.sections.consistency import io_seconds
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
 from stithy.run.stop import Stop
 from support.faked_run import FakedRun
 from support.places import DISK, a_place
+from support.reported import write_report
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -77,33 +80,109 @@ def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measur
 VERIFIED = """study: Is everything there that was written?
 candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
 scenario:
-  block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true, ramp_up: 0 s, duration: 1 s,
-             repeat: 1}
+  block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true,
+             rate: [300], ramp_up: 0 s, duration: 2 s, repeat: 1}
 """
 
 
-@pytest.mark.parametrize("is_damaged", [False, True])
-def test_what_was_written_is_read_back_and_a_damaged_block_fails_the_study(
-    disk: Path, *, is_damaged: bool
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("none", None),
+        ("damaged", "a block is not what was written there"),
+        ("lost", "older than what was written there last"),
+    ],
+)
+def test_what_was_written_is_read_back_and_a_damaged_or_lost_block_fails_the_study(
+    disk: Path, fault: str, said: str | None
 ) -> None:
-    """By checksums, after the last window; with the exit code of invalid measurements."""
+    """By checksums and generations, after the last window; as an invalid measurement.
+
+    Lost are all writes since the first window: whole blocks, in their places.
+    """
     faked = FakedRun(disk, text=VERIFIED, clock=SystemClock())
+    before: list[bytes] = []
 
-    def damage(event: object) -> None:
-        if is_damaged and isinstance(event, StepStarted) and event.step.id == "read-back-b":
-            (target,) = (disk / "b").rglob("target")
-            with target.open("r+b") as file:
-                file.seek(5 * 4096)
-                file.write(b"x" * 512)
+    def spoil(event: object) -> None:
+        if not isinstance(event, StepStarted) or fault == "none":
+            return
+        targets = list((disk / "b").rglob("target"))
+        if event.step.kind == "window" and fault == "lost" and not before:
+            before.append(targets[0].read_bytes())
+        if event.step.id == "read-back-b":
+            with targets[0].open("r+b") as file:
+                file.seek(0 if before else 5 * 4096)
+                file.write(before[0] if before else b"x" * 512)
 
-    faked.on_event = damage
+    faked.on_event = spoil
     outcome = faked.run()
-    if is_damaged:
-        assert isinstance(outcome.error, InvalidMeasurement)
-        assert "a block is not what was written there" in str(outcome.error)
-    else:
+    if said is None:
         assert outcome.end == "finished"
+    else:
+        assert isinstance(outcome.error, InvalidMeasurement)
+        assert said in str(outcome.error)
     assert not any((disk / name).exists() for name in "ab")
+
+
+FULL = """study: What becomes of a disk that fills up?
+candidates: {a: {path: "{root}/small/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: [sql], size: 32 MiB, ramp_up: 0 s, duration: 1 s, repeat: 1}
+"""
+
+
+@pytest.mark.needs_root
+def test_a_disk_that_fills_up_before_the_target_is_written_ends_the_run_and_leaves_nothing(
+    disk: Path,
+) -> None:
+    """There was room when the run began; others take it. The message says where, and what helps."""
+    small = disk / "small"
+    small.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=192m", "tmpfs", str(small)]
+    if subprocess.run(words, capture_output=True).returncode:
+        pytest.skip("this root may not mount")
+    try:
+        faked = FakedRun(disk, text=FULL, clock=SystemClock())
+
+        def fill(event: object) -> None:
+            if isinstance(event, StepStarted) and event.step.id == "lay-out-a":
+                left = shutil.disk_usage(small).free - 8 * 2**20
+                (small / "of-others").write_bytes(bytes(left))
+
+        faked.on_event = fill
+        outcome = faked.run()
+        assert isinstance(outcome.error, InfrastructureError)
+        assert "No space left on device" in str(outcome.error)
+        assert "make room" in outcome.error.remedy
+        assert [each.name for each in small.iterdir()] == ["of-others"]
+        assert not (disk / "b").exists()
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+REPLAY = """study: What does our I/O get here?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  block-io: {profiles: ["{root}/db.iolog"], size: 16 MiB, ramp_up: 0 s, duration: 2 s, repeat: 1}
+"""
+
+
+def test_a_trace_is_a_profile_whose_times_are_the_rate_that_is_asked(
+    disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From study to report; what was asked is what the trace has in the time of the window."""
+    lines = [f"{i * 5000} /x {'write' if i % 4 else 'read'} {i * 8192} 8192" for i in range(400)]
+    (disk / "db.iolog").write_text("\n".join(["fio version 3 iolog", *lines]))
+    faked = FakedRun(disk, text=REPLAY, clock=SystemClock())
+    assert faked.run().end == "finished"
+    for window in context_of(read_run(faked.out)).evidence.windows:
+        of = {name: window.values[f"fio.{name}", "all"]["value"] for name in
+              ("iops", "asked_iops", "bytes_per_s", "cpu_s")}  # fmt: skip
+        assert of["asked_iops"] == pytest.approx(200, rel=0.02)
+        assert of["bytes_per_s"] == pytest.approx(8192 * of["iops"], rel=1e-6)
+        assert of["cpu_s"] > 0
+    assert run(["report", str(faked.out), "--format", "md,json"]) == 0
+    capsys.readouterr()
 
 
 SEVERAL = """study: What do three volumes at once?
@@ -148,11 +227,20 @@ def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(disk:
         kept = pl.read_parquet(root / "histograms.parquet").filter(pl.col("transaction") == "all")
         assert kept["count"].sum() == counted > 0
         assert window.values["fio.iops", "all"]["count"] == counted
+        volumes = context.run.detail("io_volumes", window.id).to_dicts()
+        whole = [each for each in volumes if each["operation"] == "all"]
+        assert [each["volume"] for each in whole] == ["data", "data-2", "log"]
+        assert sum(each["requests"] for each in whole) == counted
+        assert min(each["iops"] for each in whole) > 0
         assert window.values["fio.outstanding", "all"]["value"] == 12
         assert window.values["fio.in_flight", "all"]["value"] == pytest.approx(12, rel=0.15)
         seconds = pl.read_parquet(root / "io_seconds.parquet")["requests"].sum()
         # A submitter's rates are cut off to whole requests, and its last second may have no row.
         assert 0 < seconds < 1.01 * counted
+    (written,) = write_report(faked.out, ("json",))
+    document = json.loads(written.read_text())
+    shown = document["sections"]["volumes"]["tables"]["volumes"]
+    assert {each["volume"] for each in shown} == {"data", "data-2", "log"}
     assert not any((disk / name).exists() for name in ("a", "b", "log"))
 
 
@@ -172,7 +260,7 @@ def _seconds_are_those_of_the_window(context: Context) -> None:
     So many may be counted in the second beside their own. Here that is far less than 1 %.
     """
     for window in context.evidence.windows:
-        known = context.run.io_seconds_of(window.id)
+        known = io_seconds(context.run.detail("io_seconds", window.id).to_dicts())
         mean = window.values["fio.mean_s", "all"]
         assert sum(each.requests for each in known) == mean["count"]
         total_s = sum(each.requests * (each.mean_s or 0.0) for each in known)

@@ -1,4 +1,4 @@
-"""Block I/O that a person interrupts in a sweep, or whose fio hangs, by whole commands."""
+"""Block I/O that cannot begin, that a person interrupts, or whose fio hangs, by whole commands."""
 
 import os
 import shutil
@@ -45,12 +45,14 @@ def _nothing_left(stithy: Stithy, out: Path) -> None:
     assert stithy.drives() == stithy.registered() == []
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("command", ["block", "run"])
+@pytest.mark.parametrize("command", ["block", pytest.param("run", marks=pytest.mark.long)])
 def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
     stithy: Stithy, place: Path, command: str
 ) -> None:
-    """By SIGINT while fio runs; what was measured before is not measured again."""
+    """By SIGINT while fio runs; what was measured before is not measured again.
+
+    Of a study it takes long: all of it goes the same way.
+    """
     out = place / "out"
     words: list[str | Path] = ["block", "generic-nvme", *SWEEP]
     if command == "run":
@@ -68,6 +70,31 @@ def test_a_sweep_that_is_interrupted_leaves_nothing_and_goes_on(
     assert resumed.returncode in ENDED_WELL, resumed.stdout + resumed.stderr
     assert [each["end"] for each in manifest(out)["sessions"]] == ["interrupted", "finished"]
     _nothing_left(stithy, out)
+
+
+@pytest.mark.parametrize(
+    ("says", "problem"), [(None, "fio was not found"), ("fio-3.1", "at least 3.28 is needed")]
+)
+def test_without_a_fio_that_will_do_nothing_is_begun(
+    stithy: Stithy, place: Path, monkeypatch: pytest.MonkeyPatch, says: str | None, problem: str
+) -> None:
+    """The message names what installs one."""
+    programs, out = place / "programs", place / "out"
+    programs.mkdir()
+    for folder in reversed(os.environ["PATH"].split(":")):
+        for each in Path(folder).glob("*"):
+            (programs / each.name).unlink(missing_ok=True)
+            (programs / each.name).symlink_to(each)
+    (programs / "fio").unlink()
+    if says:
+        (programs / "fio").write_text(f"#!/bin/sh\necho {says}\n")
+        (programs / "fio").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    ended = stithy.run("block", "generic-nvme", "--profile", "sql", *SHORT, "--out", out)
+    assert ended.returncode == Exit.PRECONDITION, ended.stdout + ended.stderr
+    assert problem in ended.stderr
+    assert "install fio" in ended.stderr
+    assert stithy.drives() == stithy.registered() == []
 
 
 def test_a_fio_that_hangs_is_killed_at_its_time_limit_and_the_run_says_what_to_look_for(

@@ -269,6 +269,10 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
             "b is worse than a: its lines lost came to 3.5 more"
             in (faked.out / f"report.{kind}").read_text()
         )
+    # Its own table is read by the name that it declares.
+    of_b = [each.id for each in context.evidence.windows if each.candidate == "b"]
+    assert sorted(context.run.detail("note_lines", each).height for each in of_b) == [3, 3, 4, 4]
+    assert context.run.detail("note_lines").is_empty()
     # What does not count in a window is a span of it alone.
     spans = Page(context).tables["spans"].frame
     assert all(each.valid for each in context.evidence.windows)

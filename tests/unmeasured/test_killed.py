@@ -110,6 +110,7 @@ ELSEWHERE = {
     "step-started read-back": "as above",
     "step-started lay-out-neighbour": "test_tenants.py kills a run in it",
     "step-started prove-backup": "e2e/test_backup.py kills a run in it",
+    "step-started prepare-backup": "as above",
     "creating cluster": "e2e/test_ceph.py kills a run after it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating md": "needs a kernel with md; real/test_layers.py removes what it made",

@@ -8,11 +8,14 @@ from types import MappingProxyType
 
 import pytest
 
+from fakes.clock import HurriedClock
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
+from stithy.exits import Exit
 from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run
+from stithy.run.executor import Outcome
 from stithy.run.preparation.equip import Tools
 from stithy.run.stop import Stop
 from stithy.secrets import Secret
@@ -133,3 +136,28 @@ def test_commits_that_an_engine_of_ones_own_did_not_count_are_noticed(
         assert each.run().end == "finished"
     assert "commit" not in " ".join(_reasons(right))
     assert "commit" in " ".join(_reasons(wrong))
+
+
+BACKED_UP = """study: Does a backup restore to an equal database?
+candidates: {a: {path: "{root}/a"}}
+database: {engine: memory, memory: 64 MiB}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
+scenario: {backup: {method: METHOD}}
+"""
+
+
+def _backed_up(root: Path, method: str) -> Outcome:
+    faked = _run(root / method, text=BACKED_UP.replace("METHOD", method))
+    return replace(faked, clock=HurriedClock()).run()
+
+
+def test_a_backup_that_does_not_restore_to_an_equal_database_fails_the_study(
+    tmp_path: Path, fakes: Path
+) -> None:
+    """By exit code 5, with the table and both of its sums; with another method it succeeds."""
+    assert _backed_up(tmp_path, "copy").error is None
+    error = _backed_up(tmp_path, "careless").error
+    assert error is not None
+    assert error.exit == Exit.INVALID
+    assert "late has no rows in the database and 1 in what was restored" in error.problem

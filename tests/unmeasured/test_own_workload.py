@@ -1,5 +1,6 @@
 """A run of a workload of one's own, which only its file knows."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
+from stithy.registry import plugins
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.workload.program import NOBODY, Driven, Watch
+from stithy.workload.workload import Driving
 from support.faked_run import FakedRun
 from support.running import manifest
 
@@ -66,6 +69,13 @@ def test_a_workload_of_ones_own_goes_from_study_to_report(
         capsys.readouterr()
         assert run(["export", str(faked.out), "--to", to]) == 0
         assert capsys.readouterr().out, to
+
+
+def test_the_fake_workload_says_to_the_hammer_what_the_one_in_rust_reads(fakes: Path) -> None:
+    """Every key, in the text that the hammer's own tests give to the fake workload there."""
+    said = json.loads((fakes / "workload/counter.json").read_text())
+    spec = plugins("workload")["counter"].Spec(name="counter", counters=5, step=2)
+    assert spec.choice(Driving(touch_percent=80)).model_dump() == said
 
 
 def test_a_workload_of_ones_own_says_what_does_not_fit_a_load(fakes: Path) -> None:

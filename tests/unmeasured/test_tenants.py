@@ -4,10 +4,12 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -77,4 +79,132 @@ def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Pa
     others = run.values.filter(metric="tenant.tpm").filter(run.values.filter(
         metric="tenant.tpm")["window_id"] != FIRST)  # fmt: skip
     assert others["value"].null_count() == 0
+    assert left_by(out) == []
+
+
+OF_DATABASES = """study: Does it end well?
+candidates: {{a: {{path: {place}/a}}}}
+scenario: {{noisy-neighbour: {{tenants: 2, {keys}}}}}
+database: {{engine: postgresql, memory: 128 MiB, settings: {{shared_buffers: 16MB}}}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [1], rate: 10/s, ramp_up: 0 s, duration: 4 s, repeat: 1, calibrate: false}}
+"""
+BESIDE = "w-a-u1-neighbour1-b0"
+
+
+def _of_databases(place: Path, keys: str) -> Path:
+    path = place / "s.yaml"
+    path.write_text(OF_DATABASES.format(place=place, keys=keys))
+    return path
+
+
+def _pids_with(text: str) -> list[int]:
+    """The processes in whose command line a text stands."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdigit() and text in (folder / "cmdline").read_text():
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "aggressor: bulk-load",
+        pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
+    ],
+)
+def test_a_neighbour_that_loads_or_scans_does_so_beside_the_tenants(
+    stithy: Stithy, place: Path, keys: str
+) -> None:
+    """Its rate is known, its tenants have theirs, and nothing is left of it."""
+    out = place / "out"
+    ended = stithy.run("run", _of_databases(place, keys), "--out", out)
+    assert ended.returncode in ENDED_WELL, ended.stdout + ended.stderr
+    values = {(row["metric"], row["of"]): row for row in read_run(out).values.filter(
+        window_id=BESIDE).to_dicts()}  # fmt: skip
+    assert values["neighbour.achieved_per_s", "all"]["value"] > 0, values
+    assert values["neighbour.bytes_per_s", "all"]["value"] > 0
+    assert values["neighbour.asked_per_s", "all"]["value"] is None
+    assert values["tenant.tpm", "tenant-2"]["value"] > 0
+    assert left_by(out) == []
+    assert not (place / "a/neighbour").exists()
+
+
+def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_else(
+    stithy: Stithy, place: Path
+) -> None:
+    """The next one goes on until the end of the window cuts it."""
+    out = place / "out"
+    keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
+    running = stithy.start("run", _of_databases(place, keys), "--out", out)
+    taken = f"--pgdata={place}/a/neighbour-1-backup"
+    wait_for(lambda: bool(_pids_with(taken)), running)
+    for pid in _pids_with(taken):
+        os.kill(pid, signal.SIGKILL)
+    said, shown = running.communicate(timeout=240)
+    assert running.returncode in ENDED_WELL, said + shown
+    run = read_run(out)
+    assert all(run.window["complete"])
+    spans = run.spans.filter(window_id=BESIDE).to_dicts()
+    outcomes = {row["name"]: row["outcome"] for row in spans}
+    assert outcomes == {"neighbour": "done", "neighbour 1": "failed", "neighbour 2": "cut"}
+    [because] = [row["invalid_because"] for row in run.spans.to_dicts() if row["invalid_because"]]
+    assert "ended by signal 9" in because
+    assert run.values.filter(metric="tenant.tpm")["value"].null_count() == 0
+    assert left_by(out) == []
+
+
+@pytest.mark.long
+def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
+    stithy: Stithy, place: Path
+) -> None:
+    """It says why, the tenants' own values stay, and the block is measured once more."""
+    out = place / "out"
+    running = stithy.start("run", _of_databases(place, "aggressor: analytic-scan"), "--out", out)
+    said = RunDirectory(out).window(BESIDE).of_tenant("tenant-2").hammer_output
+    wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
+    server = place / "a/neighbour/database-1/postmaster.pid"
+    os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
+    text, shown = running.communicate(timeout=240)
+    assert running.returncode in ENDED_WELL, text + shown
+    run = read_run(out)
+    rows = {row["window_id"]: row for row in run.window.to_dicts()}
+    assert (
+        "the neighbour failed: its server was ended by SIGKILL"
+        in (rows.pop(BESIDE)["missing_because"])
+    )
+    assert all(row["complete"] for row in rows.values()), rows
+    assert f"{BESIDE}-again" in rows
+    of_it = run.values.filter(window_id=BESIDE, metric="tenant.tpm")
+    assert of_it["value"].null_count() == 0
+    assert left_by(out) == []
+
+
+@pytest.mark.long
+@pytest.mark.needs_root
+@pytest.mark.needs_drive
+def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_tenants_did(
+    stithy: Stithy, place: Path
+) -> None:
+    """Its program is killed in mid-window: the neighbour failed, the tenants have their values."""
+    out, beside = place / "out", "w-a-u1-neighbour20-b0"
+    path = _study(place)
+    text = path.read_text().replace("size: 16 MiB", "size: 16 MiB, volume: backup")
+    own = f"{{path: {place}/a, roles: {{backup: {{drive: generic-nvme}}}}}}"
+    path.write_text(text.replace(f"{{path: {place}/a}}", own))
+    running = stithy.start("run", path, "--out", out)
+    said = RunDirectory(out).window(beside).of_tenant("tenant-2").hammer_output
+    wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)
+    for folder in stithy.drives():
+        drive = find(folder)
+        assert drive is not None
+        os.kill(drive.pid, signal.SIGKILL)
+    text, shown = running.communicate(timeout=240)
+    run = read_run(out)
+    rows = {row["window_id"]: row for row in run.window.to_dicts()}
+    assert "the neighbour failed" in rows[beside]["missing_because"], text + shown
+    assert run.values.filter(window_id=beside, metric="tenant.tpm")["value"].null_count() == 0
+    assert all(row["complete"] for name, row in rows.items() if "neighbour0" in name)
     assert left_by(out) == []

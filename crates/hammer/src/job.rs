@@ -4,12 +4,12 @@
 use std::fmt::Display;
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadChoice, WIRE_VERSION};
+use stithy_wire::{DataShape, Job, Message, Pace, Started, WIRE_VERSION};
 
-use crate::client::{postgresql, Target};
+use crate::client::Target;
 use crate::error::HammerError;
 use crate::jobs::{self, READ_BYTES};
-use crate::workload::order_entry::OrderEntry;
+use crate::plugins;
 use crate::workload::{Context, Workload};
 
 /// Name and version, as the first message tells them.
@@ -57,22 +57,9 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 
 /// Does a job; the sink gets every message but a failure, which is the error.
 ///
-/// A URL's scheme names the engine, of which there is one so far.
-///
-/// Errors: those of the job, `unknown-workload` (usage).
+/// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-    const WORKLOADS: &[&str] = &[OrderEntry::NAME];
-    match choice(job).map(|choice| choice.name.as_str()) {
-        None | Some(OrderEntry::NAME) => {
-            execute_as::<postgresql::Target, OrderEntry>(job, context).await
-        }
-        Some(name) => Err(HammerError::usage(
-            "unknown-workload",
-            format!("there is no workload {name:?}"),
-            "workload.name",
-            format!("name one of: {}", WORKLOADS.join(", ")),
-        )),
-    }
+    plugins::execute(job, context).await
 }
 
 /// Does a job of a workload on an engine, both of which the compiler knows.
@@ -90,18 +77,6 @@ pub async fn execute_as<T: Target, W: Workload>(
     let summary = jobs::summary::<T, W>(job, inner).await?;
     sink(summary);
     Ok(())
-}
-
-/// What the job works on; None where it needs no tables.
-fn choice(job: &Job) -> Option<&WorkloadChoice> {
-    match job {
-        Job::Prepare(job) => Some(&job.workload),
-        Job::WarmUp(job) => Some(&job.workload),
-        Job::Run(job) => Some(&job.workload),
-        Job::Check(job) => Some(&job.workload),
-        Job::VerifyLedger(job) => Some(&job.workload),
-        Job::Calibrate(_) | Job::Baseline(_) => None,
-    }
 }
 
 fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {

@@ -13,6 +13,7 @@ pub mod loading;
 mod losses;
 mod open_loop;
 pub mod pace;
+mod plugins;
 pub mod pool;
 mod queue;
 pub mod record;

@@ -98,7 +98,7 @@ fn a_wrong_job_is_refused() {
         (
             &good.replace("postgresql:", "ftp:"),
             "url-invalid",
-            "PostgreSQL",
+            "no engine",
         ),
     ];
     for (input, code, word) in wrong {

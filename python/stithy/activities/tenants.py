@@ -7,9 +7,25 @@ from collections.abc import Iterator
 
 from stithy.activities import hammer
 from stithy.metrics import Metric, Unit
+from stithy.results.tables import Table, integer, real, text
 
 NAME = "tenants"
 TABLES = (*hammer.TABLES, "tenant_seconds")
+
+TENANT_SECONDS = Table(
+    "tenant_seconds",
+    "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
+    (
+        text("window_id", "id of the window"),
+        text("tenant", "the tenant, such as `tenant-1`"),
+        integer("second", "s", "seconds since the users started, from 0"),
+        real("at_s", "s", "Unix time at which the second began"),
+        text("phase", "`ramp-up`, `measure` or `drain`"),
+        integer("completed", "", "transactions committed, or rolled back as specified"),
+    ),
+)  # fmt: skip
+
+DETAILS = (TENANT_SECONDS,)
 
 
 def _metrics() -> Iterator[Metric]:
@@ -17,10 +33,12 @@ def _metrics() -> Iterator[Metric]:
     for percent in (95, 99):
         noun = f"{percent}th percentile of response time of a tenant"
         yield _told(f"tenant.p{percent}_s", "s", noun)
-    yield _told("neighbour.asked_per_s", "1/s", "requests per second asked of the neighbour")
-    yield _told("neighbour.offered_per_s", "1/s", "requests per second that its limit lets through")
-    yield _told("neighbour.achieved_per_s", "1/s", "requests per second of the neighbour")
-    yield _told("neighbour.mean_s", "s", "mean latency of the neighbour")
+    yield _told("neighbour.asked_per_s", "1/s", "requests or cycles asked of the neighbour")
+    yield _told("neighbour.offered_per_s", "1/s", "requests or cycles that its limit lets through")
+    yield _told("neighbour.achieved_per_s", "1/s", "requests or cycles of the neighbour")
+    yield _told("neighbour.mean_s", "s", "mean time of a request or cycle of the neighbour")
+    yield _told("neighbour.bytes_per_s", "B/s", "bytes of databases that the neighbour works on")
+    yield _told("neighbour.limit_bytes_per_s", "B/s", "bytes that its limit lets through")
 
 
 def _told(name: str, unit: Unit, noun: str) -> Metric:

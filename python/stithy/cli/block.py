@@ -31,7 +31,9 @@ def block(
     volumes: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     duration: str | None = None,
     ramp_up: str | None = None,
+    replay: str | None = None,
     compressible: str | None = None,
+    duplicate: str | None = None,
     precondition: str | None = None,
     repeat: int | None = None,
     wipe: Annotated[bool, Parameter(negative=())] = False,
@@ -54,10 +56,10 @@ def block(
     empty, and its name in /dev/disk/by-id. A device that is mounted or in use is always refused.
 
     With `--learn` the profile is learned from the trace of an emulated drive (`stithy drive
-    trace`), a run that kept one (`trace: true` of a drive), a log of fio (`write_iolog`, version 3)
-    or what blkparse prints: sizes, read share, places, flushes, concurrency and batches. It is
-    written to the file that `--profile` names. Targets are measured with it at the rate of the
-    trace, and both are shown.
+    trace`), a run that kept one (`trace: true` of a drive), a log of fio (`write_iolog`, version
+    3), a file of blktrace or what blkparse prints: sizes, read share, places, flushes, concurrency
+    and batches. It is written to the file that `--profile` names. Targets are measured with it at
+    the rate of the trace, and both are shown.
 
     Examples:
 
@@ -68,6 +70,7 @@ def block(
         stithy block gp3 --profile oltp-8k --rate 10-120% --stop-at "20 ms"
         stithy block gp3 io2 --profile hcibench-4k-70-30 --volumes 4 --size "128 MiB"
         stithy block gp3 --profile sql --print > gp3.yaml
+        stithy block gp3 --profile ./data.trace --size "1 GiB"
         stithy block --learn data.trace --profile ./mine.toml
         stithy block --learn runs/ours --profile ./ours.toml
 
@@ -79,8 +82,9 @@ def block(
         Learn the profile from this trace, or from the one that this run kept.
     profile
         An I/O profile, one pattern of it (four-corners/random-read-4k), or a file of your own: a
-        profile (./mine.toml), a job file of fio (./mine.fio) or a parameter file of Vdbench
-        (./mine.vdb). Repeatable; docs/reference/io-profiles.md lists what is shipped.
+        profile (./mine.toml), a job file of fio (./mine.fio), a parameter file of Vdbench
+        (./mine.vdb) or a trace to replay (./mine.trace). Repeatable; docs/reference/io-profiles.md
+        lists what is shipped.
     rate
         Rates at which requests arrive: shares of the maximum, which is measured first (10-120%), or
         requests a second. Repeatable; default: as fast as it goes.
@@ -95,8 +99,13 @@ def block(
         Length of each measurement.
     ramp_up
         I/O before each measurement.
+    replay
+        How traces among the profiles are replayed: at their own times, or as fast as it goes
+        (fast).
     compressible
         Share of the written data that compression saves; default: that of the profile.
+    duplicate
+        Share of the written requests that deduplication saves; default: that of the profile.
     precondition
         What happens to each target before it is measured, such as snia: rounds until the steady
         state of SNIA's rule. docs/reference/study.md lists what there is.
@@ -125,7 +134,9 @@ def block(
         "volumes": _volumes(volumes),
         "ramp_up": ramp_up,
         "duration": duration,
+        "replay": replay,
         "compressible": compressible,
+        "duplicate": duplicate,
         "precondition": precondition,
         "repeat": repeat,
     }

@@ -23,6 +23,8 @@ def new(
     path: tuple[Path, ...] = (),
     drive: tuple[str, ...] = (),
     engine: str | None = None,
+    workload: str | None = None,
+    scenario: str | None = None,
     units: Annotated[int | None, Parameter(name="--size")] = None,
     short: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -32,7 +34,7 @@ def new(
     The candidates are the file systems with enough free space. If there is only one, an emulated
     drive or memory is the second candidate. Comments in the file show what else this machine can
     compare. The engine is one that is installed. The database takes at most half of the free memory
-    and space.
+    and space. A scenario's own keys have the values of their examples where they need one.
 
     The command makes every check that `stithy run` makes before it starts. It does not overwrite an
     existing file, and creates nothing else.
@@ -43,6 +45,7 @@ def new(
         stithy new quick.yaml --short
         stithy new disks.yaml --path /data/stithy --path /mnt/new/stithy
         stithy new - --drive generic-sata --drive p4500-2000 > drives.yaml
+        stithy new backups.yaml --scenario backup --short
 
     Parameters
     ----------
@@ -55,6 +58,11 @@ def new(
         study has only these candidates.
     engine
         The database engine; default: one that is installed here.
+    workload
+        What the users do; default: the first that `docs/reference/study.md` lists.
+    scenario
+        What the study does; default: virtual users at several levels (`load`). The study has a
+        database, a workload and users only if its scenario needs them.
     units
         Size of the database, as the study's `workload` section counts it; default: what fits, at
         most about 2 GiB.
@@ -65,11 +73,14 @@ def new(
     """
     from stithy.hosts.host import LocalHost
     from stithy.run.preparation.draft import Wishes, draft
+    from stithy.study.sections import USUAL
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
-    _check_engine(engine)
-    wishes = Wishes(path, drive, engine, units, short)
+    _require_known("engine", engine, "a database engine")
+    _require_known("workload", workload, "a workload")
+    _require_known("scenario", scenario, "a scenario")
+    wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
     drafted = draft(LocalHost(), wishes)
     if file == STANDARD_OUTPUT:
         show(drafted.text.rstrip("\n"))
@@ -96,14 +107,14 @@ def _need_free(file: Path) -> None:
         )
 
 
-def _check_engine(engine: str | None) -> None:
+def _require_known(family: str, name: str | None, what: str) -> None:
     from stithy.registry import plugins
     from stithy.suggest import instead
 
-    known = list(plugins("engine"))
-    if engine is not None and engine not in known:
-        remedy = instead(engine, known, quote="")
-        raise UserError(f"{engine!r} is not a database engine", where="--engine", remedy=remedy)
+    known = list(plugins(family))
+    if name is not None and name not in known:
+        remedy = instead(name, known, quote="")
+        raise UserError(f"{name!r} is not {what}", where=f"--{family}", remedy=remedy)
 
 
 def _write(file: Path, text: str) -> None:
@@ -148,11 +159,13 @@ def _summary(file: str, drafted: "Drafted") -> str:
     from stithy.units import format_duration
 
     names, steps = ", ".join(drafted.study.candidates), drafted.plan.steps
+    database = drafted.study.given_database
+    engine = f", with {database.engine}" if database else ""
     likely_s, at_most_s = total_s(steps)
     least_s, _ = total_s(certain(steps))
     takes = expected_time(least_s, likely_s if least_s < likely_s else None)
     return (
-        f"{file}: compares {names}, with {drafted.study.database.engine}; takes {takes}, at most "
+        f"{file}: compares {names}{engine}; takes {takes}, at most "
         f"{format_duration(round(at_most_s))}\nread the file, then: stithy run {shlex.quote(file)}"
     )
 
@@ -163,13 +176,16 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
 
     time_s, time_s_max = total_s(drafted.plan.steps)
     study = drafted.study
+    database, workload, load = study.given_database, study.given_workload, study.given_load
     return {
         "schema_version": 1,
         "file": file,
         "candidates": list(study.candidates),
-        "engine": study.database.engine,
-        "size": study.workload.units,
-        USERS: list(study.load.users),
+        "scenario": study.scenario.name,
+        "engine": database and database.engine,
+        "workload": workload and workload.name,
+        "size": workload and workload.units,
+        USERS: load and list(load.users),
         "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,

@@ -14,6 +14,8 @@ from typing import Any
 from stithy.cluster.layout import read_entry
 
 TIMEOUT_S = 5.0
+IMAGE_DAEMON = "image"
+"""What the way from the image to its block device is called, by the name of its socket."""
 
 
 def ask(folder: Path, daemon: str, command: str) -> Any:
@@ -44,6 +46,15 @@ def readings(folder: Path) -> dict[str, Any]:
     entry = read_entry(folder)
     osds = [f"osd.{osd}" for osd, _ in entry.osds] if entry else []
     return {osd: try_ask(folder, osd, "perf dump") for osd in osds}
+
+
+def image_counters(folder: Path) -> Any | None:
+    """The counters of the image's client; None where it does not answer, as the kernel's own."""
+    told = try_ask(folder, IMAGE_DAEMON, "perf dump")
+    if not isinstance(told, dict):
+        return None
+    image = next((each for name, each in told.items() if name.startswith("librbd-")), None)
+    return image and {**image, "active": told.get("objecter", {}).get("op_active")}
 
 
 def _exactly(line: socket.socket, size_bytes: int) -> bytes:

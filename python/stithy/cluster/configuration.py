@@ -13,11 +13,16 @@ from stithy.clock import SystemClock
 from stithy.cluster.layout import Entry, write_private
 
 CONF = "ceph.conf"
+IMAGE_CONF = "image.conf"
+"""The same for the way from the image to its block device, the only client that tells its own."""
 KEYRING = "keyring"
 CACHE_BYTES = 64 * 2**20
 """An OSD's cache: small, so that reads reach the drives, as they do in a cluster of full size."""
 
 ALL = 'caps mon = "allow *"', 'caps osd = "allow *"', 'caps mgr = "allow *"'
+
+SILENT = "[client]\nadmin socket ="
+"""Commands of clients end before anybody could ask them."""
 
 GLOBAL = """[global]
 fsid = {fsid}
@@ -99,7 +104,9 @@ def write(folder: Path, entry: Entry, fsid: str, *, cached: bool = False) -> Non
     places = [
         f"[osd.{osd}]\ncrush location = root=default host=h{host}\n" for osd, host in entry.osds
     ]
-    write_private(folder / CONF, text + (CACHED if cached else "") + "".join(places))
+    text += (CACHED if cached else "") + "".join(places)
+    write_private(folder / CONF, text)
+    write_private(folder / IMAGE_CONF, text.replace(SILENT, f"{SILENT} image.asok"))
 
 
 def _section(name: str, key: str, caps: tuple[str, ...]) -> str:

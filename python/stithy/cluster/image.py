@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import kernel
+from stithy.cluster.configuration import IMAGE_CONF
 from stithy.cluster.daemons import start
 from stithy.cluster.layout import METADATA_POOL, POOL, Entry
 from stithy.cluster.policy import Policy
@@ -82,7 +83,8 @@ def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = 
 def _bridged(folder: Path, entry: Entry, access: Access) -> str:
     """Through programs: everything works in `folder`, and is found by it."""
     node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
-    node += f",conf={access.conf},user={access.user}"
+    conf = IMAGE_CONF if access == OWN else access.conf
+    node += f",conf={conf},user={access.user}"
     options = f"{node},discard=unmap,cache.direct=on"
     server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
     export = "type=nbd,id=export,node-name=image,name=image,writable=on"

@@ -39,11 +39,13 @@ def make(folder: Path, entry: Entry, gbit: float | None) -> None:
 
 
 def _limit(tc: list[str], link: str, gbit: float) -> None:
-    """A token bucket of a millisecond at that rate, and a queue of 10 ms."""
-    rate_bytes = gbit * 1e9 / 8
-    burst = max(65536, round(rate_bytes / 250))
-    shape = ["tbf", "rate", f"{gbit * 1e9:.0f}bit", "burst", f"{burst}", "latency", "10ms"]
-    call([*tc, "qdisc", "add", "dev", link, "root", *shape])
+    call([*tc, "qdisc", "add", "dev", link, "root", *bucket(gbit).split()])
+
+
+def bucket(gbit: float) -> str:
+    """A token bucket of 4 ms at that rate, and a queue of 10 ms, as words of `tc`."""
+    burst = max(65536, round(gbit * 1e9 / 8 / 250))
+    return f"tbf rate {gbit * 1e9:.0f}bit burst {burst} latency 10ms"
 
 
 def set_link(entry: Entry, host: int, *, up: bool) -> None:

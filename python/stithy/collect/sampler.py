@@ -25,7 +25,7 @@ from stithy.collect.collector import (
 )
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
-from stithy.registry import plugins
+from stithy.registry import fault_of, plugins
 from stithy.results.tables import STOPPED, UNANSWERED
 
 LEAVE_PATIENCE_S = 5.0
@@ -173,7 +173,9 @@ class _Watched:
 
 
 def _text(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0] or type(error).__name__
+    text = (str(error).splitlines() or [""])[0] or type(error).__name__
+    fault = fault_of(error)
+    return f"{type(error).__name__}: {text}, at {fault.where}" if fault else text
 
 
 def series_rows(

@@ -9,7 +9,7 @@ are while no server runs on them. What an `Instance` counts is in words that hol
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -195,7 +195,8 @@ class Start:
     `sockets` is a directory for its socket, `log` the file that gets what it writes. `loading`: it
     only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
     `temp`: a directory of the server's user for temporary files, None for a place in `data`.
-    `own`: the candidate's configuration, None where it is the study's.
+    `own`: the candidate's configuration, None where it is the study's. `more`: settings of this
+    start alone, which win over all others.
     """
 
     data: Path
@@ -205,6 +206,7 @@ class Start:
     loading: bool = False
     temp: Path | None = None
     own: Configuration | None = None
+    more: Mapping[str, str] = field(default_factory=dict)
 
 
 class Engine(Protocol):

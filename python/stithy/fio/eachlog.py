@@ -4,7 +4,7 @@ The log has the time of each completion and its latency from the submission, in 
 histograms made of it have fio's bins, so they merge with those of closed loops.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,22 +68,57 @@ def _request(line: str, where: str) -> Request:
         ) from error
 
 
+def seconds(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:
+    """The whole seconds of a closed loop, from its first request; the last has what came late."""
+    found: dict[tuple[int, Direction], _Counted] = {}
+    begin_s = first_s(requests(stream, list(folders)))
+    last = max(0, int(duration_s) - 1)
+    for each in requests(stream, folders):
+        second = min(int(each.end_s - begin_s), last)
+        found.setdefault((second, each.direction), _Counted()).add(each)
+    ways = {way for _, way in found}
+    return tuple(
+        _row(second, way, found.get((second, way)), begin_s)
+        for second in range(last + 1)
+        for way in DIRECTIONS
+        if way in ways
+    )
+
+
 def measured(
-    stream: str, all_requests: Iterable[Request], ramp_s: float, duration_s: float, where: str
+    stream: str,
+    all_requests: Iterable[Request],
+    ramp_s: float,
+    duration_s: float,
+    where: str,
+    cpu_s: float = 0.0,
 ) -> tuple[Answer, tuple[Second, ...]]:
     """What a stream did in the measurement, in all and second by second.
 
     The ramp counts from the first request of any submitter. A second in which a direction ended
-    nothing has a row with 0, since each request is known. Raises InfrastructureError where nothing
-    was measured, or the log ends before the measurement.
+    nothing has a row with 0, since each request is known. `cpu_s` is that of all requests, which
+    come at one rate: those of the measurement have their part. Raises InfrastructureError where
+    nothing was measured, or the log ends before the measurement.
     """
     known = list(all_requests)
-    begin_s = min((each.end_s for each in known), default=0.0) + ramp_s
+    begin_s = first_s(known) + ramp_s
     last_s = max((each.end_s for each in known), default=0.0)
-    inside = [each for each in known if 0 <= each.end_s - begin_s < duration_s]
-    if not inside or last_s < begin_s + 0.9 * duration_s:
+    if last_s < begin_s + 0.9 * duration_s or not known:
         seen_s = max(0.0, last_s - begin_s)
         raise failed(f"the stream {stream} was seen for {seen_s:g} s of {duration_s:g} s", where)
+    return counted(stream, known, begin_s, duration_s, cpu_s)
+
+
+def first_s(known: Iterable[Request]) -> float:
+    """When the first of them ended."""
+    return min((each.end_s for each in known), default=0.0)
+
+
+def counted(
+    stream: str, known: Sequence[Request], begin_s: float, duration_s: float, cpu_s: float = 0.0
+) -> tuple[Answer, tuple[Second, ...]]:
+    """The same of a part of the requests, from a time on; it may have none."""
+    inside = [each for each in known if 0 <= each.end_s - begin_s < duration_s]
     total: dict[Direction, _Counted] = {}
     by_second: dict[tuple[int, Direction], _Counted] = {}
     for each in inside:
@@ -91,7 +126,8 @@ def measured(
         total.setdefault(each.direction, _Counted()).add(each)
         by_second.setdefault((second, each.direction), _Counted()).add(each)
     sides = {way: _served(total.get(way), by_second, way, duration_s) for way in DIRECTIONS}
-    answer = Answer(stream, sides["read"], sides["write"], None, 0.0, duration_s)
+    cpu_s *= len(inside) / max(1, len(known))
+    answer = Answer(stream, sides["read"], sides["write"], None, cpu_s, duration_s)
     rows = (
         _row(second, way, by_second.get((second, way)), begin_s)
         for second in range(int(duration_s))

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stithy.errors import UserError
-from stithy.fio.load import Load, Target
+from stithy.fio.load import PLAIN, Data, Load, Target
 from stithy.fio.profile import KIB, MIB, Pattern
 from stithy.fio.streamjob import RenderedStream, Words, check_words, sections
 
@@ -13,6 +13,9 @@ DUPLICATES_FROM_PERCENT = 5
 """Assumed: the share of the place from which duplicates are taken."""
 
 FILL_BYTES = MIB
+DUPLICATES_BYTES = 128 * KIB
+"""Whole requests are duplicates: of fewer and larger ones the share would be more chance."""
+
 FILL_DEPTH = 8
 TRIAL_BYTES = 64 * KIB
 PURGE_BYTES = 64 * MIB
@@ -22,14 +25,24 @@ UNWRITABLE = '#;$"\n'
 
 @dataclass(frozen=True)
 class JobFile:
-    """A job file, and what it will do."""
+    """A job file, what it will do, and the logs that it replays, by their names."""
 
     text: str
     streams: tuple[RenderedStream, ...]
+    logs: Mapping[str, str] = field(default_factory=dict)
 
 
 def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
     """One worker's job file. Raises UserError for what cannot be run there or in that way."""
+    if pattern.trace is not None:
+        from stithy.fio.replay import replayed
+
+        found = replayed(pattern, target, load)
+        common = dict(_common(pattern, target, load))
+        # What is replayed ends with its log, or its time.
+        del common["time_based"]
+        common["replay_redirect"] = target.path
+        return JobFile(job_text(common, found.sections), (found.stream,), found.logs)
     if load.rate_per_s is not None:
         _need_rate(pattern, load.rate_per_s)
     rendered = [sections(pattern, each, target, load) for each in pattern.streams]
@@ -43,15 +56,21 @@ def fill_file(
     *,
     seed: int,
     engine: str,
-    compressible_share: float = 0.0,
-    duplicate_share: float = 0.0,
+    data: Data = PLAIN,
     verify: bool = False,
     block_bytes: int = FILL_BYTES,
     depth: int = FILL_DEPTH,
 ) -> str:
-    """Writes all of a target once, from its beginning to its end."""
+    """Writes all of a target once, from its beginning to its end.
+
+    Duplicates are those of a part of the place, so they do not lie beside each other.
+    """
     words = base_words(target, seed) | {"ioengine": engine, "rw": "write", "iodepth": depth}
-    words |= data_words(compressible_share, duplicate_share) | {"end_fsync": 1}
+    words |= data_words(data) | {"end_fsync": 1}
+    if data.duplicate_share:
+        from_percent = min(DUPLICATES_FROM_PERCENT, 100 - round(100 * data.duplicate_share))
+        words |= {"dedupe_mode": "working_set", "dedupe_working_set_percentage": from_percent}
+        block_bytes = min(block_bytes, DUPLICATES_BYTES)
     words |= check_words() if verify else {}
     return job_text(words, _all_of(target, "fill", block_bytes))
 
@@ -59,8 +78,8 @@ def fill_file(
 def read_back_file(target: Target, *, engine: str) -> str:
     """Reads all of a target and compares each block with its checksum and its own address.
 
-    That finds what was damaged or misplaced, but not a write that was lost: an older block is whole
-    too. All of the target must have been written with checksums.
+    That finds what was damaged or misplaced. An older block is whole, too: `generations` finds it.
+    All of the target must have been written with checksums.
     """
     words = base_words(target, 1) | {"ioengine": engine, "rw": "read", "iodepth": FILL_DEPTH}
     words |= check_words() | {"do_verify": 1, "verify_fatal": 1}
@@ -106,10 +125,8 @@ def _common(pattern: Pattern, target: Target, load: Load) -> Iterator[tuple[str,
     yield "time_based", 1
     yield "norandommap", 1
     if pattern.writes:
-        asked = (load.compressible_share, load.duplicate_share)
-        own = (pattern.compressible_share, pattern.duplicate_share)
-        shares = (o if a is None else a for a, o in zip(asked, own, strict=True))
-        yield from data_words(*shares).items()
+        own = Data(pattern.compressible_share, pattern.duplicate_share)
+        yield from data_words(own if load.data is None else load.data).items()
     yield "log_unix_epoch", 1
 
 
@@ -132,15 +149,18 @@ def base_words(target: Target, seed: int) -> Words:
     }
 
 
-def data_words(compressible_share: float, duplicate_share: float) -> Words:
-    """What written data are like; without shares no two blocks are alike, and none gets smaller."""
+def data_words(data: Data) -> Words:
+    """What written data are like; without shares no two blocks are alike, and none gets smaller.
+
+    A duplicate repeats the request before it of the same submitter, so the share holds from the
+    first request. fio's duplicates from a part of the place are hardly any while each of many
+    submitters has written less than that part, which it keeps in memory.
+    """
     words: Words = {"refill_buffers": 1}
-    if compressible_share:
-        words["buffer_compress_percentage"] = round(100 * compressible_share)
-    if duplicates := round(100 * duplicate_share):
-        words["dedupe_percentage"] = duplicates
-        words["dedupe_mode"] = "working_set"
-        words["dedupe_working_set_percentage"] = min(DUPLICATES_FROM_PERCENT, 100 - duplicates)
+    if data.compressible_share:
+        words["buffer_compress_percentage"] = round(100 * data.compressible_share)
+    if duplicates := round(100 * data.duplicate_share):
+        words |= {"dedupe_percentage": duplicates, "dedupe_mode": "repeat"}
     return words
 
 
@@ -170,6 +190,8 @@ def _need_writable(path: str) -> None:
 
 def why_no_rate(pattern: Pattern) -> str | None:
     """Why a pattern cannot be run at a rate; None where it can."""
+    if pattern.trace is not None:
+        return "it is a trace, which has its own times"
     if not pattern.is_weighted:
         return "its streams have no weights"
     return "it pauses" if any(each.burst for each in pattern.streams) else None

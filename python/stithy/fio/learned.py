@@ -149,7 +149,7 @@ def _stream(
     way = "read" if name == "reads" else "write"
     at_random = _random_share(found)
     begin, share = _region(found, first_bytes, span_bytes)
-    depth = _outstanding(found)
+    depth = outstanding(found)
     synced = name == "commits"
     batch = 1 if synced else _batch(found)
     lines = [
@@ -198,7 +198,7 @@ def _random_share(found: Sequence[Request]) -> float:
     return 0.0 if share <= 0.02 else 1.0 if share >= 0.98 else share
 
 
-def _outstanding(found: Sequence[Request]) -> int:
+def outstanding(found: Sequence[Request]) -> int:
     """How many are under way while any is, by Little's law; 1 where latencies are not known."""
     spans = sorted(
         (r.arrived_s, r.arrived_s + r.latency_s) for r in found if r.latency_s is not None
@@ -215,7 +215,7 @@ def _writers(commits: Sequence[Request], flush: Served, duration_s: float) -> in
     """As many as were at once in a write or its flush, and are idle most of the time."""
     writes_s = sum(each.latency_s or 0.0 for each in commits)
     busy_s = writes_s + len(commits) * (flush.mean_s or 0.0)
-    return max(_outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
+    return max(outstanding(commits), math.ceil(busy_s / duration_s / WRITER_BUSY_MOST))
 
 
 def _batch(found: Sequence[Request]) -> int:

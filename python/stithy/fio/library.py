@@ -21,6 +21,8 @@ from stithy.suggest import instead
 SUFFIX = ".toml"
 SUFFIXES = (SUFFIX, *foreign.SUFFIXES)
 """Files of a user's: a profile, or what is translated to one."""
+TRACES = (".trace", ".iolog", ".blkparse", ".blktrace", ".blktrace.0")
+"""Files whose requests are replayed."""
 FOLDER = files("stithy.fio") / "profiles"
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
@@ -37,9 +39,13 @@ def find(asked: str) -> Profile:
     """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
 
     `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`. A job file
-    of fio (`./mine.fio`) or a parameter file of Vdbench (`./mine.vdb`) is translated. Raises
-    UserError, with the nearest name where there is none.
+    of fio (`./mine.fio`) or a parameter file of Vdbench (`./mine.vdb`) is translated, a trace
+    (`./mine.trace`) replayed. Raises UserError, with the nearest name where there is none.
     """
+    if asked.endswith(TRACES):
+        from stithy.fio.replay import profile
+
+        return profile(Path(asked))
     if asked.endswith(SUFFIXES):
         return read(Path(asked))
     file, _, pattern = asked.rpartition("/")

@@ -1,26 +1,36 @@
-"""How a pattern is run, and where: what a job file is made of besides the pattern."""
+"""How a pattern is run, where, and with which data: what a job file is made of besides it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 ALIGNED_BYTES = 4096
+CHECK_BYTES = 4096
+"""Each so many bytes have a checksum of their own, and a header, where all is read back."""
+
 SUBMITTERS = 256
 """More threads would wait for processors, which small machines take for slow storage."""
 
 SUBMITTERS_LEAST = 16
 
 
+Replay = Literal["times", "fast"]
+"""A trace is replayed at its own times, or as fast as it goes."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A device or file, and the part of it that may be used. It must be there, and all written.
 
-    `name` is for messages, where the path would say nothing.
+    `name` is for messages, where the path would say nothing. Of a target that is `read_only` fio
+    refuses whatever would write.
     """
 
     path: str
     size_bytes: int
     begin_bytes: int = 0
     name: str = ""
+    read_only: bool = False
 
     @property
     def shown(self) -> str:
@@ -29,12 +39,24 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Data:
+    """What written data are like: the shares of them that compression and deduplication save."""
+
+    compressible_share: float = 0.0
+    duplicate_share: float = 0.0
+
+
+PLAIN = Data()
+"""No two blocks are alike, and none gets smaller."""
+
+
+@dataclass(frozen=True)
 class Load:
     """How a pattern is run. `rate_per_s` None: as fast as it goes, a closed loop.
 
     `bounded`: at a rate, too, no more requests are outstanding than in the closed loop, as Vdbench
-    has it. Shares of the data that are None are the pattern's own. `logs`: a row a second is kept.
-    `submitters`: the most that an open loop has, of both directions.
+    has it. Without `data` they are those of the pattern. `logs`: a row a second is kept.
+    `submitters`: the most that an open loop has, of both directions. `replay`: how a trace is.
     """
 
     duration_s: float
@@ -43,11 +65,20 @@ class Load:
     engine: str = "libaio"
     rate_per_s: float | None = None
     bounded: bool = False
-    compressible_share: float | None = None
-    duplicate_share: float | None = None
+    data: Data | None = None
     verify: bool = False
     logs: bool = True
     submitters: int = SUBMITTERS
+    replay: Replay = "times"
+
+
+def least(every: Iterable[Data]) -> Data:
+    """The data of which least is saved: no storage looks better by what nobody asked for."""
+    known = list(every)
+    return Data(
+        min(each.compressible_share for each in known),
+        min(each.duplicate_share for each in known),
+    )
 
 
 def for_workers(

@@ -8,9 +8,10 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from stithy.errors import REMEDIES, InfrastructureError, PreconditionError
+from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError
 from stithy.fio import eachlog, logs
 from stithy.fio.jobfile import (
     FILL_BYTES,
@@ -21,11 +22,13 @@ from stithy.fio.jobfile import (
     read_back_file,
     trial_file,
 )
-from stithy.fio.load import Load, Target
+from stithy.fio.load import PLAIN, Data, Load, Target
 from stithy.fio.logs import Second
 from stithy.fio.output import (
+    SHORT_SHARE,
     Answer,
     Expected,
+    cpu_s_in,
     document_in,
     failed,
     messages_in,
@@ -83,7 +86,8 @@ def ready(
 class Measured:
     """What a pattern did: each stream's answer over all workers, and its seconds.
 
-    `streams` are those of one worker as fio did them. `late_shares` has the open loops.
+    `streams` are those of one worker as fio did them. `late_shares` has the open loops. `by_target`
+    has the answers of the workers of each target, where there are several.
     `messages`: what fio said besides its results, though it did not fail.
     """
 
@@ -92,6 +96,7 @@ class Measured:
     seconds: Mapping[str, tuple[Second, ...]]
     late_shares: Mapping[str, float]
     messages: tuple[str, ...] = ()
+    by_target: tuple[tuple[Answer, ...], ...] = ()
 
     @property
     def iops(self) -> float:
@@ -106,59 +111,116 @@ def measure(
     folder: Path,
     stop: threading.Event | None = None,
     patience_s: float = PATIENCE_S,
+    targets: int = 1,
 ) -> Measured:
     """Run a pattern, one fio for each target and load; job files and logs stay in `folder`.
 
-    Targets may be parts of one file or device, or different ones: all fio begin together.
+    Targets may be parts of one file or device, or different ones: all fio begin together. Each of
+    so many `targets` has as many workers in a row, and answers of its own where there are several.
     Raises Interrupted where `stop` was set, InfrastructureError where storage or fio failed.
     """
     files = [job_file(pattern, target, load) for target, load in workers]
-    folders = [folder / f"worker-{number}" for number in range(len(files))]
-    for each in folders:
+    folders = [worker_folder(folder, number) for number in range(len(files))]
+    for each, file in zip(folders, files, strict=True):
         each.mkdir(parents=True)
-    places = [target.path for target, _ in workers]
+        for name, text in file.logs.items():
+            (each / name).write_text(text)
+    places = [target.shown for target, _ in workers]
     load = workers[0][1]
     pauses_s = max((each.burst.pause_s for each in pattern.streams if each.burst), default=0.0)
     texts = run(
         machine.runner,
         machine.found,
-        [Worker(each.text, place) for each, place in zip(files, folders, strict=True)],
+        [
+            Worker(file.text, place, pattern.writes and not target.read_only)
+            for file, place, (target, _) in zip(files, folders, workers, strict=True)
+        ],
         max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s,
         _all_shown(places),
         stop,
         patience_s,
     )
-    return _gathered(pattern, files[0], texts, folders, load, places)
+    said = _Said(tuple(zip(texts, places, strict=True)), tuple(folders), targets)
+    return _gathered(pattern, files[0], said, load)
 
 
-def _gathered(
-    pattern: Pattern,
-    file: JobFile,
-    texts: Sequence[str],
-    folders: Sequence[Path],
-    load: Load,
-    places: Sequence[str],
-) -> Measured:
+def worker_folder(folder: Path, number: int) -> Path:
+    """Where the fio of this number, from 0, keeps its files."""
+    return folder / f"worker-{number}"
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What all workers said, each of what place, and where their logs are."""
+
+    texts: tuple[tuple[str, str], ...]
+    folders: tuple[Path, ...]
+    targets: int
+
+    @property
+    def groups(self) -> tuple[slice, ...]:
+        """The workers of each target, where there are several."""
+        if self.targets == 1:
+            return ()
+        size = len(self.texts) // self.targets
+        return tuple(slice(at, at + size) for at in range(0, len(self.texts), size))
+
+    @property
+    def where(self) -> str:
+        """What a person is told of all targets."""
+        return _all_shown([place for _, place in self.texts])
+
+
+def _gathered(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measured:
     expected = [_expected(pattern, each, load) for each in file.streams if not each.is_open]
-    said = list(zip(texts, places, strict=True))
-    closed = {each.stream: each for each in side_by_side([parse(t, expected, p) for t, p in said])}
+    parsed = [parse(text, expected, place) for text, place in said.texts]
+    closed = {each.stream: each for each in side_by_side(parsed)}
+    parts = [{each.stream: each for each in side_by_side(parsed[at])} for at in said.groups]
     seconds: dict[str, tuple[Second, ...]] = {}
     late: dict[str, float] = {}
     answers = []
     for each in file.streams:
         if each.is_open:
-            requests = eachlog.requests(each.name, folders)
-            ramp_s = max(load.ramp_s, OPEN_RAMP_S)
-            where = _all_shown(places)
-            answer, rows = eachlog.measured(each.name, requests, ramp_s, load.duration_s, where)
-            outstanding = each.outstanding * len(folders)
+            answer, rows, own = _open(each.name, said, load)
+            for part, mine in zip(parts, own, strict=True):
+                part[each.name] = mine
+            outstanding = each.outstanding * len(said.folders)
             late[each.name] = late_share(answer.iops, answer.latency.mean_s or 0.0, outstanding)
         else:
-            answer, rows = closed[each.name], _seconds(each.name, said, folders, load)
+            answer = closed[each.name]
+            rows = _seconds(each, said.texts, said.folders, load)
+            _need_whole_replay(pattern, answer, load, said.where)
         answers.append(answer)
         seconds[each.name] = rows
-    messages = dict.fromkeys(each for text, place in said for each in messages_in(text, place))
-    return Measured(file.streams, tuple(answers), seconds, late, tuple(messages))
+    texts = dict.fromkeys(each for text, place in said.texts for each in messages_in(text, place))
+    by_target = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
+    return Measured(file.streams, tuple(answers), seconds, late, tuple(texts), by_target)
+
+
+def _need_whole_replay(pattern: Pattern, answer: Answer, load: Load, where: str) -> None:
+    """As fast as it goes, a trace may end before the measurement."""
+    if pattern.trace is not None and answer.duration_s < SHORT_SHARE * load.duration_s:
+        raise UserError(
+            f"the trace was replayed in {answer.duration_s:g} s, and the measurement takes "
+            f"{load.duration_s:g} s",
+            where=where,
+            remedy="give a shorter `duration`, or replay it at its own times",
+        )
+
+
+def _open(stream: str, said: _Said, load: Load) -> tuple[Answer, tuple[Second, ...], list[Answer]]:
+    """An open loop's answer, its seconds, and the answers of each target alone."""
+    requests = [list(eachlog.requests(stream, [folder])) for folder in said.folders]
+    known = list(chain(*requests))
+    ramp_s, duration_s = max(load.ramp_s, OPEN_RAMP_S), load.duration_s
+    cpu_s = sum(cpu_s_in(text, stream, place) for text, place in said.texts)
+    answer, rows = eachlog.measured(stream, known, ramp_s, duration_s, said.where, cpu_s)
+    begin_s = eachlog.first_s(known) + ramp_s
+    parts = [
+        eachlog.counted(stream, list(chain(*requests[at])), begin_s, duration_s)[0]
+        for at in said.groups
+    ]
+    return answer, rows, parts
 
 
 def _all_shown(places: Sequence[str]) -> str:
@@ -168,15 +230,18 @@ def _all_shown(places: Sequence[str]) -> str:
 
 
 def _seconds(
-    stream: str, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: Load
+    stream: RenderedStream, said: Sequence[tuple[str, str]], folders: Sequence[Path], load: Load
 ) -> tuple[Second, ...]:
     """Those of a closed loop, where logs are kept; `said`: by each fio, and of what place."""
     if not load.logs:
         return ()
+    name = stream.name
+    if stream.each_logged:
+        return eachlog.seconds(name, folders, load.duration_s)
     found = [
         submitter
         for (text, place), folder in zip(said, folders, strict=True)
-        for submitter in logs.submitters(stream, folder, submitted_in(text, stream, place))
+        for submitter in logs.submitters(name, folder, submitted_in(text, name, place))
     ]
     return logs.seconds(found, load.duration_s)
 
@@ -184,8 +249,8 @@ def _seconds(
 def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expected:
     stream = next(each for each in pattern.streams if each.name == rendered.name)
     shares = {each: stream.share_of(each) for each in stream.directions}
-    # A stream that pauses ends with its pause, or within it.
-    duration_s = 0.0 if stream.burst else load.duration_s
+    # A stream that pauses ends with its pause, or within it; a trace with its last request.
+    duration_s = 0.0 if stream.burst or pattern.trace else load.duration_s
     return Expected(stream.name, shares, duration_s, flushes=stream.sync == "fdatasync")
 
 
@@ -195,8 +260,7 @@ def lay_out(
     folder: Path,
     *,
     seed: int,
-    compressible_share: float = 0.0,
-    duplicate_share: float = 0.0,
+    data: Data = PLAIN,
     verify: bool = False,
     block_bytes: int | None = None,
     stop: threading.Event | None = None,
@@ -210,8 +274,7 @@ def lay_out(
         target,
         seed=seed,
         engine=machine.engine,
-        compressible_share=compressible_share,
-        duplicate_share=duplicate_share,
+        data=data,
         verify=verify,
         block_bytes=block_bytes or FILL_BYTES,
     )
@@ -246,7 +309,7 @@ def _once(
     """One pass over all of a target, or over so much of it."""
     folder.mkdir(parents=True, exist_ok=True)
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
-    where, worker = target.shown, Worker(text, folder, may_write)
+    where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
     said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
     document, around = document_in(said[0], where)
     jobs = sound_jobs(document, around, where)

@@ -13,6 +13,8 @@ def mixed(
     fast as it can: then the rate is None. Raises UserError where a stream both reads and writes, or
     nobody does what is asked, or nothing is left.
     """
+    if pattern.trace is not None:
+        raise _cannot(pattern, "it is a trace")
     ways = {each.name: _way(pattern, each) for each in pattern.streams}
     asked = {"read": read_per_s or 0.0, "write": write_bytes_per_s or 0.0}
     if not any(asked.values()):

@@ -38,6 +38,9 @@ DIGITS = re.compile(r"\d+")
 APART = "; "
 """Between two messages on one line."""
 
+MESSAGE = "fio: "
+"""How fio begins what it says of errors."""
+
 NOT_MADE = "file creation disallowed"
 """What fio says, without an error, of a file that is not there and must not be made."""
 
@@ -151,16 +154,24 @@ def _is_of(job: Mapping[str, Any], stream: str) -> bool:
 
 
 def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
-    """The JSON document in what fio said, and what it said around it."""
-    begin = 0 if text.startswith("{\n") else text.find("\n{\n") + 1
+    """The JSON document in what fio said, and what it said around it or on lines within it."""
+    written, within = _apart(text)
+    begin = 0 if written.startswith("{\n") else written.find("\n{\n") + 1
     try:
-        document, end = json.JSONDecoder().raw_decode(text, begin)
-        around = _lines(f"{text[:begin]}\n{text[end:]}")
+        document, end = json.JSONDecoder().raw_decode(written, begin)
+        around = _lines(f"{within}\n{written[:begin]}\n{written[end:]}")
         if document["jobs"]:
             return document, around
     except (ValueError, KeyError, TypeError) as error:
         raise failed(f"fio wrote no result: {text.strip()[:300]!r}", where) from error
     raise failed(f"fio measured nothing: {around}", where)
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """What fio said without its messages, and those: no line of its document begins like them."""
+    lines = text.splitlines()
+    said = [each for each in lines if each.startswith(MESSAGE)]
+    return "\n".join(each for each in lines if not each.startswith(MESSAGE)), "\n".join(said)
 
 
 def messages_in(text: str, where: str) -> tuple[str, ...]:
@@ -277,6 +288,12 @@ def _answer(
     )
     _need_all(answer, expected, where)
     return answer
+
+
+def cpu_s_in(text: str, stream: str, where: str) -> float:
+    """Processor time of a stream from the begin to the end of its fio; the text was parsed."""
+    jobs = document_in(text, where)[0]["jobs"]
+    return sum(_cpu_s(job) for job in jobs if _is_of(job, stream))
 
 
 def _cpu_s(job: Mapping[str, Any]) -> float:

@@ -55,7 +55,8 @@ Sizes = Annotated[dict[int, Share], BeforeValidator(_sizes)]
 
 Name = Annotated[str, BeforeValidator(_name)]
 Sync = Literal["none", "fdatasync", "dsync"]
-"""`fdatasync`: a flush is waited for after each write. `dsync`: the file is opened with O_DSYNC."""
+"""`fdatasync`: a flush is waited for after each write, or after so many as `flushed_every` says.
+`dsync`: the file is opened with O_DSYNC."""
 
 
 class _Model(BaseModel):
@@ -105,6 +106,7 @@ class Stream(_Model):
     jobs: Annotated[int, Field(ge=1)]
     iodepth: Annotated[int, Field(ge=1)]
     sync: Sync = "none"
+    flushed_every: Annotated[int, Field(ge=1)] = 1
     hot_spots: tuple[HotSpot, ...] = ()
     region: Region = Region()
     burst: Burst | None = None
@@ -179,6 +181,10 @@ class Stream(_Model):
                 f"sync = 'fdatasync' needs iodepth = 1, not {self.iodepth}: fio does not order "
                 "flushes behind writes that are under way; give more jobs instead"
             )
+        if self.flushed_every > 1 and self.sync != "fdatasync":
+            raise ValueError(
+                f"flushed_every = {self.flushed_every} needs flushes: set sync = 'fdatasync'"
+            )
         return self
 
 
@@ -200,13 +206,14 @@ class Pattern(_Model):
     """Streams that run together, and what the data they write are like.
 
     `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
-    reduce.
+    reduce. `trace`: the file whose requests it replays; its stream only says what they are like.
     """
 
     name: Name
     streams: Annotated[tuple[Stream, ...], Field(min_length=1)]
     compressible_share: Share = 0.0
     duplicate_share: Share = 0.0
+    trace: str | None = None
 
     @property
     def writes(self) -> bool:

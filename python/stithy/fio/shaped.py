@@ -27,6 +27,8 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
     """The pattern as asked. Raises UserError where it cannot be so."""
     if shape.is_own:
         return pattern
+    if pattern.trace is not None:
+        raise _cannot(pattern, "it is a trace")
     if len(pattern.streams) > 1:
         names = ", ".join(each.name for each in pattern.streams)
         raise _cannot(pattern, f"it has several streams ({names})")

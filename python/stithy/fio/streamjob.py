@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stithy.errors import UserError
-from stithy.fio.load import Load, Target, aligned
+from stithy.fio.load import CHECK_BYTES, Load, Target, aligned
 from stithy.fio.profile import (
     DIRECTIONS,
     Direction,
@@ -58,9 +58,6 @@ turns in a loop and leaves what was answered uncounted (`flow_threshold_exceeded
 TOGETHER: Words = {"group_reporting": 1}
 """All submitters have one result."""
 
-CHECK_BYTES = 4096
-"""Each so many bytes have a checksum of their own."""
-
 
 @dataclass(frozen=True)
 class Side:
@@ -87,6 +84,7 @@ class RenderedStream:
     """A stream as fio will do it. `outstanding`: at most, of all submitters.
 
     `is_open`: requests come from submitters of one each, whose late share can be told.
+    `each_logged`: the log has each request, not a mean a second.
     `in_line_because`: why they do not, of a stream at a rate.
     """
 
@@ -94,6 +92,7 @@ class RenderedStream:
     outstanding: int
     is_open: bool
     sides: Mapping[Direction, Side]
+    each_logged: bool = False
     in_line_because: str | None = None
 
 
@@ -107,14 +106,23 @@ def sections(
     rate = None if load.rate_per_s is None else load.rate_per_s * pattern.weight_share(stream)
     if rate is None:
         words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-        words |= {"ioengine": _engine(load, stream.iodepth)} | _pace(pattern, stream)
+        words |= {"ioengine": engine_for(load, stream.iodepth)} | _pace(pattern, stream)
         sides = {each: _side(stream, each, None) for each in stream.directions}
-        rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
-        return rendered, {stream.name: words}
+        return _closed(stream, load, sides), {stream.name: words}
     if (because := _why_in_line(stream, load, rate)) is not None:
         rendered, made = _in_line(stream, target, load, rate)
         return replace(rendered, in_line_because=because), made
     return _open(stream, target, load, rate)
+
+
+def _closed(stream: Stream, load: Load, sides: Mapping[Direction, Side]) -> RenderedStream:
+    return RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides,
+                          each_logged=_is_checked(stream, load))  # fmt: skip
+
+
+def _is_checked(stream: Stream, load: Load) -> bool:
+    """Whether all that it writes is read back at the end."""
+    return load.verify and stream.read_share < 1
 
 
 def _why_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
@@ -145,11 +153,10 @@ def _in_line(
         drawn = poisson(rate_per_s, _percents(stream, way), stream.jobs, stream.jobs)
         arrivals = {way: drawn or arrivals[way]}
     words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-    words |= {"ioengine": _engine(load, stream.iodepth)} | _rate(arrivals)
+    words |= {"ioengine": engine_for(load, stream.iodepth)} | _rate(arrivals)
     words |= _batches(stream, rate_per_s)
     sides = {each: _side(stream, each, found) for each, found in arrivals.items()}
-    rendered = RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides)
-    return rendered, {stream.name: words}
+    return _closed(stream, load, sides), {stream.name: words}
 
 
 def _open(
@@ -168,7 +175,8 @@ def _open(
         made[f"{stream.name}.{way}"] = words
         sides[way] = _side(stream, way, arrivals)
         outstanding += arrivals.jobs
-    return RenderedStream(stream.name, outstanding, is_open=True, sides=sides), made
+    rendered = RenderedStream(stream.name, outstanding, is_open=True, sides=sides, each_logged=True)
+    return rendered, made
 
 
 def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
@@ -182,12 +190,17 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
         **_sizes(stream),
         **(_flushes(stream) if stream.read_share < 1 else {}),
     }
-    return words | (check_words() if load.verify and stream.read_share < 1 else {})
+    return words | (check_words() if _is_checked(stream, load) else {})
 
 
 def _timed(stream: Stream, load: Load) -> Words:
-    """fio leaves out the ramp; of each submitter it keeps a row a second, and its own result."""
-    words: Words = {"ramp_time": _ms(load.ramp_s), "runtime": _ms(load.duration_s)}
+    """fio leaves out the ramp; of each submitter it keeps a row a second, and its own result.
+
+    Where what is written is read back, it keeps each request instead.
+    """
+    words: Words = {"ramp_time": ms(load.ramp_s), "runtime": ms(load.duration_s)}
+    if _is_checked(stream, load):
+        return words | {"write_lat_log": stream.name, "log_offset": 1} | TOGETHER
     if not load.logs:
         return words | TOGETHER
     words |= {"log_avg_msec": 1000, "log_hist_msec": 1000}
@@ -201,10 +214,11 @@ def _each_logged(stream: Stream, load: Load) -> Words:
     once (`ramp_time_over` in time.c of fio 3.33): many slow submitters would make too many.
     """
     runtime_s = max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S
-    return {"runtime": _ms(runtime_s), "write_lat_log": stream.name} | TOGETHER
+    words: Words = {"runtime": ms(runtime_s), "write_lat_log": stream.name}
+    return words | ({"log_offset": 1} if load.verify else {}) | TOGETHER
 
 
-def _engine(load: Load, iodepth: int) -> str:
+def engine_for(load: Load, iodepth: int) -> str:
     """One that keeps as many outstanding as asked.
 
     io_uring's rings have a power of two of places, and fio 3.33 fills them: of a depth of 26 it
@@ -214,13 +228,15 @@ def _engine(load: Load, iodepth: int) -> str:
     return "libaio" if load.engine == "io_uring" and not is_whole_ring else load.engine
 
 
-def _ms(duration_s: float) -> str:
+def ms(duration_s: float) -> str:
+    """A duration as fio takes it."""
     return f"{round(duration_s * 1000)}ms"
 
 
 def check_words() -> Words:
-    """Blocks are written with a checksum, which a later pass reads back."""
-    return {"verify": "crc32c", "verify_interval": CHECK_BYTES, "do_verify": 0}
+    """Blocks are written with a checksum and the monotonic time, which a later pass reads back."""
+    return {"verify": "crc32c", "verify_interval": CHECK_BYTES, "do_verify": 0,
+            "clocksource": "clock_gettime"}  # fmt: skip
 
 
 def _largest_bytes(stream: Stream) -> int:
@@ -271,7 +287,8 @@ def _sizes(stream: Stream) -> Words:
 def _flushes(stream: Stream) -> Words:
     if stream.sync == "none":
         return {}
-    return {"fdatasync": 1} if stream.sync == "fdatasync" else {"sync": "dsync"}
+    is_flushed = stream.sync == "fdatasync"
+    return {"fdatasync": stream.flushed_every} if is_flushed else {"sync": "dsync"}
 
 
 def _batches(stream: Stream, rate_per_s: float) -> Words:
@@ -291,8 +308,8 @@ def _pace(pattern: Pattern, stream: Stream) -> Words:
     """A closed loop's pauses, or its part of the requests beside the other streams."""
     if stream.burst:
         return {
-            "thinktime": _ms(stream.burst.pause_s),
-            "thinktime_iotime": _ms(stream.burst.busy_s),
+            "thinktime": ms(stream.burst.pause_s),
+            "thinktime_iotime": ms(stream.burst.busy_s),
         }
     if len(pattern.streams) == 1 or stream.weight is None:
         return {}

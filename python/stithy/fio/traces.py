@@ -1,4 +1,4 @@
-"""Requests in text: a log of fio (`write_iolog`), or what `blkparse` prints of blktrace.
+"""Requests of a trace: of an emulated drive, of fio, of blktrace, or what blkparse prints of it.
 
 Sources: fio's HOWTO, "Trace file format v3"; blkparse(1), the default format.
 """
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stithy.errors import UserError
-from stithy.fio.learned import Operation, Request
+from stithy.fio.blktrace import is_blktrace, read_blktrace
+from stithy.fio.drive_trace import MAGIC, read_trace
+from stithy.fio.learned import OPERATIONS, Operation, Request
 
 SECTOR_BYTES = 512
 US_PER_S = 1e6
@@ -20,6 +22,27 @@ _BLKPARSE = re.compile(
 _WORDS: dict[str, Operation] = {
     "read": "read", "write": "write", "sync": "flush", "datasync": "flush",
 }  # fmt: skip
+
+
+def read_requests(path: Path) -> Iterator[Request]:
+    """All requests of a trace of any kind. Raises UserError where it is none, OSError."""
+    with path.open("rb") as file:
+        is_drive = file.read(len(MAGIC)) == MAGIC
+    if is_drive:
+        return _of_drive(path)
+    return read_blktrace(path) if is_blktrace(path) else iter(read_text(path))
+
+
+def _of_drive(path: Path) -> Iterator[Request]:
+    found = read_trace(path)
+    if found.lost:
+        problem = f"{found.lost:,} requests are missing in it"
+        remedy = "trace again, with the file on a faster disk"
+        raise UserError(problem, where=str(path), remedy=remedy)
+    columns = ("arrived_s", "operation", "offset_bytes", "length_bytes", "latency_s", "is_error")
+    for *facts, is_error in found.requests.select(columns).iter_rows():
+        if not is_error and facts[1] in OPERATIONS:
+            yield Request(*facts)
 
 
 def read_text(path: Path) -> list[Request]:
@@ -38,7 +61,8 @@ def read_text(path: Path) -> list[Request]:
     raise UserError(
         "it is no trace that is known",
         where=str(path),
-        remedy="name the trace of an emulated drive, a log of fio, or what blkparse prints",
+        remedy="name a trace of an emulated drive, a log of fio, a file of blktrace, or what "
+        "blkparse prints",
     )
 
 

@@ -94,7 +94,7 @@ def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
         for layer in _upper_layers(mount, proc):
             yield from _under_path(layer, proc, sys)
         return
-    for name in _of_mount(mount, sys):
+    for name in of_mount(mount, sys):
         yield from _under_device(name, proc, sys)
 
 
@@ -107,7 +107,7 @@ def _upper_layers(mount: Mount, proc: Path) -> list[Path]:
     return [each for each in layers if os.path.exists(each) and mount_of(each, proc) != mount]
 
 
-def _of_mount(mount: Mount, sys: Path) -> list[str]:
+def of_mount(mount: Mount, sys: Path) -> list[str]:
     """The devices on which a file system directly is."""
     if mount.kind == "btrfs":
         return _of_btrfs(mount, sys)

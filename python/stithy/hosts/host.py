@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 from stithy.clock import SystemClock
 from stithy.environment import search_path
 from stithy.errors import StithyError
+from stithy.hosts import throttle
 from stithy.hosts.activity import Activity, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
@@ -190,6 +191,10 @@ class LocalHost:
             return None
         return f"no control group can be created in {folders[0]}"
 
+    def io_limit_problem(self) -> str | None:
+        """Why no limit of reads and writes can be set; no group is made to find out."""
+        return throttle.problem()
+
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""
         libc = ctypes.CDLL(None, use_errno=True)
@@ -200,6 +205,21 @@ class LocalHost:
         if (number := ctypes.get_errno()) == errno.ENOSYS:
             return "the kernel does not have it"
         return f"the kernel refuses it ({os.strerror(number).lower()})"
+
+    def network_problem(self, program: str, *words: str) -> str | None:
+        """Why a program fails in a network of its own, which ends with it."""
+        unshare, path = self.program("unshare"), self.program(program)
+        if unshare is None or path is None:
+            return "unshare was not found" if unshare is None else f"{program} was not found"
+        command = Command([unshare, "--net", path, *words], environment={"LC_ALL": "C"})
+        try:
+            finished = self.runner.run(command, timeout_s=PATIENCE_S)
+        except StithyError as error:
+            return str(error)
+        said = finished.stderr.strip().splitlines() or [f"it ended with code {finished.code}"]
+        return (
+            None if finished.code == 0 else f"`{program} {' '.join(words)}`: {said[-1].rstrip('.')}"
+        )
 
     def clock_is_synchronised(self) -> bool | None:
         """What adjtimex says when nothing is to be adjusted. Source: adjtimex(2)."""

@@ -106,6 +106,15 @@ def pids_inside(directory: Path, program: str) -> list[int]:
     ]
 
 
+def descendants(pid: int) -> list[int]:
+    """The children of a process, and theirs, as they are now."""
+    parents = {each: int(stat.fields[1]) for each in _all_pids() if (stat := _stat(each))}
+    found = [pid]
+    for one in found:  # it grows while it is read
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
 def pids_within(directory: Path) -> list[int]:
     """All processes that work in `directory`, whatever their program is."""
     return [pid for pid in _all_pids() if _link(pid, "cwd") == str(directory)]

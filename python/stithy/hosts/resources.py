@@ -167,22 +167,23 @@ def remove_group(path: Path) -> None:
 
 def parents(proc: Path) -> Iterator[tuple[Path, Files]]:
     """Groups below which one of our own may be made, best first, with their kind of files."""
-    for controllers, own in _own_groups(proc):
+    for controllers, own in own_groups(proc):
         for mount in mounts(proc):
             of_memory = "memory" in controllers and "memory" in mount.options.split(",")
             if mount.kind == "cgroup" and of_memory:
-                yield _inside(mount, own), V1
+                yield inside(mount, own), V1
             elif controllers == [""] and mount.kind == "cgroup2":
-                yield from ((each, V2) for each in _handing_on(_inside(mount, own), mount.point))
+                yield from ((each, V2) for each in _handing_on(inside(mount, own), mount.point))
 
 
-def _inside(mount: Mount, group: str) -> Path:
+def inside(mount: Mount, group: str) -> Path:
     """Where a group of /proc/self/cgroup is; in a container it may lie outside of the mount."""
     path = mount.point / group.removeprefix(mount.root).lstrip("/")
     return path if group.startswith(mount.root) and path.is_dir() else mount.point
 
 
-def _own_groups(proc: Path) -> Iterator[tuple[list[str], str]]:
+def own_groups(proc: Path) -> Iterator[tuple[list[str], str]]:
+    """The controllers of each hierarchy, and the caller's group there."""
     with suppress(OSError):
         for line in (proc / "self/cgroup").read_text().splitlines():
             _, controllers, group = line.split(":", 2)

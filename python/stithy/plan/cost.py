@@ -61,9 +61,8 @@ def sizes(study: Study, workload: Workload, variants: Sequence[Study]) -> Sizes:
     """
     units = variants[0].workload.units
     data = workload.data_bytes(units)
-    window_s = study.load.ramp_up_s + study.load.duration_s
-    most_per_s = max(transactions_per_s_max(each, workload) for each in variants)
-    transactions, log = window_s * most_per_s, _log_bytes(study)
+    transactions = max(_transactions(each, workload) for each in variants)
+    log = _log_bytes(study)
     return Sizes(
         data_bytes=data,
         database_bytes=data + log,
@@ -79,11 +78,22 @@ def _log_bytes(study: Study) -> int:
     return max(log_bytes(each.engine, each.settings) for each in study.databases)
 
 
+def logged_bytes(study: Study, workload: Workload) -> int:
+    """The most that a window logs, bytes, however much of it is recycled meanwhile."""
+    return round(_transactions(study, workload) * workload.log_bytes_per_transaction)
+
+
+def _transactions(study: Study, workload: Workload) -> float:
+    """The most transactions of a window."""
+    window_s = study.load.ramp_up_s + study.load.duration_s
+    return window_s * transactions_per_s_max(study, workload)
+
+
 def transactions_per_s_max(study: Study, workload: Workload) -> float:
     """The most transactions a second that are planned for, at any level."""
     load = study.load
     asked = paced_per_s_max(load, workload, load.users_max)
-    if load.rate_per_s is None:
+    if load.rate_per_s is None:  # a share of a maximum is no more than its users can do
         asked = min(asked, load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 

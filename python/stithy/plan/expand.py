@@ -153,7 +153,7 @@ def _memory_most(study: Study) -> dict[str, int]:
     """By candidate what its servers may use together where they have most, bytes."""
     variants = study.variants
     return {
-        name: study.tenants * max(each.database_of(name).memory_bytes for each in variants)
+        name: study.servers * max(each.database_of(name).memory_bytes for each in variants)
         for name in study.candidates
     }
 

@@ -98,7 +98,7 @@ def _metric(study: Study) -> str:
     if study.given_load is None:
         return str(plugins("scenario")[study.scenario.name].METRIC)
     load = study.at(study.asked_point).load
-    paced = load.pauses or load.rate_per_s is not None
+    paced = load.pauses or load.is_open
     throughput = workload_named(study.workload.name).throughput
     return str(P95 if paced else throughput)
 
@@ -154,6 +154,9 @@ class WindowPlan:
     `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
     `activities` are what happens in it; its times are those of the first. `tenants`: how many
     instances share the candidate, each with its own copy of the dataset.
+    `rate_share`: transactions arrive at this share of a maximum, the least throughput that the
+    candidates `maximum_of` have in the first block at the point `maximum_at`; None: as the load
+    says.
     """
 
     id: str
@@ -169,6 +172,9 @@ class WindowPlan:
     attempt: int = 0
     activities: tuple[str, ...] = ("hammer",)
     tenants: int = 1
+    rate_share: float | None = None
+    maximum_of: tuple[str, ...] = ()
+    maximum_at: str | None = None
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ class Context:
     @property
     def is_open(self) -> bool:
         """Whether the load was an open loop, in which nobody waits for an answer."""
-        return self.load is not None and self.load.rate_per_s is not None
+        return self.load is not None and self.load.is_open
 
     @property
     def axis(self) -> str:

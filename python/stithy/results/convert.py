@@ -38,7 +38,7 @@ _COUNTS = ("committed", "rolled_back", "errors", "retries")
 class Latencies:
     """The logs of one window; empty where they were not written.
 
-    `pool_wait` is there only with a pool or deferred deliveries.
+    `pool_wait` is there only with a pool or deferred work.
     """
 
     response: tuple[Interval, ...] = ()

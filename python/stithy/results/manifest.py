@@ -15,7 +15,7 @@ from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -199,7 +199,8 @@ class WorkloadFacts(_Facts):
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
-    `connections` None is one for each user. What of it is in `varied` differs between points.
+    `connections` None is one for each user. What of it is in `varied` differs between points. With
+    the pace `rate` and no `rate_per_s` the rates are shares of a maximum that was measured first.
     """
 
     users: Annotated[
@@ -222,6 +223,16 @@ class LoadFacts(_Facts):
     error_limit: Annotated[int, Compared("number of errors that ends a window", needed=False)]
     ledger: Annotated[bool, Compared("whether a commit ledger was kept")] = False
     varied: tuple[str, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether transactions arrived at rates, whether or not earlier ones were answered."""
+        return self.pace == "rate"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody worked."""
+        return self.users == (0,)
 
 
 class CalibrationFacts(_Facts):

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stithy.activity import table_named
 from stithy.errors import UserError
 from stithy.metrics import ALL
-from stithy.results.io_seconds import IoSecond, io_seconds
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
 from stithy.results.pieces import (
@@ -30,18 +30,15 @@ from stithy.results.tables import (
     BASELINE,
     CONDITIONS,
     DRIVES,
-    IO_SECONDS,
     LEDGER,
     LEDGER_FINDINGS,
     LOAD,
-    PRECONDITIONING,
     RESTORES,
     SECONDS,
     SERIES,
     SPACE,
     SPANS,
     SURROUNDINGS,
-    TENANT_SECONDS,
     TRANSACTIONS,
     VALUES,
     WINDOW,
@@ -106,36 +103,14 @@ class Run:
         return read_tables(SECONDS, [each.table(SECONDS.name) for each in windows], [])
 
     @property
-    def preconditioning(self) -> "pl.DataFrame":
-        """The rounds before block I/O; nearly all runs have none."""
-        path = self.directory.table(PRECONDITIONING.name)
-        found = read_table(PRECONDITIONING, path, []) if path.exists() else None
-        return empty_frame(PRECONDITIONING) if found is None else found
-
-    @property
     def space(self) -> "pl.DataFrame":
         """What the candidates' volumes take; empty where nobody asked them."""
-        path = self.directory.table(SPACE.name)
-        found = read_table(SPACE, path, []) if path.exists() else None
-        return empty_frame(SPACE) if found is None else found
+        return _one(SPACE, self.directory.table(SPACE.name))
 
-    def io_seconds_of(self, window_id: str) -> list[IoSecond]:
-        """What fio answered in each second of a window, all streams and directions together."""
-        rows = read_rows(self.directory.window(window_id).table(IO_SECONDS.name), IO_SECONDS)
-        return io_seconds(rows)
-
-    @cached_property
-    def tenant_seconds(self) -> dict[str, dict[str, list[int]]]:
-        """By window and tenant, its transactions in each second of the measurement."""
-        found: dict[str, dict[str, list[int]]] = {}
-        for name in self.window["window_id"]:
-            table = self.directory.window(name).table(TENANT_SECONDS.name)
-            rows = read_rows(table, TENANT_SECONDS) if table.exists() else ()
-            for row in rows:
-                if row["phase"] == "measure":
-                    mine = found.setdefault(name, {}).setdefault(row["tenant"], [])
-                    mine.append(row["completed"])
-        return found
+    def detail(self, name: str, window_id: str | None = None) -> "pl.DataFrame":
+        """A table that only one activity fills: of a window, or of the run; empty without one."""
+        of = self.directory if window_id is None else self.directory.window(window_id)
+        return _one(table_named(name), of.table(name))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -213,6 +188,12 @@ def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """The rows of one table's file, as mappings; none where it is missing or damaged."""
     frame = read_table(table, path, [])
     return [] if frame is None else frame.to_dicts()
+
+
+def _one(table: Table, path: Path) -> "pl.DataFrame":
+    """A file that most runs do not have; no rows where it is missing or damaged."""
+    found = read_table(table, path, []) if path.exists() else None
+    return empty_frame(table) if found is None else found
 
 
 def _require_run(directory: RunDirectory) -> None:

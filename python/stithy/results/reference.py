@@ -1,8 +1,9 @@
 """The reference pages of tables and comparability key, written from what they declare."""
 
+from stithy.activity import every_table
 from stithy.results.comparability import MEANINGS
 from stithy.results.manifest import SCHEMA_VERSION
-from stithy.results.tables import TABLES, Column, Table
+from stithy.results.tables import Column, Table
 
 _KINDS = {
     "text": "text",
@@ -15,7 +16,8 @@ _KINDS = {
 _HEAD = f"""\
 # The tables of the results
 
-Written from `python/stithy/results/tables.py`; do not edit.
+Written from `python/stithy/results/tables.py` and, for tables of a single activity, from its module
+in `python/stithy/activities/`; do not edit.
 `python/stithy/results/layout.py` has the names of the files. `collectors.md` has the metrics of the
 table `series`.
 
@@ -35,7 +37,7 @@ file, and names it. A window supports no claim without a file that could have ma
 
 def tables_page() -> str:
     """The page, as Markdown."""
-    return "\n".join([_HEAD, *(_section(table) for table in TABLES)])
+    return "\n".join([_HEAD, *(_section(table) for table in every_table())])
 
 
 def _section(table: Table) -> str:

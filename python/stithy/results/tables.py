@@ -1,7 +1,9 @@
 """Every table of the results: its columns, their types, units and meanings, as Polars schemas too.
 
-The one place where a column is declared; writers, readers and the reference page derive from it.
-Whoever adds, renames or removes one raises `manifest.SCHEMA_VERSION`.
+The place where columns are declared; writers, readers and the reference page derive from it. What
+only one activity knows is a detail table, which its module in `stithy.activities` declares with the
+same words (`stithy.activity.every_table` has all). Whoever adds, renames or removes a column raises
+`manifest.SCHEMA_VERSION`.
 A missing value is null, and the table has a column that says why or a flag that implies it.
 """
 
@@ -39,20 +41,28 @@ class Table:
     columns: tuple[Column, ...]
 
 
-def _t(name: str, meaning: str, *, null: bool = False) -> Column:
+def text(name: str, meaning: str, *, null: bool = False) -> Column:
+    """A column of words."""
     return Column(name, "text", "", meaning, null)
 
 
-def _i(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+def integer(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+    """A column of whole numbers."""
     return Column(name, "integer", unit, meaning, null)
 
 
-def _r(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+def real(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+    """A column of real numbers."""
     return Column(name, "real", unit, meaning, null)
 
 
-def _b(name: str, meaning: str, *, null: bool = False) -> Column:
+def truth(name: str, meaning: str, *, null: bool = False) -> Column:
+    """A column of true and false."""
     return Column(name, "truth", "", meaning, null)
+
+
+# Short, because each line below is a column.
+_t, _i, _r, _b = text, integer, real, truth
 
 
 WINDOW = Table(
@@ -84,7 +94,7 @@ LOAD = Table(
         _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
         _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
         _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),
-        _t("profile", "input profile: `specification` or `hammerdb`"),
+        _t("options", "what the workload's own keys say of the users, each as in `point`; null if it has none", null=True),
         _i("headline_committed", "", "committed transactions of the workload's headline type in the measurement", null=True),
         _i("transactions", "", "all completed transactions in the measurement", null=True),
         _r("headline_per_min", "1/min", "the same per minute: the throughput by the workload's own metric", null=True),
@@ -152,54 +162,6 @@ VALUES = Table(
     ),
 )  # fmt: skip
 
-IO_SECONDS = Table(
-    "io_seconds",
-    "One row per second, stream and direction of a pattern that fio ran. Only of windows of fio. A window of "
-    "whole seconds has each of its requests in one of them, and their latencies add up to its mean. In a closed loop "
-    "those under way at the end are in the last second, and a second without a row had no request.",
-    (
-        _t("window_id", "id of the window"),
-        _i("second", "s", "seconds since the measurement began, from 0"),
-        _r("at_s", "s", "Unix time at which the second began"),
-        _t("stream", "stream of the pattern"),
-        _t("direction", "`read` or `write`"),
-        _i("requests", "", "requests answered"),
-        _i("moved_bytes", "B", "bytes moved by them; in a closed loop by their mean size in the window"),
-        _r("latency_mean_s", "s", "mean latency", null=True),
-        _r("completion_p99_s", "s", "99th percentile of the time from submission to completion", null=True),
-    ),
-)  # fmt: skip
-
-TENANT_SECONDS = Table(
-    "tenant_seconds",
-    "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
-    (
-        _t("window_id", "id of the window"),
-        _t("tenant", "the tenant, such as `tenant-1`"),
-        _i("second", "s", "seconds since the users started, from 0"),
-        _r("at_s", "s", "Unix time at which the second began"),
-        _t("phase", "`ramp-up`, `measure` or `drain`"),
-        _i("completed", "", "transactions committed, or rolled back as specified"),
-    ),
-)  # fmt: skip
-
-PRECONDITIONING = Table(
-    "preconditioning",
-    "One row per test of a round of preconditioning, of block I/O alone. A resumed run does all rounds again, and has those.",
-    (
-        _t("candidate", "name of the candidate"),
-        _i("round", "", "round, from 1"),
-        _t("test", "test of the round: shares of reads and writes, and block size, such as `70-30-8k`"),
-        _r("ended_at_s", "s", "Unix time at which it ended"),
-        _b("tracked", "it must be steady"),
-        _r("iops", "1/s", "requests per second"),
-        _r("latency_mean_s", "s", "mean latency", null=True),
-        _r("range_share", "", "range of the last five rounds as a share of their mean; null before the fifth and if not tracked", null=True),
-        _r("excursion_share", "", "rise of their best straight line as a share of their mean", null=True),
-        _b("steady", "the rule holds for this test over the last five rounds"),
-    ),
-)  # fmt: skip
-
 SPANS = Table(
     "spans",
     "One row per named time within a window. Empty if its activity names none.",
@@ -217,7 +179,7 @@ SPANS = Table(
 TRANSACTIONS = Table(
     "transactions",
     "One row per transaction type: totals of one window's measurement. `all` is the merged row. The "
-    "pool wait is null if each user has its own connection and nothing is deferred.",
+    "pool wait is null if each user has its own connection and waits for everything.",
     (
         _t("window_id", "id of the window"),
         _t("transaction", "transaction type, or `all`"),
@@ -229,7 +191,7 @@ TRANSACTIONS = Table(
             _r(f"{kind}_{name}_s", "s", f"{text} of {what}", null=True)
             for kind, what in (
                 ("response", "response time"), ("service", "service time"),
-                ("pool_wait", "the wait for a connection, or in the queue of deferred deliveries"),
+                ("pool_wait", "the wait for a connection, or in the queue of what users do not wait for"),
             )
             for name, text in (
                 ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
@@ -367,10 +329,10 @@ LEDGER = Table(
     "One row per kind of transaction in the window's commit ledger, with what became of them. Empty without a ledger.",
     (
         _t("window_id", "id of the window"),
-        _t("deal", "`order` or `payment`"),
+        _t("deal", "kind of transaction, as the workload names it"),
         _i("acknowledged", "", "acknowledged by the database"),
         _i("lost", "", "of those, not in the database"),
-        _i("differing", "", "of those, in the database with another number, district or amount"),
+        _i("differing", "", "of those, in the database with other content"),
         _i("refused", "", "certainly not committed"),
         _i("returned", "", "of those, in the database anyway"),
         _i("in_doubt", "", "sent, without an answer"),
@@ -384,7 +346,7 @@ LEDGER_FINDINGS = Table(
     "One row per transaction in which commit ledger and database differ: the first ones of each kind.",
     (
         _t("window_id", "id of the window"),
-        _t("deal", "`order` or `payment`"),
+        _t("deal", "kind of transaction, as the workload names it"),
         _t("kind", "`lost`, `differs`, `returned`, `doubt-committed`, `doubt-absent` or `unknown`"),
         _t("text", "the transaction, as a sentence"),
     ),
@@ -457,9 +419,9 @@ SPACE = Table(
 
 TABLES = (
     WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, BASELINE, HISTOGRAMS, IO_SECONDS, TENANT_SECONDS, PRECONDITIONING,
-    SPACE,
+    SURROUNDINGS, BASELINE, HISTOGRAMS, SPACE,
 )  # fmt: skip
+"""Those that several activities fill, and those of a run; detail tables are beside these."""
 
 
 def schema(table: Table) -> "pl.Schema":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import Plan, Step
-from stithy.registry import plugins
+from stithy.registry import fault_of, plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.cleanup.handlers import Left
@@ -61,10 +61,10 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
         error, kept = interrupted(), {}
     except StithyError as raised:
         error, kept = raised, {}
-    except BaseException:
+    except BaseException as bug:
         _take_down(context, keep=False)
         with suppress(StithyError):  # the bug is what must be reported
-            manifest.write("failed", "a bug in Stithy")
+            manifest.write("failed", f"a bug in {fault_of(bug) or 'Stithy'}")
         raise
     left = _take_down(context, keep=bool(kept))
     error = _write_end(context, manifest, error)

@@ -6,6 +6,7 @@ A torn last line, from a crash in the middle of a write, is left out when readin
 import errno
 import json
 import os
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,13 +30,14 @@ class Entry:
 
 
 class Journal:
-    """An open journal; used by one thread."""
+    """An open journal. Several threads may write: each entry is whole, with its own number."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         """Goes on after the last whole line of an existing file; a new one comes with its first."""
         self.path = path
         self._clock = clock
         self._next = len(read_journal(path))
+        self._lock = threading.Lock()
         self._fd: int | None = None
 
     def write(self, event: str, **facts: Any) -> int:
@@ -43,23 +45,24 @@ class Journal:
 
         Raises InfrastructureError where the file system refuses.
         """
-        line = {
-            "sequence": self._next,
-            "at_s": self._clock.now_s(),
-            "monotonic_s": self._clock.monotonic_s(),
-            "event": event,
-            "facts": facts,
-        }
-        try:
-            self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
-        except OSError as error:
-            raise InfrastructureError(
-                f"the journal could not be written: {error.strerror}",
-                where=str(self.path),
-                remedy="make room on that file system",
-            ) from error
-        self._next += 1
-        return self._next - 1
+        with self._lock:
+            line = {
+                "sequence": self._next,
+                "at_s": self._clock.now_s(),
+                "monotonic_s": self._clock.monotonic_s(),
+                "event": event,
+                "facts": facts,
+            }
+            try:
+                self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
+            except OSError as error:
+                raise InfrastructureError(
+                    f"the journal could not be written: {error.strerror}",
+                    where=str(self.path),
+                    remedy="make room on that file system",
+                ) from error
+            self._next += 1
+            return self._next - 1
 
     def close(self) -> None:
         """Give up the file. Idempotent."""

@@ -284,9 +284,9 @@ def _load(study: Study) -> LoadFacts:
     # What the section and the manifest call alike is kept as written.
     same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
     other = {
-        "pace": pace.kind,
+        "pace": "rate" if load.is_open else pace.kind,
         "think_s": load.pace.think_s,
-        "arrivals": None if load.rate_per_s is None else load.arrivals,
+        "arrivals": load.arrivals if load.is_open else None,
     }
     return LoadFacts(**same | other)
 

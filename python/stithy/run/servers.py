@@ -1,12 +1,14 @@
 """The servers of a run: one at a time, on a candidate's database, within its memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.hosts.throttle import Throttle, make_throttle
+from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan
 from stithy.point import Point
 from stithy.run.cleanup.register import Resource
@@ -28,7 +30,8 @@ class Servers:
 
     `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
     `limited_starts`: how many servers were given a memory limit. `live`: the servers that
-    run, by their data directory.
+    run, by their data directory. `groups`: the memory limits of those that have one, and `more`:
+    settings of those that are to be backed up, both by data directory.
     """
 
     study: Study
@@ -41,6 +44,8 @@ class Servers:
     scratch: Path
     limited_starts: int = 0
     live: dict[Path, Instance] = field(default_factory=dict)
+    groups: dict[Path, Path] = field(default_factory=dict)
+    more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     @contextmanager
     def running(
@@ -63,20 +68,37 @@ class Servers:
         )
         with self._started(candidate, start) as instance:
             self.live[start.data] = instance
+            if memory_cgroup is not None:
+                self.groups[start.data] = memory_cgroup
             try:
                 yield instance
             finally:
                 del self.live[start.data]
+                self.groups.pop(start.data, None)
 
     @contextmanager
-    def second(self, candidate: str, data: Path, log: Path) -> Iterator[Instance]:
-        """Another server, on files that were restored of a backup; it knows nothing of the first.
+    def second(
+        self,
+        candidate: str,
+        data: Path,
+        log: Path,
+        more: Mapping[str, str],
+        *,
+        name: str = "r",
+        memory_cgroup: Path | None = None,
+        point: Point | None = None,
+    ) -> Iterator[Instance]:
+        """Another server, on files of its own such as a restored backup's.
 
-        Its temporary files and its configuration are those of its files.
+        It knows nothing of the first. Its temporary files and, but at a `point`, its
+        configuration are those of its files, with `more` settings. `name`: by which its sockets
+        differ from those of others on the candidate.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
-        sockets = self._sockets(f"{self._number(candidate)}r")
-        with self._started(candidate, Start(data, sockets, log)) as instance:
+        sockets = self._sockets(f"{self._number(candidate)}{name}")
+        own = None if point is None else self._own(candidate, point)
+        start = Start(data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more)
+        with self._started(candidate, start) as instance:
             yield instance
 
     @contextmanager
@@ -120,6 +142,30 @@ class Servers:
         return path
 
     @contextmanager
+    def throttled(
+        self, place: Path, bytes_per_s: int | None, memory_cgroup: Path | None, candidate: str
+    ) -> Iterator[Throttle | None]:
+        """A guard of reads and writes on the devices under a place; None without a limit.
+
+        Raises PreconditionError where it cannot be had.
+        """
+        if bytes_per_s is None:
+            yield None
+            return
+        self.limited_starts += 1
+        books, made = self.session.books, list[Resource]()
+
+        def record(path: Path) -> None:
+            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
+
+        name = f"stithy-{self.session.run_id}-io-{self.limited_starts}"
+        try:
+            yield make_throttle(name, place, bytes_per_s, memory_cgroup, record)
+        finally:
+            for resource in made:
+                books.remove(resource)
+
+    @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:
         """The memory limit of a server on this candidate at a point, as far as it can be had."""
         self.limited_starts += 1
@@ -146,13 +192,19 @@ class Servers:
         """
         memory_bytes = self.study.at(point).database_of(candidate).memory_bytes
         volume = self.volumes.of(candidate)
-        if not volume.memory_backed:
+        backup, held = volume.of("backup"), 0
+        if volume.memory_backed:
+            dataset = self.plan.dataset_at(point)
+            held = dataset.database_bytes + dataset.growth_bytes
+        if backup.memory_backed and parts_of(volume).data in self.more:
+            # It archives its log there, and its backups are made within its memory.
+            held += needed_bytes(self.study)["backup"]
+        if held == 0:
             return memory_bytes, None
-        dataset = self.plan.dataset_at(point)
-        held = dataset.database_bytes + dataset.growth_bytes
+        kind = (volume if volume.memory_backed else backup).filesystem
         return memory_bytes + held, (
             f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the "
-            f"maximum size of its files, because the pages of {volume.filesystem} are memory"
+            f"maximum size of its files, because the pages of {kind} are memory"
         )
 
     def _start(
@@ -172,7 +224,8 @@ class Servers:
         if self.volumes.held.get(candidate) not in self.volumes.masters:
             # What becomes the master copy is nobody's own, and lies in one place.
             return start
-        return replace(start, temp=parts.temp, own=self._own(candidate, point))
+        more = self.more.get(parts.data, {})
+        return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)
 
     def _own(self, candidate: str, point: Point | None) -> Configuration | None:
         """The candidate's configuration at a point, None where it is the study's."""

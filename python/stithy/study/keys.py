@@ -16,7 +16,14 @@ from stithy.storage.layer import OneLayer
 from stithy.study.document import as_yaml
 from stithy.study.model import Study
 from stithy.study.problems import Loc
-from stithy.study.sections import OPTIONAL, USUAL, CandidateKeys, candidate_model, sections_of
+from stithy.study.sections import (
+    OPTIONAL,
+    USUAL,
+    CandidateKeys,
+    candidate_model,
+    sections_of,
+    specs_of,
+)
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -57,8 +64,8 @@ def all_keys() -> Iterator[Key]:
         elif name == "workload":
             yield from _plugin_keys("workload", (name,))
         elif name == "scenario":
-            for scenario, spec in _scenarios().items():
-                yield from _keys(spec, (name, scenario), scenario)
+            for scenario, kind, spec in _scenarios():
+                yield from _keys(spec, (name, scenario), kind)
         elif below := model_of(info):
             yield from _keys(below, (name,), None)
 
@@ -68,13 +75,13 @@ def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
 
     With `plugin` without those of other plug-ins.
     """
-    found = (key for key in _below(loc) if plugin is None or key.plugin in (None, plugin))
-    return list(dict.fromkeys(key.path[-1] for key in found))
+    return list(dict.fromkeys(key.path[-1] for key in _below(loc, plugin)))
 
 
-def needed_at(loc: Loc) -> list[str]:
+def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
     """Those of `known_at` that have no default."""
-    return list(dict.fromkeys(key.path[-1] for key in _below(loc) if key.info.is_required()))
+    needed = (key for key in _below(loc, plugin) if key.info.is_required())
+    return list(dict.fromkeys(key.path[-1] for key in needed))
 
 
 def key_at(loc: Loc, plugin: str | None = None) -> Key | None:
@@ -95,15 +102,17 @@ def _at(loc: Loc) -> Iterator[Key]:
     return (key for key in all_keys() if key.matches(names))
 
 
-def _below(loc: Loc) -> list[Key]:
+def _below(loc: Loc, plugin: str | None = None) -> list[Key]:
     keys = (key for key in all_keys() if key.path[-1] != ANY)
-    return [key for key in keys if Key(key.path[:-1], key.info).matches(loc)]
+    found = (key for key in keys if Key(key.path[:-1], key.info).matches(loc))
+    return [key for key in found if plugin is None or key.plugin in (None, plugin)]
 
 
-def _scenarios() -> dict[str, type[BaseModel]]:
-    """The scenarios that have keys of their own."""
-    specs = ((name, getattr(each, "Spec", None)) for name, each in plugins("scenario").items())
-    return {name: spec for name, spec in specs if spec is not None}
+def _scenarios() -> list[tuple[str, str, type[BaseModel]]]:
+    """The scenarios that have keys of their own, with each kind of them."""
+    return [
+        (name, kind, spec) for name in plugins("scenario") for kind, spec in specs_of(name).items()
+    ]
 
 
 def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:
@@ -150,7 +159,7 @@ def study_schema() -> dict[str, Any]:
     del properties["scenario"]["type"]
     named = {"type": "string", "enum": list(plugins("scenario"))}
     keyed = [
-        _keyed(name, spec) for name, spec in zip(_scenarios(), _specs(_scenarios()), strict=True)
+        _keyed(name, each) for name, kind, spec in _scenarios() for each in _specs({kind: spec})
     ]
     properties["scenario"]["anyOf"] = [named, *keyed]
     schema["allOf"] = [_needed(name) for name in plugins("scenario")]
@@ -264,7 +273,9 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
     yield _page_section("`load`", schema["$defs"]["Load"])
     for spec in top["scenario"]["anyOf"][1:]:
         for name, keys in spec["properties"].items():
-            yield _page_section(f"`scenario.{name}`", keys)
+            choice = getattr(plugins("scenario")[name], "CHOICE", None)
+            of_kind = f" with `{choice}: {keys['title']}`" if choice else ""
+            yield _page_section(f"`scenario.{name}`{of_kind}", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])
 
 
@@ -302,7 +313,7 @@ def _value_kind(key: dict[str, Any]) -> str:
         choices = key.get("enum", [key.get("const")])
         return " or ".join(f"`{each}`" for each in choices)
     if any("enum" in each for each in key.get("anyOf", [])):
-        return " or ".join(_value_kind(each) for each in key["anyOf"])
+        return " or ".join(dict.fromkeys(_value_kind(each) for each in key["anyOf"]))
     choices = [each for each in key.get("anyOf", []) if each.get("type") != "null"]
     if len(choices) == 1:  # an optional value
         return _value_kind(choices[0])

@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
@@ -75,8 +76,13 @@ def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
 _SEARCHED = object()
 """Stands for levels that a study with a search may leave out."""
 
+NOBODY = object()
+"""Stands for the level of a study without users: none at work."""
+
 
 def _or_searched(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    if users is NOBODY:
+        return (0,)
     return () if users is _SEARCHED else check(users)
 
 
@@ -251,6 +257,8 @@ class Load(BaseModel):
         examples=[100],
     )
 
+    _at_shares: bool = PrivateAttr(default=False)
+
     @model_validator(mode="before")
     @classmethod
     def _may_be_searched(cls, section: Any) -> Any:
@@ -285,10 +293,29 @@ class Load(BaseModel):
         """The limit of response time, searched for or not; None where the study has none."""
         return self.find or self.limit
 
+    def arrive_at_shares(self) -> None:
+        """Say of this load that its rates are shares of what the study measures first."""
+        self._at_shares = True
+
+    @property
+    def at_shares(self) -> bool:
+        """Whether rates are shares of a maximum that the study measures first."""
+        return self._at_shares
+
+    @property
+    def is_open(self) -> bool:
+        """Whether transactions arrive at a rate, whether or not earlier ones were answered."""
+        return self.rate_per_s is not None or self._at_shares
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody works."""
+        return self.users == (0,)
+
     @property
     def pauses(self) -> bool:
         """Whether users wait between two transactions."""
-        return self.rate_per_s is None and self.pace.kind != "none"
+        return not self.is_open and self.pace.kind != "none"
 
     @property
     def users_max(self) -> int:
@@ -325,6 +352,7 @@ class Load(BaseModel):
             connections=self.connections,
             keyed=self.pace.kind == "keyed",
             rate_per_s=self.rate_per_s,
+            at_shares=self._at_shares,
             touch_percent=self.touch_percent,
             find_most=find_most,
         )

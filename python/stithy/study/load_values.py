@@ -224,7 +224,7 @@ class LoadOptions:
     """What was asked for; `given` names the keys that were written and not left to defaults.
 
     `connections` None gives each user its own. `find_most` is where a search ends, None where
-    nothing is searched for.
+    nothing is searched for. `at_shares`: transactions arrive at shares of a measured maximum.
     """
 
     users: tuple[int, ...]
@@ -234,6 +234,12 @@ class LoadOptions:
     rate_per_s: float | None
     touch_percent: int
     find_most: int | None = None
+    at_shares: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether transactions arrive at a rate, this one or a share of a measured maximum."""
+        return self.rate_per_s is not None or self.at_shares
 
     @property
     def users_max(self) -> int:
@@ -254,7 +260,7 @@ class LoadOptions:
             users_most=self.users_max,
             most_at=("load", *self.place_of_most),
             is_keyed=self.keyed,
-            is_open=self.rate_per_s is not None,
+            is_open=self.is_open,
             touch_percent=self.touch_percent,
         )
 
@@ -264,7 +270,7 @@ def conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation
 
     `defers`: users leave something to be done behind their backs, on other connections.
     """
-    if asked.rate_per_s is not None:
+    if asked.is_open:
         yield from _open_loop(asked)
     else:
         yield from _closed_loop(asked, defers)
@@ -276,14 +282,14 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
             "a search for users at a rate",
             "leave out one of them: at a rate, users are only connections",
             asked.rate_per_s,
-            ("rate",),
+            ("rate" if asked.rate_per_s is not None else "find",),
         )
     if "pace" in asked.given:
         yield Violation(
             "a rate together with a pace",
             "keep one: a pace belongs to a closed loop, where users wait for answers",
             asked.rate_per_s,
-            ("rate",),
+            ("rate" if asked.rate_per_s is not None else "pace",),
         )
     if asked.connections is not None and len(asked.users) > 1:
         yield Violation(

@@ -26,7 +26,7 @@ from stithy.point import USERS, Point, Value, order
 from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import Load
+from stithy.study.load_keys import NOBODY, Load
 from stithy.study.load_values import USERS_MAX, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
@@ -34,7 +34,10 @@ from stithy.study.sections import (
     USUAL,
     Candidate,
     Scenario,
+    at_shares,
     example_workload,
+    first_points,
+    misfits,
     own_factors,
     read_candidate,
     read_candidates,
@@ -45,6 +48,7 @@ from stithy.study.sections import (
     transactions_of,
     without_files,
     without_server,
+    without_users,
     workload_named,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
@@ -59,6 +63,10 @@ BLOCKS_LEAST = 4
 BLOCKS_MOST = 20
 """The last look."""
 MARGIN_PERCENT = 2
+
+BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
+"""What the keys of a scenario may say of servers beside those of the users: how many there are, and
+how many connections each has."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _TEXT = WithJsonSchema({"type": "string"})
@@ -231,6 +239,18 @@ class Primary(BaseModel):
                 yield Violation("a candidate that the study does not have", names, name, where)
             elif name in pair[:place]:
                 yield Violation("a candidate compared with itself", "name another", name, where)
+
+
+def _without_users(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a study in which nobody works: of its load only the rest may be written.
+
+    Levels that are written stay, and are refused by the scenario.
+    """
+    load = data.get("load")
+    if load is not None and not isinstance(load, Mapping):
+        return dict(data)
+    # There is nobody for whom the driver would be calibrated.
+    return {**data, "load": {USERS: NOBODY, "calibrate": False, **(load or {})}}
 
 
 def _question(text: str) -> str:
@@ -426,8 +446,9 @@ class Study(BaseModel):
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """What is measured: every combination of what varies."""
-        return points(self.own_factors, self.vary)
+        """What is measured: every combination of what varies, and what the scenario needs first."""
+        every = points(self.own_factors, self.vary)
+        return (*first_points(self.scenario, every), *every)
 
     @property
     def asked_point(self) -> Point:
@@ -457,9 +478,18 @@ class Study(BaseModel):
         return max(int(getattr(each.scenario.spec, "tenants", 1)) for each in self.variants)
 
     @property
+    def servers(self) -> int:
+        """How many servers run on a candidate at once: its tenants', and those beside them."""
+        beside = max(int(getattr(each.scenario.spec, BESIDE, 0)) for each in self.variants)
+        return self.tenants + beside
+
+    @property
     def connections_max(self) -> int:
-        """The most connections that the users have at any point."""
-        return max(each.load.connections_max for each in self.variants)
+        """The most connections that a server has at any point."""
+        return max(
+            max(each.load.connections_max, int(getattr(each.scenario.spec, CONNECTIONS_BESIDE, 0)))
+            for each in self.variants
+        )
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -475,6 +505,8 @@ class Study(BaseModel):
         """Each section must be one of the scenario, each varied value fit its key."""
         if not isinstance(data, dict):
             return handler(data)
+        if without_users(data):
+            data = _without_users(data)
         wrong = list(sections_wrong(data))
         try:
             study = handler(data)
@@ -483,6 +515,8 @@ class Study(BaseModel):
         if wrong:
             raise together(wrong)
         study._data = data
+        if study.given_load is not None and at_shares(study.scenario, study.given_load):
+            study.given_load.arrive_at_shares()
         refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
         return study
 
@@ -505,6 +539,13 @@ class Study(BaseModel):
             for rule in (without_files, without_server)
             for each in rule(self.candidates, self.scenario)
         )
+        return self
+
+    @model_validator(mode="after")
+    def _load_fits_the_scenario(self) -> Self:
+        if self.given_load is not None:
+            found = misfits(self.scenario, self.given_load)
+            refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from stithy.point import Value
+from stithy.point import Point, Value
 from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.database import Memory, Settings, example_settings
@@ -363,12 +363,36 @@ def read_scenario(value: Any) -> Scenario:
     [(name, keys)] = given.items()
     if name not in known:
         raise rule_error("not a scenario", instead(str(name), list(known)))
-    spec: type[BaseModel] = getattr(known[name], "Spec", NoKeys)
+    asked = {} if keys is None else keys
     try:
-        found = spec.model_validate({} if keys is None else keys)
+        spec = _spec(name, asked)
+        found = spec.model_validate(asked)
     except ValidationError as error:
         raise below(name, error) from error
     return Scenario(name, None if spec is NoKeys else found)
+
+
+def specs_of(scenario: str) -> Mapping[str, type[BaseModel]]:
+    """The keys of a scenario; of several kinds by the word that names each at its key `CHOICE`."""
+    module = plugins("scenario")[scenario]
+    if several := getattr(module, "specs", None):
+        found: Mapping[str, type[BaseModel]] = several()
+        return found
+    spec = getattr(module, "Spec", None)
+    return {} if spec is None else {scenario: spec}
+
+
+def _spec(scenario: str, keys: Any) -> type[BaseModel]:
+    """Which keys these are meant to be; without a choice the first kind."""
+    specs = specs_of(scenario)
+    choice = getattr(plugins("scenario")[scenario], "CHOICE", None)
+    asked = keys.get(choice) if choice and isinstance(keys, dict) else None
+    if asked is None:
+        return next(iter(specs.values()), NoKeys)
+    if choice and (not isinstance(asked, str) or asked not in specs):
+        right = instead(str(asked), list(specs))
+        refuse([Violation(f"not a known {choice}", right, asked, (choice,))])
+    return specs[asked]
 
 
 class NoKeys(BaseModel):
@@ -411,6 +435,41 @@ def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
         scenario.spec, load
     )
     return found
+
+
+def first_points(scenario: Scenario, points: Sequence[Point]) -> tuple[Point, ...]:
+    """Points that a scenario measures before those of its factors, as its `Spec` says; else none.
+
+    `first_points(points)` of a `Spec`: what the others follow from, such as a maximum.
+    """
+    asked = getattr(scenario.spec, "first_points", None)
+    return tuple(asked(points)) if asked else ()
+
+
+def misfits(scenario: Scenario, load: Any) -> Iterator[Violation]:
+    """What of a load contradicts the keys of the scenario, as its `Spec` says; else nothing."""
+    asked = getattr(scenario.spec, "misfits", None)
+    yield from asked(load) if asked else ()
+
+
+def at_shares(scenario: Scenario, load: Any) -> bool:
+    """Whether transactions arrive at shares of a maximum that is measured first; else not."""
+    asked = getattr(scenario.spec, "at_shares", None)
+    return bool(asked and asked(load))
+
+
+def without_users(data: Mapping[str, Any]) -> bool:
+    """Whether the scenario of a study, as written, has nobody at work, as its `Spec` says.
+
+    Its load may then be left out.
+    """
+    said = data.get("scenario")
+    if not isinstance(said, Mapping) or len(said) != 1:
+        return False
+    [(name, keys)] = said.items()
+    spec = getattr(plugins("scenario").get(name), "Spec", None)
+    asked = getattr(spec, "without_users", None)
+    return bool(asked and isinstance(keys, Mapping) and asked(keys))
 
 
 def transactions_of(workload: Section | None) -> list[str]:

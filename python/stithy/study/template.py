@@ -7,13 +7,14 @@ are is decided elsewhere.
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stithy.point import USERS
 from stithy.study.document import as_yaml
-from stithy.study.keys import Key, key_at, known_at
+from stithy.study.keys import Key, key_at, known_at, needed_at
 from stithy.study.problems import Loc
+from stithy.study.sections import OPTIONAL, USUAL, sections_of
 from stithy.units import format_duration, format_size
 
 WIDTH = 100
@@ -35,14 +36,15 @@ class Draft:
     """What a new study says.
 
     `head`: lines about it as a whole. `candidates` are in it, `others` could be. `units` is the
-    size, which has the key `units_key`. The rest as in the study file.
+    size, which has the key `units_key`. The rest as in the study file; what its scenario has no
+    section for is left out.
     """
 
     head: tuple[str, ...]
     question: str
     candidates: tuple[Option, ...]
     others: tuple[Option, ...]
-    engine: str
+    engine: str | None
     memory_bytes: int
     workload: str
     units: int
@@ -50,6 +52,12 @@ class Draft:
     users: tuple[int, ...]
     ramp_up_s: float
     duration_s: float
+    scenario: str = USUAL
+
+    @property
+    def has_users(self) -> bool:
+        """Whether its scenario has levels of virtual users."""
+        return "load" in sections_of(self.scenario)
 
 
 def study_text(draft: Draft) -> str:
@@ -61,36 +69,68 @@ def study_text(draft: Draft) -> str:
         "",
         *_candidates(draft),
         "",
-        *_section("database", _database(draft)),
-        "",
-        *_section("workload", _workload(draft), draft.workload),
-        "",
-        *_section("load", _load(draft)),
-        "",
-        *_section("primary", {USERS: str(max(draft.users))}),
-        "",
-        *_others((), [each for each in known_at(()) if each not in _SECTIONS]),
+        *_scenario(draft.scenario),
+        *(line for name in sections_of(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
+        *_primary(draft),
+        *_others((), [each for each in known_at(()) if each not in _shown(draft)]),
     ]
     return "\n".join(lines) + "\n"
 
 
-_SECTIONS = ("study", "candidates", "database", "workload", "load", "primary")
+def _shown(draft: Draft) -> frozenset[str]:
+    """Keys that stand in it, and those that its scenario does not have."""
+    scenario = () if draft.scenario == USUAL else ("scenario",)
+    primary = ("primary",) if draft.has_users else ()
+    return frozenset({"study", "candidates", *scenario, *OPTIONAL, *primary})
 
 
-def _database(draft: Draft) -> dict[str, str]:
-    return {"engine": draft.engine, "memory": format_size(draft.memory_bytes)}
+def _scenario(name: str) -> Iterator[str]:
+    """What is not usual, with an example of each key that it needs."""
+    if name == USUAL:
+        return
+    above = ("scenario", name)
+    yield from _comment(_meaning(above[:1]), "")
+    if not (known := known_at(above)):
+        yield from (f"scenario: {name}", "")
+        return
+    yield from ("scenario:", f"  {name}:")
+    needed = _examples(above, needed_at(above))
+    yield from _values(above, needed, only=tuple(needed))
+    yield from (*_others(above, [each for each in known if each not in needed]), "")
 
 
-def _workload(draft: Draft) -> dict[str, str]:
-    return {"name": draft.workload, draft.units_key: str(draft.units)}
+def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
+    """An example of each key."""
+    keys = ((name, key_at((*above, name), plugin)) for name in names)
+    return {name: as_yaml(key.example) for name, key in keys if key is not None}
 
 
-def _load(draft: Draft) -> dict[str, str]:
-    return {
+def _primary(draft: Draft) -> Iterator[str]:
+    if draft.has_users:
+        yield from (*_section("primary", {USERS: str(max(draft.users))}), "")
+
+
+def _database(draft: Draft) -> Iterator[str]:
+    values = {"engine": draft.engine or "", "memory": format_size(draft.memory_bytes)}
+    return _section("database", values)
+
+
+def _workload(draft: Draft) -> Iterator[str]:
+    values, name = {"name": draft.workload, draft.units_key: str(draft.units)}, draft.workload
+    needed = [each for each in needed_at(("workload",), name) if each not in values]
+    return _section("workload", values | _examples(("workload",), needed, name), name)
+
+
+def _load(draft: Draft) -> Iterator[str]:
+    values = {
         USERS: as_yaml(draft.users),
         "ramp_up": format_duration(draft.ramp_up_s),
         "duration": format_duration(draft.duration_s),
     }
+    return _section("load", values)
+
+
+_SECTIONS = {"database": _database, "workload": _workload, "load": _load}
 
 
 def _candidates(draft: Draft) -> Iterator[str]:

@@ -175,7 +175,7 @@ def _of_value(
 
 
 def _is_open(load: Load | None) -> bool:
-    return load is not None and load.rate_per_s is not None
+    return load is not None and load.is_open
 
 
 def _together(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:

@@ -25,6 +25,9 @@ class Reach:
     memory_limit_bytes: int | None = None
 
 
+IDLE = "No users: the database is idle"
+"""Instead of loop and pace, where nobody works."""
+
 SEVERAL_POOLS = "over pools of several sizes"
 
 PACE = frozenset({"pace", "think_s", "rate_per_s", "arrivals"})
@@ -44,11 +47,13 @@ def loop(
     `varied`: what of it is not the same at all points, by the manifest's names.
     """
     if PACE.intersection(varied):
-        kind = "closed" if rate_per_s is None else "open"
+        kind = "open" if pace == "rate" else "closed"
         return f"{kind} loop, at several paces"
+    law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
     if rate_per_s is not None:
-        law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
         return f"open loop, {format_rate(rate_per_s)}{law}"
+    if pace == "rate":
+        return f"open loop,{law} at shares of the measured maximum"
     if pace == "think" and think_s is not None:
         return f"closed loop, think {format_duration(think_s)}"
     words = {"none": "back to back", "keyed": "keyed as specified"}

@@ -59,7 +59,9 @@ class Workload:
     writes at most about `log_bytes_per_transaction`. The times of a unit are those of loading, of
     all consistency conditions, and of the quick ones. `warm_up_per_unit`: transactions of the
     read-only pass before each window. `headline`: the transaction type that stands for the work
-    done; `metric` is what its commits per minute are called.
+    done; `metric` is what its commits per minute are called. `throughput_per_unit_max`: what users
+    with its pauses can do at most for each unit of the size; `throughput_per_unit_because` says
+    why, in a sentence.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Workload:
     run_keys: frozenset[str] = frozenset()
     not_varied: Mapping[str, str] = field(default_factory=dict)
     throughput_per_unit_max: float | None = None
+    throughput_per_unit_because: str = ""
     metric: Metric | None = None
 
     @property
@@ -121,6 +124,10 @@ class Workload:
     def in_words(self, options: Options) -> Sequence[str]:
         """What users with these options do, a clause each; an option that varies is not there."""
         return ()
+
+    def isolated(self, level: str) -> str:
+        """In a sentence or two, what this isolation level means for it: `read committed`."""
+        return f"Transactions ran at isolation level {level}."
 
     def defers(self, options: Options) -> bool:
         """Whether users leave something to be done behind their backs, on other connections."""

@@ -16,7 +16,7 @@ import pytest
 
 from stithy.drives.program import DriveProgram, start
 from stithy.drives.spec import DriveSpec, File, Memory
-from stithy.drives.trace import read_trace
+from stithy.fio.drive_trace import read_trace
 from stithy.results.hlog import merge, read_hlog
 
 pytestmark = pytest.mark.needs_drive

@@ -1,25 +1,29 @@
 """What the real fio makes of job files: all are understood, rates are kept, damage is found."""
 
-import json
+import resource
 import shutil
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from stithy.clock import SystemClock
 from stithy.drives.measure.compare import raised
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
+from stithy.fio.generations import compare, laid_out, written
 from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
-from stithy.fio.load import Load, Target, for_workers
+from stithy.fio.load import Data, Load, Target, for_workers
 from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
 from stithy.fio.precondition import plan
 from stithy.fio.program import ENGINES, find
 from stithy.hosts import processes
 from stithy.hosts.runner import LocalRunner
+from stithy.wire.drive.jobs import PowerCut, PowerOn, VolatileBytes
 from support.places import DISK, a_place
 
 MIB = 2**20
@@ -67,7 +71,7 @@ def test_fio_understands_every_profile(machine: Machine, tmp_path: Path) -> None
     patterns = [each for name in library.names() for each in library.shipped(name).patterns]
     free, paced = (
         Load(60, 5, 7, verify=True),
-        Load(60, 5, 7, rate_per_s=1234.5, duplicate_share=0.5),
+        Load(60, 5, 7, rate_per_s=1234.5, data=Data(0.3, 0.5)),
     )
     texts = [job_file(each, place, free).text for each in patterns]
     texts += [job_file(each, place, paced).text for each in patterns if each.is_weighted]
@@ -77,7 +81,7 @@ def test_fio_understands_every_profile(machine: Machine, tmp_path: Path) -> None
 def test_fio_understands_what_makes_a_target_ready(machine: Machine, tmp_path: Path) -> None:
     """Filling, reading back, purging, and the rounds of preconditioning."""
     place = Target("/nowhere/file", 2**31)
-    filled = fill_file(place, seed=1, engine="libaio", compressible_share=0.5, verify=True)
+    filled = fill_file(place, seed=1, engine="libaio", data=Data(0.5, 0.3))
     rounds = plan("snia", "full", is_device=True, discards=True).patterns
     texts = [filled, read_back_file(place, engine="libaio"), purge_file(place)]
     texts += [job_file(each, place, Load(60, 0, 1)).text for each in rounds]
@@ -97,8 +101,12 @@ def test_an_open_loop_keeps_its_rate_mix_and_sizes(
 ) -> None:
     """Two workers, 600/s, within four standard deviations; seconds add up to the whole."""
     load = Load(3.0, 0.0, 5, rate_per_s=600.0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = run_of(machine, "sql-80-20", target, disk / "paced", load, workers=2)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     (answer,) = found.answers
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert 0 < answer.cpu_s < used_s
     assert answer.read is not None
     assert answer.write is not None
     assert answer.read.iops == pytest.approx(480, abs=4 * (480 / 3) ** 0.5)
@@ -126,6 +134,68 @@ def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
     assert all(each.completion for each in reads)
 
 
+def saved(path: str) -> Data:
+    """What compression of each page saves of a file, and what keeping each page once does.
+
+    Pages that were never written do not count.
+    """
+    pages = [each for each in pages_of(path) if any(each)]
+    small = sum(len(zlib.compress(each, 1)) for each in pages)
+    return Data(1 - small / (4096 * len(pages)), 1 - len(set(pages)) / len(pages))
+
+
+def pages_of(path: str) -> Iterator[bytes]:
+    """The content of a file."""
+    with Path(path).open("rb") as file:
+        while page := file.read(4096):
+            yield page
+
+
+def test_written_data_are_as_compressible_and_as_alike_as_asked(
+    machine: Machine, disk: Path
+) -> None:
+    """What lays out a target, one submitter in sequence, many at random; headers take a little."""
+    asked = Data(0.5, 0.4)
+    laid = Target(str(disk / "shares"), 64 * MIB)
+    lay_out(machine, laid, disk / "shares-laid-out", seed=3, data=asked)
+    found = [saved(laid.path)]
+    rates: dict[str, float | None] = {"four-corners/sequential-write-64k": None, "oltp-8k": 2000.0}
+    for name, rate in rates.items():
+        empty = Target(str(disk / f"shares-{len(found)}"), 64 * MIB)
+        with Path(empty.path).open("wb") as file:
+            file.truncate(empty.size_bytes)
+        load = Load(1.0, 0.0, 5, rate_per_s=rate, data=asked)
+        run_of(machine, name, empty, disk / f"shares-run-{len(found)}", load)
+        found.append(saved(empty.path))
+    for each in found:
+        assert each.compressible_share == pytest.approx(0.48, abs=0.02)
+        assert each.duplicate_share == pytest.approx(0.4, abs=0.08)
+
+
+def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
+    machine: Machine, target: Target, disk: Path
+) -> None:
+    """400 requests a second, a tenth of them writes with flushes; each second has as many."""
+    lines = ["fio version 3 iolog"]
+    for number in range(1000):
+        at_us, way = number * 2500, "write" if number % 10 == 9 else "read"
+        lines.append(f"{at_us} /dev/x {way} {number * 37 % 1000 * 8192} 8192")
+        lines += [f"{at_us + 50} /dev/x datasync 0 0"] if way == "write" else []
+    trace = disk / "db.iolog"
+    trace.write_text("\n".join(lines) + "\n")
+    timed = run_of(machine, str(trace), target, disk / "timed", Load(3.0, 0.0, 5))
+    (answer,) = timed.answers
+    assert answer.iops == pytest.approx(400, rel=0.02)
+    assert answer.write is not None
+    assert answer.write.iops == pytest.approx(40, rel=0.05)
+    whole = dict.fromkeys(range(3), 0)
+    for each in timed.seconds["trace"]:
+        whole[each.second] += each.count
+    assert list(whole.values()) == pytest.approx([400] * 3, abs=12)
+    fast = run_of(machine, str(trace), target, disk / "fast", Load(1.0, 0.2, 5, replay="fast"))
+    assert fast.iops > 2 * timed.iops
+
+
 def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, disk: Path) -> None:
     """A commit log: one flush for each write."""
     found = run_of(machine, "commit-log/one-writer", target, disk / "log", Load(1.0, 0.2, 5))
@@ -134,56 +204,6 @@ def test_flushes_have_latencies_of_their_own(machine: Machine, target: Target, d
     assert answer.flush is not None
     assert answer.flush.count == pytest.approx(answer.write.latency.count, abs=2)
     assert answer.read is None
-
-
-BY_HAND = """
-[global]
-filename={path}
-ioengine=libaio
-direct=1
-thread=1
-rw=randrw
-rwmixread=80
-bs=8k
-iodepth=18
-norandommap=1
-randseed=5
-refill_buffers=1
-time_based=1
-ramp_time=300ms
-runtime=3s
-size={size}
-lat_percentiles=1
-[data]
-"""
-
-
-def by_hand(machine: Machine, target: Target) -> tuple[float, float]:
-    """IOPS and mean latency of fio by hand."""
-    text = BY_HAND.format(path=target.path, size=target.size_bytes)
-    words = [machine.found.program, "--output-format=json", "-"]
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=True)
-    sides = [json.loads(done.stdout)["jobs"][0][way] for way in ("read", "write")]
-    mean_ns = sum(each["lat_ns"]["mean"] * each["total_ios"] for each in sides)
-    return sum(each["iops"] for each in sides), mean_ns / 1e9 / sum(s["total_ios"] for s in sides)
-
-
-@pytest.mark.long
-def test_it_agrees_with_fio_by_hand(machine: Machine, target: Target, disk: Path) -> None:
-    """The same parameters, one after the other: one of four pairs differs by less than a tenth.
-
-    Long: storage of a machine that does other work is not alike from second to second, and then no
-    pair agrees.
-    """
-    pairs = []
-    for turn in range(4):
-        found = run_of(machine, "sql-80-20", target, disk / f"own-{turn}", Load(3.0, 0.3, 5))
-        (own,) = found.answers
-        iops, mean_s = by_hand(machine, target)
-        pairs.append((own.iops / iops, (own.latency.mean_s or 0.0) / mean_s))
-        if all(abs(each - 1) < 0.1 for each in pairs[-1]):
-            return
-    pytest.fail(f"own by hand's IOPS and latency: {pairs}")
 
 
 def test_damage_is_found_when_all_is_read_back(
@@ -203,6 +223,31 @@ def test_damage_is_found_when_all_is_read_back(
         file.write(b"damaged")
     with pytest.raises(InvalidMeasurement, match="not what was written"):
         read_back(machine, target, disk / "damaged")
+
+
+@pytest.mark.needs_drive
+def test_writes_that_a_drive_forgets_are_found_by_the_generations_that_they_leave(
+    machine: Machine, disk: Path, own_state: Path
+) -> None:
+    """A power cut takes what was answered since the layout; every block that is left is whole."""
+    spec = DriveSpec("forgetful", None, 64 * MIB, volatile=VolatileBytes(limit_bytes=2**30))
+    clock = SystemClock()
+    with raised(spec, machine.runner) as program:
+        device = Target(program.devices[spec.name], spec.size_bytes)
+        began_s, apart_s = clock.monotonic_s(), clock.now_s() - clock.monotonic_s()
+        lay_out(machine, device, disk / "remembered", seed=1, verify=True)
+        load = Load(4.0, 0.0, 5, rate_per_s=400.0, verify=True)
+        run_of(machine, "oltp-8k", device, disk / "forgotten", load)
+        kept = written(device.path, disk / "forgotten" / "worker-0", apart_s)
+        expected = [laid_out(device, began_s), kept]
+        compare(device, expected)
+        program.control.fault(
+            spec.name, PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=4096)
+        )
+        program.control.fault(spec.name, PowerOn())
+        read_back(machine, device, disk / "whole")
+        with pytest.raises(InvalidMeasurement, match="older than what was written there last"):
+            compare(device, expected)
 
 
 def test_an_engine_that_works_there_is_found(machine: Machine, target: Target, disk: Path) -> None:

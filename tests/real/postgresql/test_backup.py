@@ -1,31 +1,48 @@
 """A real PostgreSQL, backed up while it runs and restored beside itself."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from signal import SIGKILL
 from time import perf_counter
 
 import pytest
 
-from stithy.database.backup import Options, Source, Tools, check, method_of
+from stithy.database.backup import (
+    FULL,
+    Options,
+    Source,
+    Tools,
+    check,
+    check_installed,
+    check_options,
+    load_commands,
+    method_of,
+    repository_of,
+    restore_commands,
+    restored_settings,
+)
 from stithy.database.engine import Start
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server, remove_segment
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
+from stithy.run.activities.backup.cycles import size_of
+from stithy.storage.volume import remove_tree
 from support.servers import PASSWORD, engine, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
 
-METHOD = method_of("postgresql", "basebackup")
 USER = server_user()
+NEEDS_PGBACKREST = pytest.mark.needs_pgbackrest
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[Path, PostgreSQL, Server]]:
-    """A server as in a window, with a table."""
+def loaded() -> Iterator[tuple[Path, PostgreSQL]]:
+    """A database with a table, whose server rests."""
     with server_place() as place:
         made = engine()
         made.initialise(place / "data", place)
@@ -34,9 +51,17 @@ def served() -> Iterator[tuple[Path, PostgreSQL, Server]]:
             loading, "CREATE TABLE kept AS SELECT n, n * 2 AS twice FROM generate_series(1, 1000) n"
         )
         loading.stop()
-        server = made.start(start(place))
-        memory = server.shared_memory()
-        yield place, made, server
+        yield place, made
+
+
+@contextmanager
+def served(kept: "Kept") -> Iterator[Server]:
+    """A server as in a window."""
+    server = kept.start()
+    memory = server.shared_memory()
+    try:
+        yield server
+    finally:
         server.stop(at_once=True)
         remove_segment(memory)
 
@@ -62,63 +87,217 @@ def folder(place: Path, name: str) -> Path:
     return made
 
 
+@dataclass
+class Kept:
+    """Where the files of a backup lie, and how it is made."""
+
+    place: Path
+    made: PostgreSQL
+    name: str
+    options: Options
+
+    def __post_init__(self) -> None:
+        """Directories of the server's user."""
+        self.method = method_of("postgresql", self.name)
+        self.tools = Tools(self.made.check().programs)
+        self.folder, self.sockets = folder(self.place, "backup"), folder(self.place, "s")
+        self.data = folder(folder(self.place, "restored"), "data")
+
+    def start(self) -> Server:
+        """The server that is backed up, as its method needs it."""
+        more: Mapping[str, str] = {}
+        if kept := repository_of(self.method):
+            for each in kept.prepare(self.tools, self.place / "data", self.folder, self.options):
+                done(each)
+            more = kept.settings(self.place / "data", self.folder, self.options)
+        return self.made.start(replace(start(self.place), more=more))
+
+    def take(self, server: Server, kind: str | None = None) -> None:
+        """Back it up."""
+        source = Source(server.url, self.place / "data")
+        options = replace(self.options, kind=kind or self.options.kind)
+        command = self.method.take(self.tools, source, self.folder, options)
+        assert PASSWORD not in " ".join(command.argv)
+        done(command)
+
+    @contextmanager
+    def restored(self) -> Iterator[Server]:
+        """A second server on it."""
+        commands = restore_commands(self.method, self.tools, self.folder, self.data, self.options)
+        if commands is None:
+            self.made.initialise(self.data, self.place)
+        for each in commands or ():
+            done(each)
+        more = restored_settings(self.method)
+        asked = Start(self.data, self.sockets, self.place / "second.log", more=more)
+        second = self.made.start(asked)
+        memory = second.shared_memory()
+        try:
+            fresh = Source(second.url, self.data)
+            for each in load_commands(self.method, self.tools, self.folder, fresh, self.options):
+                done(each)
+            yield second
+        finally:
+            second.stop()
+            remove_segment(memory)
+
+
 @pytest.mark.parametrize(
-    "options", [Options(), Options(compression="gzip"), Options(2, "zstd", 2**30)], ids=str
+    ("name", "options"),
+    [
+        ("basebackup", Options()),
+        ("basebackup", Options(compression="gzip")),
+        ("basebackup", Options(2, "zstd", 2**30)),
+        ("dump", Options()),
+        ("dump", Options(2, "gzip")),
+        pytest.param("pgbackrest", Options(), marks=NEEDS_PGBACKREST),
+        pytest.param("pgbackrest", Options(2, "zstd"), marks=NEEDS_PGBACKREST),
+        pytest.param("pgbackrest", Options(1, "lz4", kind="incremental"), marks=NEEDS_PGBACKREST),
+        pytest.param("pgbackrest", Options(2, "gzip", kind="differential"), marks=NEEDS_PGBACKREST),
+    ],
+    ids=str,
 )
 def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone(
-    served: tuple[Path, PostgreSQL, Server], options: Options
+    loaded: tuple[Path, PostgreSQL], name: str, options: Options
 ) -> None:
     """Rows are compared by their sums; a change after the backup is no part of it."""
-    place, made, server = served
-    before = server.checksums()
-    target, data, sockets = (folder(place, name) for name in ("backup", "restored", "s"))
-    tools = Tools(made.check().programs)
-    command = METHOD.take(tools, Source(server.url), target, options)
-    assert PASSWORD not in " ".join(command.argv)
-    done(command)
-    run(server, "UPDATE kept SET twice = 0 WHERE n = 1")
-    for each in METHOD.restore(tools, target, data, options):
-        done(each)
-    second = made.start(Start(data, sockets, place / "second.log"))
-    try:
-        assert second.checksums() == before
-        assert server.checksums() != before
-        run(second, "DROP TABLE kept")
-        assert set(server.checksums()) == set(before)
-    finally:
-        memory = second.shared_memory()
-        second.stop()
-        remove_segment(memory)
+    kept = Kept(*loaded, name, options)
+    with served(kept) as server:
+        if options.kind != FULL:
+            kept.take(server, FULL)
+            run(server, "INSERT INTO kept VALUES (0, 0)")
+        before = server.checksums()
+        kept.take(server)
+        run(server, "UPDATE kept SET twice = 0 WHERE n = 1")
+        with kept.restored() as second:
+            assert second.checksums() == before
+            assert server.checksums() != before
+            run(second, "DROP TABLE kept")
+            assert set(server.checksums()) == set(before)
 
 
-def test_a_backup_reads_no_faster_than_it_is_told(
-    served: tuple[Path, PostgreSQL, Server],
+@pytest.mark.parametrize(
+    "name", ["basebackup", "dump", pytest.param("pgbackrest", marks=NEEDS_PGBACKREST)]
+)
+def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
+    loaded: tuple[Path, PostgreSQL], name: str
 ) -> None:
-    """The server's own clock shows it: its files, at that bandwidth, take so long at least."""
-    place, made, server = served
-    target = folder(place, "backup")
-    limit = 16 * 2**20
-    began_s = perf_counter()
-    done(
-        METHOD.take(
-            Tools(made.check().programs), Source(server.url), target, Options(bytes_per_s=limit)
+    """It is whole, not what was left continued; the server has not noticed."""
+    kept = Kept(*loaded, name, Options())
+    with served(kept) as server:
+        run(server, "INSERT INTO kept SELECT n, n FROM generate_series(1, 300000) n")
+        source = Source(server.url, kept.place / "data")
+        command = kept.method.take(kept.tools, source, kept.folder, kept.options)
+        running = LocalRunner().start(
+            replace(command, user=USER.name if USER else None, detached=True)
         )
-    )
-    took_s = perf_counter() - began_s
-    assert took_s >= 0.8 * (target / "base.tar").stat().st_size / limit
+        until_s = perf_counter() + 20
+        while running.poll() is None and size_of(kept.folder) < 2**20 and perf_counter() < until_s:
+            pass
+        running.send_signal(SIGKILL)
+        assert running.wait(10) == -SIGKILL
+        if repository_of(kept.method) is None:
+            remove_tree(kept.folder)
+            folder(kept.place, "backup")
+        kept.take(server)
+        with kept.restored() as second:
+            assert second.checksums() == server.checksums()
 
 
-def test_a_program_that_is_missing_and_options_that_do_not_fit_say_what_to_do() -> None:
-    """The package of the program; the option that would fit."""
-    found = dict.fromkeys(METHOD.programs(Options()), "/bin/true")
-    check(METHOD, Options(), found)
-    with pytest.raises(PreconditionError, match="pg_basebackup") as missing:
-        check(METHOD, Options(), {**found, "pg_basebackup": None})
-    assert "postgresql-client" in missing.value.remedy
-    with pytest.raises(UserError, match="zstd"):
-        check(METHOD, Options(processes=4), found)
-    with pytest.raises(UserError, match="32 KiB to 1 GiB"):
-        check(METHOD, Options(bytes_per_s=1024), found)
+@pytest.mark.needs_pgbackrest
+def test_a_place_for_temporary_files_is_restored_beside_the_data_and_not_where_it_was(
+    loaded: tuple[Path, PostgreSQL],
+) -> None:
+    """The source's place stays as it is."""
+    kept = Kept(*loaded, "pgbackrest", Options())
+    temp = folder(kept.place, "temp")
+    with served(kept) as server:
+        server.use_for_temp(temp)
+        kept.take(server)
+        before = sorted(temp.rglob("*"))
+        with kept.restored() as second:
+            assert second.checksums() == server.checksums()
+            [link] = (kept.data / "pg_tblspc").iterdir()
+            assert link.resolve().is_relative_to(kept.data.parent)
+            assert sorted(temp.rglob("*")) == before
+
+
+@pytest.mark.needs_pgbackrest
+def test_a_repository_says_how_large_its_last_backup_is(loaded: tuple[Path, PostgreSQL]) -> None:
+    """An incremental one has less than the full one before it."""
+    kept = Kept(*loaded, "pgbackrest", Options(kind="incremental"))
+    repository = repository_of(kept.method)
+    assert repository is not None
+    with served(kept) as server:
+        sizes = []
+        for kind in (FULL, "incremental"):
+            kept.take(server, kind)
+            sizes.append(size_of(repository.stored(kept.folder)))
+    assert 0 < sizes[1] < sizes[0] / 2
+
+
+def test_a_backup_reads_no_faster_than_it_is_told(loaded: tuple[Path, PostgreSQL]) -> None:
+    """The server's own clock shows it: its files, at that bandwidth, take so long at least."""
+    limit = 16 * 2**20
+    kept = Kept(*loaded, "basebackup", Options(bytes_per_s=limit))
+    with served(kept) as server:
+        began_s = perf_counter()
+        kept.take(server)
+        took_s = perf_counter() - began_s
+    assert took_s >= 0.8 * (kept.folder / "base.tar").stat().st_size / limit
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "package"),
+    [
+        ("basebackup", "pg_basebackup", "postgresql-client"),
+        ("dump", "pg_restore", "postgresql-client"),
+        ("pgbackrest", "pgbackrest", "pgbackrest"),
+    ],
+)
+def test_a_program_that_is_missing_is_named_with_its_package(
+    name: str, program: str, package: str
+) -> None:
+    """With all programs there is nothing to say."""
+    method = method_of("postgresql", name)
+    found = dict.fromkeys(method.programs(Options()), "/bin/true")
+    check(method, Options(), found)
+    with pytest.raises(PreconditionError, match=program) as missing:
+        check(method, Options(), {**found, program: None})
+    assert f"apt-get install {package}" in missing.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("basebackup", Options(processes=4), "zstd"),
+        ("basebackup", Options(bytes_per_s=1024), "32 KiB to 1 GiB"),
+        ("basebackup", Options(kind="incremental"), "full backups"),
+        ("dump", Options(kind="differential"), "full backups"),
+        ("dump", Options(bytes_per_s=2**20), "no `bandwidth`"),
+        ("dump", Options(processes=17), "at most 16"),
+        ("pgbackrest", Options(bytes_per_s=2**20), "no `bandwidth`"),
+    ],
+    ids=str,
+)
+def test_options_that_a_method_cannot_have_say_which_ones_it_can(
+    name: str, options: Options, said: str
+) -> None:
+    """Before anything is asked of the machine."""
+    with pytest.raises(UserError, match=said):
+        check_options(method_of("postgresql", name), options)
+
+
+def test_a_compression_that_the_installed_version_lacks_is_refused_by_trying_it() -> None:
+    """The program itself says what it takes: others than `gzip` from version 16 on."""
+    installed = engine().check()
+    dump, tools = method_of("postgresql", "dump"), Tools(installed.programs)
+    for compression in ("none", "gzip"):
+        check_installed(dump, Options(compression=compression), tools, LocalRunner().run)
+    is_new = int(installed.version.split(".")[0]) >= 16
+    refused = pytest.raises(PreconditionError, match="no compression lz4")
+    with nullcontext() if is_new else refused:
+        check_installed(dump, Options(compression="lz4"), tools, LocalRunner().run)
 
 
 def test_the_engine_refuses_before_anything_is_made() -> None:

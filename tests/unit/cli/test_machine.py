@@ -80,8 +80,14 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
         ["gp3"],
         3,
     )
+    assert (reported["scenario"], reported["workload"]) == ("load", "order-entry")
     assert reported["time_s_least"] <= reported["time_s"] < reported["time_s_max"]
     assert list(read_study(Path("a.yaml")).study.candidates) == ["gp3"]
+    assert app.run(["new", "b.yaml", "--scenario", "block-io", "--json"]) == 0
+    reported = json.loads(capsys.readouterr().out)
+    assert [reported[each] for each in ("engine", "workload", "size")] == [None] * 3
+    assert app.run(["new", "c.yaml", "--scenario", "block-io"]) == 0
+    assert "c.yaml: compares var-tmp, generic-nvme; takes about " in capsys.readouterr().err
 
 
 def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured) -> None:
@@ -95,6 +101,9 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("x" * 300, "cannot be the name of a file: file name too long"),
         ("--engine postgre", "did you mean postgresql?"),
         ("--engine x", "one of postgresql"),
+        ("--workload order_entri", "--workload: 'order_entri' is not a workload: did you mean"),
+        ("--scenario backups", "'backups' is not a scenario: did you mean backup?"),
+        ("--scenario block-io --size 3", "--size: the scenario block-io has no workload"),
         ("--size 0", "warehouses"),
         ("--path /a --path /a/b", "share the same storage"),
     ):

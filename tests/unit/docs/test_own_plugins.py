@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from fakes.clock import FakeClock, HurriedClock
+from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.collect.sampler import Sampler
 from stithy.errors import UserError
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
+from stithy.results.tables import STOPPED
 from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
 from stithy.study.keys import study_schema
@@ -45,6 +49,34 @@ def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
     monkeypatch.setattr(plugins("scenario")["append"], "steps", lambda *_: wrong)
     with pytest.raises(UserError, match=f"names `{name}`, which is no plug-in"):
         preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
+
+
+def test_the_collector_gives_the_rate_between_two_readings(printed: Path, tmp_path: Path) -> None:
+    """And says so where the kernel has no such file."""
+    module, clock = plugins("collector")["faults"], FakeClock()
+    scope = Scope((), None, proc=tmp_path, clock=clock)
+    with pytest.raises(Unavailable):
+        module.create(scope)
+    (tmp_path / "vmstat").write_text("pgfault 812345\npgmajfault 4711\n")
+    collector = module.create(scope)
+    assert collector.sample() == []
+    (tmp_path / "vmstat").write_text("pgfault 812399\npgmajfault 4721\n")
+    clock.sleep_s(2.0)
+    assert collector.sample() == [Sample("", "major_per_s", 5.0)]
+    collector.close()
+
+
+def test_a_collector_of_ones_own_that_fails_is_named_with_its_line(
+    printed: Path, tmp_path: Path
+) -> None:
+    """In the reason that its series have, which the report shows."""
+    (tmp_path / "vmstat").write_text("pgfault 812345\n")
+    scope = Scope((), None, proc=tmp_path, clock=HurriedClock())
+    sampler = Sampler(scope, {"faults": plugins("collector")["faults"]})
+    sampler.start()
+    missing = [each.sample.missing_because for each in sampler.stop() if not each.sample.value]
+    at = f"{STOPPED}KeyError: 'pgmajfault', at {printed}/collector/faults.py:"
+    assert any(str(each).startswith(at) for each in missing)
 
 
 def test_the_layer_is_planned(printed: Path) -> None:

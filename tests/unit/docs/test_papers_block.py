@@ -39,7 +39,7 @@ def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
     for name in studies:
         study = read_study(root / "studies/papers" / name).study
         mine = [each for each in points if each["study"] == name]
-        asked = [each["profile"] for each in mine]
+        asked = [each["at"]["profile"] for each in mine]
         assert sorted(asked) == sorted(factors(spec_of(study), None)["profile"])
         assert all(list(each["experiments"]) == list(study.candidates) for each in mine)
 
@@ -47,7 +47,7 @@ def test_every_experiment_stands_at_a_point_of_a_study_and_every_point_for_one(
 def pattern_of(root: Path, point: dict[str, Any]) -> tuple[Pattern, int]:
     """What runs at a point, and by how many workers on all volumes."""
     spec = spec_of(read_study(root / "studies/papers" / point["study"]).study)
-    profile = spec.profile_of(point["profile"])
+    profile = spec.profile_of(point["at"]["profile"])
     return profile.patterns[0], profile.workers * len(spec.volumes)
 
 
@@ -86,7 +86,8 @@ def test_published_ratios_say_how_many_times_better_the_first_candidate_is(
     published: dict[str, Any],
 ) -> None:
     """By rates and by latencies, of damaged numbers by the probable ones."""
-    found = {(each.profile, each.metric): each.ratio for each in papers.published(published)}
+    rows = papers.published(published)
+    found = {(each.at["profile"], each.metric): each.ratio for each in rows}
     assert found["hcibench-70-30/4k", "fio.iops"] == pytest.approx(355 / 178)
     assert found["hcibench-70-30/64k", "fio.mean_s"] == pytest.approx(6.4 / 2.1)
     assert found["four-corners/random-write-4k", "fio.iops"] == pytest.approx(202_081 / 183_947)
@@ -94,22 +95,3 @@ def test_published_ratios_say_how_many_times_better_the_first_candidate_is(
     assert found[corner, "fio.mean_s"] == pytest.approx(0.623 / 5.58)
     assert found["single-drive-256k/read", "fio.bytes_per_s"] == 6.5
     assert len(found) == 44
-
-
-@pytest.mark.parametrize(
-    ("own", "said"),
-    [
-        (papers.Own(2.0, 1.5, 2.5), "agrees"),
-        (papers.Own(0.5, 0.4, 0.6), "differs"),
-        (papers.Own(1.1, 0.9, 1.4), "undecided"),
-        (papers.Own(3.0, None, None), "undecided"),
-    ],
-)
-def test_a_direction_is_decided_only_by_an_interval_on_one_side_of_1(
-    own: papers.Own, said: str
-) -> None:
-    """Whatever the ratio itself is."""
-    assert papers.direction(3.0, own) == said
-    assert papers.direction(1 / 3, own) == {"agrees": "differs", "differs": "agrees"}.get(
-        said, said
-    )

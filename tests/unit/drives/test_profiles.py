@@ -10,9 +10,9 @@ import pytest
 from fakes.program import EndingRunner
 from stithy.drives import profiles
 from stithy.drives.profiles import check_profile, find_profile
-from stithy.drives.trace import OPERATIONS, read_trace, to_parquet
 from stithy.drives.varied import ORDERED, assumed_numbers, vary
 from stithy.errors import PreconditionError, UserError
+from stithy.fio.drive_trace import OPERATIONS, read_trace, to_parquet
 from stithy.wire.drive.jobs import CheckProfileJob
 from stithy.wire.drive.messages import parse_drive_message
 from support.examples import wire_example

@@ -80,12 +80,40 @@ def test_a_parameter_file_becomes_a_pattern_for_each_run_and_number_of_threads(
     assert mix.write_sizes == {4096: 0.6, 8192: 0.4}
 
 
+SWEEPS = """\
+* how Vdbench reports does not change the load
+messagescan=no
+sd=default,openflags=o_direct,threads=32
+sd=sd1,lun=/dev/sdb,size=100g
+wd=wd_mix,sd=sd*,xfersize=8k,   this is a comment that goes on
+   rdpct=70,seekpct=100         and this one, too
+wd=wd_seq,sd=sd1,xfersize=64k,seekpct=seqnz,rdpct=100
+rd=default,elapsed=300,interval=1,warmup=60
+rd=curve,wd=wd_mix,iorate=curve,curve=(10-120,10),stopcurve=20
+rd=mix,wd=wd_mix,iorate=max,forrdpct=(100-0,50),forxfersize=(4k-16k,d)
+rd=seq,wd=wd_seq,iorate=max,forthreads=(8-24,8)
+"""
+
+
+def test_sweeps_of_vdbench_are_a_pattern_for_each_of_their_points(tmp_path: Path) -> None:
+    """In equal steps, by doubling, or as listed; curve and its end are the study's."""
+    file = tmp_path / "sweeps.vdb"
+    file.write_text(SWEEPS)
+    found = {each.name: each.streams[0] for each in library.find(str(file)).patterns}
+    mixes = [f"mix-{size}-{share}" for size in ("4k", "8k", "16k") for share in (100, 50, 0)]
+    assert list(found) == ["curve", *mixes, "seq-8", "seq-16", "seq-24"]
+    assert (found["mix-4k-100"].read_share, found["mix-4k-100"].read_sizes) == (1.0, {4096: 1.0})
+    assert (found["mix-16k-0"].write_sizes, found["mix-16k-0"].outstanding) == ({16384: 1.0}, 32)
+    assert (found["curve"].read_share, found["curve"].read_sizes) == (0.7, {8192: 1.0})
+    assert (found["seq-24"].is_sequential, found["seq-24"].outstanding) == (True, 24)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
     [
         ("a.fio", "[a]\nrw=randread\nrate_iops=9\nthinktime=5\nrandom_distribution=zipf:1.2\n[b]\n"
                   "rw=trim\n[c]\ndirect=0\nbs=what\n", (3, 4, 5, 7, 9, 10)),
-        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=8\niodepth=1\n", (1, 4)),
+        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=often\niodepth=1\n", (1, 4)),
         ("a.vdb", "wd=w,rdpct=50,rhpct=20\nfsd=f\nrd=r,wd=w,iorate=500\nrd=s,wd=x*\n",
                   (1, 2, 3, 4)),
         ("c.fio", "; nothing\n", ()),

@@ -18,7 +18,7 @@ from stithy.fio.jobfile import (
     read_back_file,
     trial_file,
 )
-from stithy.fio.load import Load, Target, for_workers
+from stithy.fio.load import Data, Load, Target, for_workers
 from stithy.fio.profile import Burst, Pattern, Region, Stream
 from stithy.fio.rates import even, poisson
 from stithy.fio.shaped import Shape, shaped
@@ -88,6 +88,7 @@ def test_sequential_submitters_have_parts_of_the_region_of_their_own() -> None:
 def test_flushes_hot_spots_and_pauses_are_fios_own() -> None:
     """fdatasync after each write, O_DSYNC, zones, and times of thinking."""
     assert sections(log(sync="fdatasync"))["log"]["fdatasync"] == "1"
+    assert sections(log(sync="fdatasync", flushed_every=32))["log"]["fdatasync"] == "32"
     assert sections(log(sync="dsync"))["log"]["sync"] == "dsync"
     spots = [
         {"access_share": 0.95, "space_share": 0.05},
@@ -225,15 +226,18 @@ def test_what_rounding_does_to_the_mean_size_is_said() -> None:
 
 
 def test_data_are_incompressible_and_unique_unless_asked() -> None:
-    """The load's shares win over the pattern's; duplicates come from a part of the place."""
-    assert data_words(0.0, 0.0) == {"refill_buffers": 1}
+    """The load's shares win over the pattern's; a target's duplicates come from a part of it."""
+    assert data_words(Data()) == {"refill_buffers": 1}
     boot = library.find("vdi-full-clone-like-boot").patterns[0]
     own = parsed(job_file(boot, TARGET, Load(1, 0, 1)).text)["global"]
     assert (own["buffer_compress_percentage"], own["dedupe_percentage"]) == ("88", "86")
-    asked = Load(1, 0, 1, compressible_share=0.0, duplicate_share=0.97)
-    other = parsed(job_file(boot, TARGET, asked).text)["global"]
+    asked = Data(0.0, 0.97)
+    other = parsed(job_file(boot, TARGET, Load(1, 0, 1, data=asked)).text)["global"]
     assert "buffer_compress_percentage" not in other
-    assert (other["dedupe_percentage"], other["dedupe_working_set_percentage"]) == ("97", "3")
+    assert (other["dedupe_percentage"], other["dedupe_mode"]) == ("97", "repeat")
+    found = parsed(fill_file(TARGET, seed=1, engine="libaio", data=asked))
+    assert found["global"]["dedupe_working_set_percentage"] == "3"
+    assert found["fill"]["bs"] == str(128 * 1024)
 
 
 def test_workers_share_target_and_rate_and_draw_differently() -> None:

@@ -45,6 +45,19 @@ def test_a_stream_has_counts_bytes_latencies_and_the_drivers_own_cost() -> None:
     )
 
 
+def test_lines_of_errors_within_the_document_are_told_and_the_document_is_read() -> None:
+    """As more than one thread writes to the same file."""
+    lines = said(job(read=[1e-4] * 50)).splitlines()
+    message = "fio: io_u error on file /dev/x: Input/output error: read offset=4096"
+    for place in (0, 1, len(lines) // 2, len(lines) - 1, len(lines)):
+        text = "\n".join([*lines[:place], message, *lines[place:]])
+        (answer,) = parse(text, [READS], "x")
+        assert (answer.count, messages_in(text, "x")) == (50, (message,))
+        failed = text.replace('"error": 0', '"error": 5')
+        with pytest.raises(InfrastructureError, match="Input/output error: read offset=4096"):
+            parse(failed, [READS], "x")
+
+
 def test_directions_in_jobs_of_their_own_are_one_stream() -> None:
     """And another stream's are not."""
     text = said(
@@ -143,13 +156,14 @@ def test_bins_are_those_of_fio() -> None:
 
 
 def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
-    """Each request is known: the second without any has a 0."""
+    """Each request is known: the second without any has a 0; five of eight have five eighths."""
     rows = [(0, 9), (999, 9), (1000, 1), (1500, 3), (1999, 2), (3100, 4), (3999, 4), (4100, 9)]
     text = "".join(f"{50_000 + at}, {ms * 1_000_000}, 1, 8192, 0\n" for at, ms in rows)
     (tmp_path / "data_lat.7.log").write_text(text)
     requests = list(eachlog.requests("data", [tmp_path]))
-    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x")
+    answer, seconds = eachlog.measured("data", requests, 1.0, 3.0, "x", cpu_s=0.8)
     assert isinstance(answer, Answer)
+    assert answer.cpu_s == pytest.approx(0.5)
     assert answer.write is not None
     assert (answer.count, answer.read, answer.write.moved_bytes) == (5, None, 5 * 8192)
     assert answer.latency.mean_s == pytest.approx(14e-3 / 5)
@@ -157,6 +171,8 @@ def test_an_open_loop_is_measured_after_its_ramp(tmp_path: Path) -> None:
         (0, 51.0, 3), (1, 52.0, 0), (2, 53.0, 2),
     ]  # fmt: skip
     assert seconds[1].latency_mean_s is None
+    late = eachlog.seconds("data", [tmp_path], 3.0)
+    assert [(each.second, each.count) for each in late] == [(0, 2), (1, 3), (2, 3)]
     for part in (requests[:4], []):
         with pytest.raises(InfrastructureError, match="was seen for"):
             eachlog.measured("data", part, 1.0, 3.0, "x")

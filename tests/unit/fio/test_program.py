@@ -14,7 +14,7 @@ from fakes.fio import FioRunner
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine, lay_out
-from stithy.fio.program import Found, Worker, engines, run
+from stithy.fio.program import Found, Worker, engines, find, run
 from stithy.hosts.runner import Command, Finished, LocalRunner
 
 
@@ -45,6 +45,25 @@ def workers(folder: Path, count: int) -> list[Worker]:
 def is_alive(worker: Worker) -> bool:
     """Whether the process of a worker still is there."""
     return os.path.exists(f"/proc/{(worker.folder / 'pid').read_text().strip()}")
+
+
+def test_a_fio_that_is_missing_or_too_old_is_said_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of the PATH is taken; what is no version is of an unknown one."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PreconditionError, match="fio was not found") as caught:
+        find(LocalRunner())
+    assert "apt-get install fio" in caught.value.remedy
+    for version, found in (("fio-3.27", "fio-3.27"), ("fio-2.99", "fio-2.99"), ("", "unknown")):
+        (tmp_path / "fio").write_text(f"#!/bin/sh\necho {version}\n")
+        (tmp_path / "fio").chmod(0o755)
+        with pytest.raises(PreconditionError, match=f"{found}.*at least 3.28 is needed") as caught:
+            find(LocalRunner())
+        assert caught.value.where == str(tmp_path / "fio")
+    for version in ("fio-3.28", "fio-3.42-17-gabc", "fio-4.0"):
+        (tmp_path / "fio").write_text(f"#!/bin/sh\necho {version}\n")
+        assert find(LocalRunner()) == Found(str(tmp_path / "fio"), version)
 
 
 def test_the_engines_that_can_be_used_are_known_best_first() -> None:

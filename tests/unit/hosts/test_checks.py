@@ -12,6 +12,7 @@ from stithy.hosts.checks import drives
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
 from stithy.registry import plugins
+from stithy.storage.providers.ceph.laboratory import HOSTS, QEMU_RBD
 
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle"
 V1 = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t5\t1\nmemory\t4\t9\t0"
@@ -77,6 +78,12 @@ def test_a_missing_need_has_its_remedy() -> None:
         (FUSE, FakeMachine(closed_devices=CLOSED, is_root=False), None),
         (FUSE, FakeMachine(closed_devices=GONE, listed={}, texts=TEXTS | KERNEL), "modprobe fuse"),
         (KernelFileSystem(name="xfs", why="it"), FakeMachine(texts=KERNEL), None),
+        (HOSTS, FakeMachine(), None),
+        (HOSTS, FakeMachine(no_network={"ip": "no such thing"}), "no such thing"),
+        (HOSTS, FakeMachine(no_network={"ip": "no such thing"}, is_root=False), None),
+        (HOSTS, FakeMachine(listed={}), "CONFIG_NET_NS"),
+        (QEMU_RBD, FakeMachine(), None),
+        (QEMU_RBD, FakeMachine(programs={QEMU_RBD.program: "Unknown driver 'rbd'"}), "extra"),
         (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t00000000a80425fb"}), "CAP_SYS_ADMIN"),
         (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t000001ffffffffff"}), None),
     )

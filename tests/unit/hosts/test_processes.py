@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,3 +137,16 @@ def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
         assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
     with pytest.raises(PreconditionError, match="20 CPUs, and this process may use"):
         resources.server_cpus(20, four, emulated=True)
+
+
+def test_descendants_are_children_and_theirs() -> None:
+    """A shell that waits for another, which waits for a sleep."""
+    with subprocess.Popen(["/bin/sh", "-c", "sh -c 'sleep 60; :'; :"]) as shell:
+        try:
+            until = time.monotonic() + 10
+            while len(found := processes.descendants(shell.pid)) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            assert len(found) == 2
+        finally:
+            for pid in (*processes.descendants(shell.pid), shell.pid):
+                os.kill(pid, signal.SIGKILL)

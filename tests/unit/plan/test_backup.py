@@ -1,17 +1,37 @@
 """The scenario backup: with and without in the same rounds, as often, with room for it."""
 
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, OFF, ON
-from stithy.plan.steps import Plan
+from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, OFF, ON, RATE, limit_said, proven
+from stithy.plan.scenarios.backup.during import of_said
+from stithy.plan.steps import Plan, WindowPlan
 from support.studies import load, primary, refused, study
 
 ASKED = primary("{users: 4, blocks: 6}")
 
 
+NO_USERS = (
+    "load:\n  users: [1, 4]\n  ramp_up: 2 s\n  duration: 3 s\n",
+    "load: {repeat: 2}\n",
+)
+USERS_WAIT = "during: {users: [1, 4]}"
+SHARES = "during: {rate: [50%, 80%]}"
+
+
 def scenario(keys: str) -> tuple[str, str]:
     """A change that names the scenario with these keys."""
-    return "study:", f"scenario: {{backup: {keys}}}\nstudy:"
+    return "study:", f"scenario: {{backup: {{{keys}}}}}\nstudy:"
+
+
+def windows(plan: Plan) -> list[WindowPlan]:
+    """All windows in their order."""
+    return [step.window for step in plan.steps if step.kind == "window" and step.window]
 
 
 def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
@@ -26,7 +46,7 @@ def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[st
 
 def test_windows_with_and_without_backups_have_the_same_blocks_users_and_end() -> None:
     """Only what happens beside the users differs, so that the difference is that of backups."""
-    plan = expand(study(scenario("{cycles: 2}"), ASKED))
+    plan = expand(study(scenario(f"{USERS_WAIT}, cycles: 2"), ASKED))
     off, on = blocks(plan, 4, OFF), blocks(plan, 4, ON)
     assert [(block, seed, spared) for block, seed, _, spared in off] == [
         (block, seed, spared) for block, seed, _, spared in on
@@ -38,19 +58,89 @@ def test_windows_with_and_without_backups_have_the_same_blocks_users_and_end() -
     assert len(blocks(plan, 1, ON)) == len(blocks(plan, 1, OFF)) == 1
 
 
+def test_rates_are_shares_of_a_maximum_that_is_measured_once_before_all_of_them() -> None:
+    """Without backups and back to back; all candidates get shares of the lowest unless each its
+    own.
+    """
+    assert expand(study(scenario(""))) == expand(study(scenario(SHARES)))
+    for of, expected in ((", of: own", [("disk",), ("memory",)]), ("", [("disk", "memory")])):
+        plan = expand(study(scenario(f"during: {{rate: [50%, 80%]{of}}}"), ASKED))
+        every = windows(plan)
+        first = [each for each in every if each.point.values[RATE] == MAXIMUM]
+        assert every[: len(first)] == first
+        assert {(each.block, each.point.values[BACKUP]) for each in first} == {(0, OFF)}
+        assert sorted((each.candidate, each.point.users) for each in first) == [
+            ("disk", 1), ("disk", 4), ("memory", 1), ("memory", 4),
+        ]  # fmt: skip
+        assert all(each.rate_share is None and each.activities == ("hammer",) for each in first)
+        later = every[len(first) :]
+        assert {(each.point.values[RATE], each.rate_share) for each in later} == {
+            ("50%", 0.5), ("80%", 0.8),
+        }  # fmt: skip
+        assert sorted({each.maximum_of for each in later}) == expected
+        at = {each.point.users: str(each.point) for each in first}
+        assert all(each.maximum_at == at[each.point.users] for each in later)
+        assert plan.question is not None
+        assert str(plan.question.point) == "users=4, rate=80%, backup=on"
+        assert plan.question.metric == "p95"
+
+
+def test_settings_of_backups_and_rates_have_the_blocks_of_the_question_and_one_maximum() -> None:
+    """What the frontier compares; the maximum is that of no setting."""
+    vary = ("study:", "vary: {scenario.backup.compression: [none, lz4]}\nstudy:")
+    plan = expand(study(scenario(SHARES), ASKED, vary))
+    counted = Counter(each.point for each in windows(plan) if each.point.users == 4)
+    maximum = [count for point, count in counted.items() if point.values[RATE] == MAXIMUM]
+    assert maximum == [2]
+    assert sorted(counted.values()) == [2, *[12] * 8]
+
+
+def test_an_idle_database_has_windows_of_backups_alone() -> None:
+    """Nobody works: there is no level, no driver to calibrate, and nothing without backups."""
+    idle = study(scenario("during: idle, cycles: 3"), NO_USERS)
+    every = windows(expand(idle))
+    assert {each.activities for each in every} == {("backup",)}
+    assert {str(each.point) for each in every} == {"backup=on"}
+    assert {each.ramp_up_s for each in every} == {0.0}
+    assert all(step.kind != "calibrate" for step in expand(idle).steps)
+
+
+def test_what_users_do_and_the_load_must_agree() -> None:
+    """Each error is at the key to change."""
+    for keys, more, places in (
+        ("during: idle", (), ["load.users", "load.ramp_up", "load.duration"]),
+        ("during: {rate: 50%}", (load("rate: 5/s"),), ["load.rate"]),
+        ("during: {rate: 50%}", (load("pace: keyed"),), ["load.pace"]),
+        ("during: {users: 7}", (), ["load.users"]),
+        ("during: {rate: 50/s}", (), ["scenario.backup.during"]),
+        ("during: {rate: 50%, of: both}", (), ["scenario.backup.during"]),
+        ("during: busy", (), ["scenario.backup.during"]),
+        ("limit: 0%", (), ["scenario.backup.limit"]),
+    ):
+        assert refused(scenario(keys), *more) == places, keys
+
+
+def test_what_a_run_keeps_of_its_scenario_says_limit_and_whose_maximum() -> None:
+    """As the report reads it."""
+    for keys, limit, of in (
+        ("", 0.2, "slowest"),
+        ("limit: 12.5%, during: {rate: 50%, of: own}", 0.125, "own"),
+    ):
+        said = str(study(scenario(keys)).scenario)
+        assert (limit_said(said), of_said(said)) == (limit, of)
+
+
 def test_room_is_planned_for_the_backup_and_for_what_is_restored() -> None:
     """Before anything is made; without a proof nothing is restored."""
     usual = space_by_candidate(expand(study(load("repeat: 1"))))["disk"]
-    proven = space_by_candidate(expand(study(scenario("{}"), load("repeat: 1"))))["disk"]
-    plain = space_by_candidate(expand(study(scenario("{verify: false}"), load("repeat: 1"))))[
-        "disk"
-    ]
+    proven = space_by_candidate(expand(study(scenario(""), load("repeat: 1"))))["disk"]
+    plain = space_by_candidate(expand(study(scenario("verify: false"), load("repeat: 1"))))["disk"]
     assert (plain, proven) == (2 * usual, 3 * usual)
 
 
 def test_each_candidate_is_proven_at_the_end_unless_the_study_says_otherwise() -> None:
     """After all windows, on a database that nobody changes."""
-    for keys, expected in (("{}", ["disk", "memory"]), ("{verify: false}", [])):
+    for keys, expected in (("", ["disk", "memory"]), ("verify: false", [])):
         kinds = [(step.kind, step.candidate) for step in expand(study(scenario(keys))).steps]
         assert [name for kind, name in kinds if kind == "prove-backup"] == expected
         last = max(place for place, (kind, _) in enumerate(kinds) if kind == "window")
@@ -59,4 +149,53 @@ def test_each_candidate_is_proven_at_the_end_unless_the_study_says_otherwise() -
 
 def test_a_method_that_no_engine_has_is_refused() -> None:
     """At its key."""
-    assert refused(scenario("{method: tape}")) == ["scenario.backup.method"]
+    assert refused(scenario("method: tape")) == ["scenario.backup.method"]
+
+
+def test_options_that_the_method_cannot_have_are_refused_before_a_run() -> None:
+    """The plan says it, without asking the machine."""
+    with pytest.raises(UserError, match="no `bandwidth`"):
+        expand(study(scenario("method: dump, bandwidth: 1 MiB")))
+
+
+def test_a_repository_is_made_before_each_window_with_backups_or_without() -> None:
+    """What it costs all the time is no cost of a backup."""
+    plan = expand(study(scenario("method: pgbackrest"), ASKED))
+    steps = [step for step in plan.steps if step.window is not None]
+    for before, step in pairwise(steps):
+        if step.kind == "window":
+            assert before.kind == "prepare-backup"
+            assert (before.window, before.if_undecided) == (step.window, step.if_undecided)
+    assert not any(step.kind == "prepare-backup" for step in expand(study(scenario(""))).steps)
+
+
+def test_room_is_planned_for_all_backups_that_a_method_keeps_and_for_the_log() -> None:
+    """A full one beside the next, or one on which each increment builds."""
+    once = load("repeat: 1")
+    usual = space_by_candidate(expand(study(once)))["disk"]
+    room = {
+        keys: space_by_candidate(expand(study(scenario(keys), once)))["disk"] - 2 * usual
+        for keys in (
+            "method: pgbackrest",
+            "method: pgbackrest, kind: incremental, cycles: 3",
+            "method: pgbackrest, kind: differential, cycles: 3",
+        )
+    }
+    full, increments, differences = room.values()
+    log = full - 2 * usual
+    assert log > 0
+    assert (increments, differences) == (4 * usual + log, 3 * usual + log)
+
+
+def test_each_method_kind_and_compression_is_proven_once() -> None:
+    """However many points have it; the planned time grows with their number."""
+    varied = (
+        "vary: {scenario.backup.compression: [none, gzip], scenario.backup.cycles: [1, 2]}\nstudy:"
+    )
+    several = study(scenario(""), ("study:", varied))
+    assert [options.compression for _, options in proven(several)] == ["none", "gzip"]
+    one, two = (
+        next(step.cost for step in expand(each).steps if step.kind == "prove-backup")
+        for each in (study(scenario("")), several)
+    )
+    assert two.time_s == pytest.approx(2 * one.time_s)

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import UserError
+from stithy.fio.load import Data
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.block_io import needed_bytes, spec_of, target_bytes
+from stithy.plan.scenarios.block_io import data_laid_out, needed_bytes, spec_of, target_bytes
 from stithy.plan.sensitivity import check
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
@@ -56,6 +57,17 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
     assert sorted(sizes.values()) == [16, 96]
 
 
+def test_a_target_holds_data_as_the_study_or_its_profiles_say() -> None:
+    """Where profiles differ, those of which least is saved; a window writes its own."""
+    boot = "vdi-full-clone-like-boot"
+    own, mixed = made(f"profiles: [{boot}]"), made(f"profiles: [{boot}, sql]")
+    assert data_laid_out(own) == Data(0.88, 0.86)
+    assert data_laid_out(mixed) == Data()
+    assert spec_of(mixed).data_of(boot) == Data(0.88, 0.86)
+    asked = made(f"profiles: [{boot}, sql], compressible: 30%, duplicate: 0%")
+    assert data_laid_out(asked) == spec_of(asked).data_of("sql") == Data(0.3, 0.0)
+
+
 def test_rare_keys_are_said_where_a_study_sets_them() -> None:
     """A figure need not say how long tests would take that nobody asked for."""
     plain, checked = (made(f"profiles: [sql]{more}").scenario for more in ("", ", verify: true"))
@@ -87,6 +99,9 @@ def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
             "profiles: [sql], verify: true, precondition: snia, precondition_matrix: full",
             "blocks of 512 bytes",
         ),
+        ("profiles: [vdi-full-clone-like-boot], verify: true", "have no duplicates"),
+        ("profiles: [sql], verify: true, precondition: none", "blocks without checksums"),
+        ("profiles: [sql], duplicate: 100%", "too large"),
     ],
 )
 def test_what_is_wrong_with_its_keys_is_said_with_what_would_be_right(keys: str, said: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError
 from stithy.plan.expand import expand, needed_bytes
-from stithy.run.preparation.preflight import check_memory
+from stithy.run.preparation.preflight import check_memory, check_needs
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -44,6 +44,79 @@ def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour(
     ]
 
 
+@pytest.mark.parametrize(
+    ("keys", "levels"),
+    [
+        ("aggressor: backup, instances: [2, 1]", [1, 2]),
+        ("aggressor: bulk-load, workers: [4]", [4]),
+        ("aggressor: analytic-scan, connections: [1, 8]", [1, 8]),
+        ("aggressor: backup", [1]),
+    ],
+)
+def test_an_aggressor_with_databases_of_its_own_is_laid_out_once_the_dataset_is_loaded(
+    keys: str, levels: list[int]
+) -> None:
+    """And has its intensities as points, beside the tenants alone."""
+    study = made(f"tenants: 3, {keys}")
+    plan = expand(study)
+    kinds = [step.kind for step in plan.steps]
+    assert kinds.index("snapshot") < kinds.index("lay-out-neighbour") < kinds.index("restore")
+    windows = [step.window for step in plan.steps if step.kind == "window" and step.window]
+    assert sorted({each.point.values["neighbour"] for each in windows}) == [0, *levels]
+    named = keys.split(",")[0].removeprefix("aggressor: ")
+    beside = {each.activities for each in windows if each.point.values["neighbour"]}
+    assert beside == {("tenants", f"neighbour-{named}")}
+
+
+def test_the_alone_point_is_measured_as_often_as_the_point_of_the_question() -> None:
+    """Else most blocks would have nothing to be compared with."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+        "scenario: {noisy-neighbour: {rate: [100, 200]}}\n"
+        "database: {engine: postgresql, memory: 256 MiB}\n"
+        "workload: {name: order-entry, warehouses: 1}\nload: {users: [2]}\n"
+        "primary: {blocks: 6}\n"
+    )
+    plan = expand(parse_study("study.yaml", text.encode()))
+    blocks = [step.window for step in plan.steps if step.kind == "window" and step.window]
+    alone, most = (
+        {each.block for each in blocks if each.point.values["neighbour"] == level}
+        for level in (0, 200)
+    )
+    assert alone == most == set(range(6))
+
+
+def test_servers_of_the_aggressor_take_memory_and_room() -> None:
+    """Two databases that are backed up have two servers, and copies, backups and restores."""
+    two, four = (made(f"tenants: 2, aggressor: backup, instances: [{n}]") for n in (2, 4))
+    assert (two.servers, four.servers) == (4, 6)
+    assert made("tenants: 2, rate: [9]").servers == 2
+    one = made("tenants: 1, rate: [9]")
+    copies = needed_bytes(four)["data"] - needed_bytes(two)["data"]
+    assert copies == 4 * (needed_bytes(one)["data"] - 320 * 2**20)
+    small = FakeMachine(texts={"/proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 900000 kB\n"})
+    check_memory(two, small)
+    with pytest.raises(PreconditionError, match="6 servers"):
+        check_memory(four, small)
+
+
+def test_a_limit_by_control_groups_is_refused_where_the_machine_cannot_enforce_it() -> None:
+    """Before anything is made; that of block I/O is a rate, which needs no such group."""
+    unable = FakeMachine(no_io_limit="no control group here delegates the controller `io`")
+    check_needs(made("rate: [9], limit: 5"), unable)
+    check_needs(made("aggressor: bulk-load"), unable)
+    check_needs(made("aggressor: bulk-load, limit: 4 MiB"), FakeMachine())
+    with pytest.raises(PreconditionError, match="the neighbour's `limit`") as caught:
+        check_needs(made("aggressor: bulk-load, limit: 4 MiB"), unable)
+    assert "delegates" in str(caught.value)
+
+
+def test_a_server_has_connections_for_all_who_scan_or_load() -> None:
+    """Beside few users, too."""
+    assert made("aggressor: analytic-scan, connections: [50]").connections_max == 50
+    assert made("rate: [9]").connections_max == 2
+
+
 def test_room_and_memory_are_those_of_all_tenants_and_of_the_neighbours_file() -> None:
     """One more tenant needs as much again."""
     one, two, three = (
@@ -73,7 +146,10 @@ def test_tenants_that_do_not_fit_into_memory_are_refused_before_anything_is_made
     [
         "rate: []", "rate: [0]", "rate: [5, 5]", "tenants: 0, rate: [5]", "tenants: 65, rate: [5]",
         "rate: [5], profile: nothing", "rate: [5], profile: four-corners",
-        "rate: [5], aggressor: noise", "rate: [5], volume: log",
+        "rate: [5], aggressor: noise", "rate: [5], volume: log", "aggressor: [backup]",
+        "aggressor: backup, rate: [5]", "aggressor: backup, instances: [0]",
+        "aggressor: backup, method: tape", "aggressor: bulk-load, workers: [1, 1]",
+        "aggressor: analytic-scan, connections: []", "aggressor: analytic-scan, profile: oltp",
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_neighbour_is_refused(keys: str) -> None:

@@ -24,9 +24,9 @@ load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
-    """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
-    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=STUDY)
+def _page(tmp_path: Path, text: str) -> Page:
+    """Of a run in which nothing works beside the tenants: fakes read and write nothing."""
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=text)
     context = faked.start()
     steps = tuple(
         replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
@@ -34,13 +34,35 @@ def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_pat
         if step.kind != "lay-out-neighbour"
     )
     execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
-    page = Page(context_of(read_run(faked.out)))
+    return Page(context_of(read_run(faked.out)))
+
+
+def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
+    """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
+    page = _page(tmp_path, STUDY)
     table = page.tables["neighbours"].frame
     assert table["candidate"].to_list() == ["a", "b"]
     assert table["goodput"].to_list() == [1.0, 1.0]
     assert table["isolation"].to_list() == [1.0, 1.0]
     assert table["fairness"].to_list() == [1.0, 1.0]
     assert [each.key for each in page.sections].count("neighbours") == 1
+    drawn = {each.name: each for each in page.figures}["throughput-by-tenant"]
+    assert drawn.title.endswith(": 100 % on a and 100 % on b")
+    kept = drawn.table.frame.select("candidate", "tenant", "blocks", "share").rows()
+    assert kept == [(name, tenant, 4, 1.0) for name in "ab" for tenant in ("tenant-1", "tenant-2")]
+    rows = drawn.table.frame.select("alone", "beside").rows()
+    assert all(alone == beside > 0 for alone, beside in rows)
+
+
+def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:
+    """And which neighbour is borne with it."""
+    more = STUDY.replace("users: [2]", "users: [3]")  # percentiles need so many answers
+    page = _page(tmp_path, f"{more}vary: {{scenario.noisy-neighbour.limit: [100, 400]}}\n")
+    assert page.tables["neighbours"].frame.height == 4
+    section = str(next(each for each in page.sections if each.key == "neighbours"))
+    for limit in (100, 400):
+        assert f"with a limit of {limit} p95 is 1" in section
+        assert f"limit {limit}) bears a neighbour" in section
 
 
 def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:

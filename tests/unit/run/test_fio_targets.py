@@ -1,11 +1,13 @@
 """Which files and parts of devices block I/O uses of a candidate's volumes."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from stithy.fio.load import Target
-from stithy.run.activities.fio.targets import all_targets, targets_of
+from stithy.run.activities.fio.targets import all_targets, targets_of, working_sets
 from stithy.run.context import Context
+from stithy.units import format_size
 from support.faked_run import FakedRun
 
 MIB = 2**20
@@ -46,3 +48,20 @@ def test_volumes_on_one_block_device_are_parts_that_do_not_overlap(
         Target("/dev/log", LARGEST_BYTES, 0),
     )
     assert targets_of(context, "b", ["data", "data"], 16 * MIB)[1].begin_bytes == second
+
+
+def test_a_profile_with_a_rule_says_how_much_of_a_volume_it_would_use(
+    tmp_path: Path, own_state: Path
+) -> None:
+    """A third of the capacity and at most 80 % of what is free; a block device has no such room."""
+    text = TEXT.replace("[sql]", "[sql, hcibench-easy-run/random-read-4k]")
+    context = FakedRun(tmp_path, text=text).start()
+    made = context.volumes.provision("a")
+    place = shutil.disk_usage(made.path)
+    size = int(min(0.3333 * place.total, 0.8 * place.free)) // MIB * MIB
+    said = working_sets(context, "a")
+    assert said.startswith("; by its rule hcibench-easy-run uses ")
+    # Others write to the same file system meanwhile.
+    assert format_size(size)[:2] in said
+    context.volumes.made["b"] = replace(made, raw=True)
+    assert working_sets(context, "b") == ""

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from stithy.activities.fio import PRECONDITIONING
+from stithy.fio.load import CHECK_BYTES
 from stithy.fio.precondition import plan
 from stithy.fio.profile import Pattern
-from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.expand import expand
 from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.results.read import read_rows, read_run
-from stithy.results.tables import PRECONDITIONING
 from stithy.run.activities.fio.precondition import load_of, until_steady
 from stithy.run.events import Note, Progress
 from stithy.study.load import parse_study
@@ -43,7 +43,7 @@ def test_rounds_go_on_until_the_last_five_of_each_test_are_steady(faked: FakedRu
     assert {row["steady"] for row in rows if row["round"] == 10} == {True}
     assert not any(row["steady"] for row in rows if row["round"] < 10)
     context.session.directory.windows.mkdir()
-    assert read_run(faked.out).preconditioning.height == len(rows)
+    assert read_run(faked.out).detail("preconditioning").height == len(rows)
     assert [each.done for each in faked.events if isinstance(each, Progress)] == list(range(10))
     notes = [each.text for each in faked.events if isinstance(each, Note)]
     assert "a: round 4 of at most 25, at most 1 h 24 min left" in notes

@@ -33,6 +33,7 @@ from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.providers.path import Spec, create
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
+from stithy.study.sections import sections_of
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import write_study
@@ -248,6 +249,38 @@ def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -
         assert (load.ramp_up_s, load.duration_s) == window_s
         kept = found.plan.database_bytes / found.study.database.memory_bytes
         assert warehouses < 20 or 2.5 < kept < 6
+
+
+@pytest.mark.parametrize("scenario", plugins("scenario"))
+def test_a_new_study_of_any_scenario_has_the_sections_that_it_needs(scenario: str) -> None:
+    """Its own keys have the values of their examples; what it has no use for is refused."""
+    found = _drafted(Wishes(scenario=scenario, short=True), FakeMachine())
+    assert (found.study.scenario.name, bool(found.plan.steps)) == (scenario, True)
+    sections = sections_of(scenario)
+    for wishes, section in (
+        (Wishes(engine="postgresql", scenario=scenario), "database"),
+        (Wishes(units=3, scenario=scenario), "workload"),
+    ):
+        assert (getattr(found.study, f"given_{section}") is not None) is (section in sections)
+        if section not in sections:
+            with pytest.raises(UserError, match=f"{scenario} has no {section}"):
+                _drafted(wishes, FakeMachine())
+
+
+def test_a_new_study_has_the_workload_that_is_asked_for(fakes: Path) -> None:
+    """With its key for the size, and no key of another."""
+    found = _drafted(Wishes(workload="counter", units=9), FakeMachine())
+    assert (found.study.workload.name, found.study.workload.units) == ("counter", 9)
+    assert "  counters: 9\n" in found.text
+    assert "warehouse" not in found.text
+
+
+def test_a_new_study_needs_what_its_scenario_needs() -> None:
+    """What is missing is reported before a file is written."""
+    found = _drafted(Wishes(scenario="block-io"), FakeMachine())
+    without = FakeMachine(programs={"stithy-hammer": "stithy-hammer 0.1.0"})
+    with pytest.raises(PreconditionError, match="scenario block-io: fio: .*install"):
+        draft.check_here(without, found.study, found.plan)
 
 
 def test_the_largest_that_fits_is_taken_or_the_reason_told(disk_place: Path) -> None:

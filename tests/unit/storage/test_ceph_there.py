@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from stithy.errors import PreconditionError
 from stithy.storage.providers import ceph
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.laboratory import need_room
 
 CONF = "/etc/ceph/ceph.conf"
 
@@ -48,3 +50,13 @@ def test_a_faster_drive_lies_beside_each_drive() -> None:
         *["generic-7200"] * 2, *["generic-nvme"] * 2
     ]  # fmt: skip
     assert list(keys.sizes_bytes(0).values())[2:] == [2**29, 2**29]
+
+
+def test_a_volume_that_is_too_small_is_refused_with_the_size_that_would_do() -> None:
+    """The same of a cluster that is raised, and of one that is there."""
+    keys = CephKeys.model_validate({"conf": CONF, "pool": "rbd", "size": "256 MiB"})
+    with pytest.raises(PreconditionError) as refused:
+        need_room(keys, 80 * 2**20, "candidate a")
+    assert "holds about 38.4 MiB, and its data may need 80 MiB" in str(refused.value)
+    assert "at least 303 MiB" in refused.value.remedy
+    need_room(CephKeys.model_validate({"size": "303 MiB"}), 80 * 2**20, "candidate a")

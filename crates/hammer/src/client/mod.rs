@@ -13,7 +13,3 @@ pub use failure::SessionError;
 pub use rows::RowFormat;
 pub use session::{Answer, Params, Row, Session, Statement};
 pub use target::{SessionSettings, Target};
-
-/// The rows of some engine, for what holds of all.
-#[cfg(test)]
-pub(crate) const SOME_FORMAT: &dyn RowFormat = <postgresql::Control as Control>::FORMAT;

@@ -21,6 +21,8 @@ pub enum SessionSettings {
 pub trait Target: Clone + Send + Sync + 'static {
     /// The engine's name, by which workloads find their SQL.
     const ENGINE: &'static str;
+    /// How the URLs of its databases begin.
+    const SCHEMES: &'static [&'static str];
 
     /// A session of a virtual user.
     type Session: Session;

@@ -1,5 +1,5 @@
 //! What a workload gives. Users, pools, pace, timing and summaries lie outside: a workload is one folder
-//! here, and one line in `crates/hammer/src/job.rs`.
+//! here, and its type in the list of `crates/hammer/src/plugins.rs`.
 
 pub mod order_entry;
 

@@ -1,4 +1,4 @@
-//! A workload that counts: one transaction, which adds one to a counter.
+//! A workload that counts: one transaction, which adds a step to one of the counters that are touched.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -21,11 +21,16 @@ use stithy_wire::{PrepareJob, RunJob, WarmUpJob, WorkloadChoice};
 /// The workload.
 pub struct Counter;
 
-/// What a job says to it.
-#[derive(Deserialize)]
+/// What a job says to it, all of it: `tests/fakes/plugins/workload/counter.py` writes these keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    counters: u32,
+    /// Number of counters.
+    pub counters: u32,
+    /// Only the first so many are incremented.
+    pub touched: u32,
+    /// What an increment adds.
+    pub step: u32,
 }
 
 impl Workload for Counter {
@@ -67,8 +72,18 @@ impl Workload for Counter {
         workload::options(choice)
     }
 
-    fn refuse_misfit(_: &Options, _: u32) -> Result<(), HammerError> {
-        Ok(())
+    fn refuse_misfit(options: &Options, _: u32) -> Result<(), HammerError> {
+        if (1..=options.counters).contains(&options.touched) && options.step > 0 {
+            return Ok(());
+        }
+        let problem = format!("{options:?} increments nothing");
+        let remedy = "touch from 1 to all counters, with a step above 0";
+        Err(HammerError::usage(
+            "job-invalid",
+            problem,
+            "workload",
+            remedy,
+        ))
     }
 
     fn run(
@@ -187,7 +202,7 @@ struct Books {
 pub struct CounterRun {
     sql: &'static [&'static str; 3],
     seed: u64,
-    counters: u32,
+    options: Options,
     books: Arc<Books>,
     ledger: Option<Arc<Ledger>>,
 }
@@ -197,7 +212,7 @@ impl CounterRun {
         CounterRun {
             sql: base.sql,
             seed,
-            counters: base.facts,
+            options: base.options,
             books: Arc::default(),
             ledger,
         }
@@ -206,7 +221,7 @@ impl CounterRun {
     fn user(&self, number: u32, statement: Statement) -> User {
         User {
             rng: Rng::of(self.seed, 1_u64, number.into(), 0),
-            counters: self.counters,
+            options: self.options,
             next: Increment {
                 number: 0,
                 counter: 0,
@@ -244,7 +259,7 @@ impl Run for CounterRun {
 
     async fn count(&self, control: &impl Control) -> Result<u64, HammerError> {
         let rows = control.query("counting", self.sql[2], &[]).await?;
-        Ok(rows[0][0].integer().unsigned_abs())
+        Ok(rows[0][0].integer().unsigned_abs() / u64::from(self.options.step))
     }
 
     fn account(&self) -> Account {
@@ -260,7 +275,10 @@ impl Run for CounterRun {
     }
 
     fn told(&self) -> Map<String, Value> {
-        Map::from_iter([("counters".into(), self.counters.into())])
+        Map::from_iter([
+            ("units_touched".into(), self.options.touched.into()),
+            ("units_total".into(), self.options.counters.into()),
+        ])
     }
 }
 
@@ -280,7 +298,7 @@ impl Statements for Text {
 #[derive(Clone)]
 pub struct User {
     rng: Rng,
-    counters: u32,
+    options: Options,
     next: Increment,
     statement: Statement,
     books: Arc<Books>,
@@ -299,17 +317,19 @@ impl TransactionScript for User {
     fn draw(&mut self) -> usize {
         self.next = Increment {
             number: self.books.begun.fetch_add(1, Ordering::Relaxed),
-            counter: self.rng.uniform(0, self.counters - 1),
+            counter: self.rng.uniform(0, self.options.touched - 1),
         };
         0
     }
 
     async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
         let Increment { number, counter } = self.next;
+        let step = self.options.step;
         self.note(Stage::Sent);
         session.queue(self.statement, |params| {
             params.int4(counter as i32);
             params.timestamp(number);
+            params.int4(step as i32);
         });
         let result = session.exchange().await.map(|_| Outcome::Committed);
         let outcome = Stage::of(&result);

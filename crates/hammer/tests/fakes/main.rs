@@ -9,27 +9,27 @@
 mod counter;
 mod memory;
 
-use counter::Counter;
+use counter::{Counter, Options};
 use memory::MemoryTarget;
-use serde_json::Map;
 use stithy_hammer::client::{Control, Target};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::job::execute_as;
 use stithy_hammer::stop::stop_pair;
-use stithy_hammer::workload::Context;
+use stithy_hammer::workload::{Context, Workload};
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{
     CheckJob, DataShape, Isolation, Job, LedgerFindingKind, Message, Pace, PrepareJob, RunJob,
     RunSummary, VerifyLedgerJob, WarmUpJob, WorkloadChoice, WIRE_VERSION,
 };
 
+/// What Python says to the same workload; `tests/unmeasured/test_own_workload.py` compares them.
+const CHOICE: &str = include_str!("../../../../tests/fakes/plugins/workload/counter.json");
 const COUNTERS: u32 = 5;
+const TOUCHED: u32 = 4;
+const STEP: u32 = 2;
 
 fn counter() -> WorkloadChoice {
-    WorkloadChoice {
-        name: "counter".into(),
-        options: Map::from_iter([("counters".into(), COUNTERS.into())]),
-    }
+    serde_json::from_str(CHOICE).unwrap()
 }
 
 fn run(url: &str, pace: Pace) -> RunJob {
@@ -91,6 +91,20 @@ async fn window(job: RunJob) -> RunSummary {
     }
 }
 
+/// Both languages' workload has the same keys: one that is missing or unknown here is refused.
+#[test]
+fn the_workload_reads_every_key_that_python_says_to_it() {
+    let expected = Options {
+        counters: COUNTERS,
+        touched: TOUCHED,
+        step: STEP,
+    };
+    assert_eq!(expected, Counter::options(&counter()).unwrap());
+    let mut other = counter();
+    other.options.insert("pace".into(), 1.into());
+    assert_eq!("job-invalid", Counter::options(&other).unwrap_err().code);
+}
+
 /// Every job of a workload goes through the same code, whatever workload and engine: loading, warming
 /// up, a window, checking.
 #[tokio::test]
@@ -114,6 +128,11 @@ async fn every_job_works_for_another_workload_on_another_engine() {
         panic!("one type: {summary:?}");
     };
     assert_eq!("increment", increment.name);
+    assert_eq!(Some(&TOUCHED.into()), summary.workload.get("units_touched"));
+    let counters = MemoryTarget::parse(url).unwrap().counters();
+    let (touched, others) = counters.split_at(TOUCHED as usize);
+    assert!(touched.iter().all(|each| each % u64::from(STEP) == 0));
+    assert_eq!([0], others);
     let proof = &summary.proof;
     assert!(increment.committed > 0 && proof.acknowledged >= increment.committed);
     assert_eq!(

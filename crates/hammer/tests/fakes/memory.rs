@@ -46,10 +46,16 @@ impl MemoryTarget {
         let tables = store.tables.iter().cloned().collect();
         (tables, store.rows, store.done.clone())
     }
+
+    /// What each counter says.
+    pub fn counters(&self) -> Vec<u64> {
+        self.store.lock().unwrap().counters.clone()
+    }
 }
 
 impl Target for MemoryTarget {
     const ENGINE: &'static str = "memory";
+    const SCHEMES: &'static [&'static str] = &["memory://"];
     type Session = MemorySession;
     type Control = MemoryControl;
 
@@ -121,7 +127,7 @@ impl MemorySession {
         }
         let counter = params[0] as usize;
         if text == "increment" {
-            store.counters[counter] += 1;
+            store.counters[counter] += params[2] as u64;
             store.increments.insert(params[1], counter);
         }
         match lost {

@@ -1,22 +1,21 @@
 """What tenants lose to a neighbour: isolation, fairness, work, each from paired windows.
 
 Of a pair one window has the tenants alone and the other the same tenants, under the same load, with
-the neighbour. A tenant that was lost in either is left out of both.
+the neighbour. A tenant that was lost in either is left out of both. A neighbour that works in
+cycles is judged by the seconds of its cycles, so that it does not look harmless for its pauses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import ceil
 from statistics import fmean
 
+from stithy.analysis.answers.reactions import KEPT_SHARE, NO_MOMENTS, Felt, Moments, felt
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import Quantity
 from stithy.point import Point
-
-KEPT_SHARE = 0.9
-"""A second counts as isolated in which the tenants get so much of what they have alone.
-Source: resctl-bench, protection."""
 
 ISOLATED_SHARE = 0.9
 GROWTH_MOST = 2.0
@@ -36,25 +35,35 @@ Turn = tuple[int, int]
 class Disturbed:
     """A pair of windows: shares are of what the tenants have alone.
 
-    `kept`: by second what all tenants together got; `alone_kept`: the same of the window alone,
-    which says how much of it is chance. `slowdowns`: by tenant, its throughput as a share.
+    `all_kept`: by second what all tenants together got, and `kept` that of the seconds in which the
+    neighbour worked; `alone_kept`: the same of the window alone, which says how much of it is
+    chance. `slowdowns`: by tenant, its throughput as a share.
     """
 
     kept: tuple[float, ...]
+    all_kept: tuple[float, ...]
     alone_kept: tuple[float, ...]
     slowdowns: Mapping[str, float]
     goodput: float
 
 
-def disturbed(alone: Seconds, beside: Seconds) -> Disturbed | None:
-    """A pair; None where no tenant has work in both windows."""
+def disturbed(
+    alone: Seconds, beside: Seconds, worked: Sequence[bool] | None = None
+) -> Disturbed | None:
+    """A pair; None where no tenant has work in both windows.
+
+    `worked`: in which seconds the neighbour did; None: in all.
+    """
     both = [name for name in alone if sum(alone[name]) and name in beside and beside[name]]
     if not both:
         return None
     means = {name: fmean(alone[name]) for name in both}
     whole = sum(means.values())
+    every = _shares([beside[name] for name in both], whole)
+    chosen = every if worked is None else tuple(compress(every, worked))
     return Disturbed(
-        kept=_shares([beside[name] for name in both], whole),
+        kept=chosen,
+        all_kept=every,
         alone_kept=_shares([alone[name] for name in both], whole),
         slowdowns={name: fmean(beside[name]) / means[name] for name in both},
         goodput=sum(fmean(beside[name]) for name in both) / whole,
@@ -94,8 +103,10 @@ def fairness(shares: Sequence[float]) -> float | None:
 class Disturbance:
     """What a candidate's tenants lose at a point; None and an effect without a ratio: not known.
 
-    `growth`: by quantity its value with the neighbour against that alone. `work`: goodput of the
-    tenants and achieved share of the neighbour, together; of 2 where neither loses anything.
+    `growth`: by quantity its value with the neighbour against that alone. `asked` and the like are
+    requests or cycles per second. `worked`: the share of the measurement in which the neighbour
+    worked. `work`: goodput of the tenants and achieved share of the neighbour, together; of 2 where
+    neither loses anything. `is_limited`: a guard held the neighbour back.
     """
 
     candidate: str
@@ -109,6 +120,9 @@ class Disturbance:
     first_percentile: float | None
     fairness: float | None
     goodput: float | None
+    worked: float | None = None
+    felt: Felt | None = None
+    is_limited: bool = False
 
     @property
     def saturated(self) -> bool:
@@ -119,7 +133,8 @@ class Disturbance:
     @property
     def limited(self) -> bool:
         """Whether a guard offered less than was asked."""
-        return bool(self.asked and self.offered and self.offered < self.asked)
+        less = self.asked and self.offered and self.offered < self.asked
+        return self.is_limited or bool(less)
 
     @property
     def work(self) -> float | None:
@@ -143,13 +158,19 @@ def disturbance(
     point: Point,
     alone: Point,
     quantities: Sequence[Quantity],
+    moments: Mapping[str, Moments] = NO_MOMENTS,
 ) -> Disturbance:
-    """What a candidate's tenants lose at a point against the point where they are alone."""
-    pairs = [
-        found
+    """What a candidate's tenants lose at a point against the point where they are alone.
+
+    `moments`: by window, when the neighbour worked; where it is not known, all the time.
+    """
+    found = [
+        (one, Moments.of(moments, other.id), pair)
         for one, other in _pairs(evidence, candidate, point, alone)
-        if (found := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {})))
-    ]
+        if (pair := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {}),
+                              Moments.of(moments, other.id).worked))
+    ]  # fmt: skip
+    pairs = [pair for _, _, pair in found]
     kept = [each for pair in pairs for each in pair.kept]
     slowdowns: dict[str, list[float]] = {}
     for pair in pairs:
@@ -157,7 +178,7 @@ def disturbance(
             slowdowns.setdefault(name, []).append(share)
     told = {
         name: evidence.level_of(candidate, point, Quantity(f"neighbour.{name}_per_s"))
-        for name in ("asked", "offered", "achieved")
+        for name in ("asked", "offered", "achieved", "limit_bytes")
     }
     return Disturbance(
         candidate, point,
@@ -167,6 +188,9 @@ def disturbance(
         first_percentile(kept),
         fairness([fmean(each) for each in slowdowns.values()]),
         fmean(pair.goodput for pair in pairs) if pairs else None,
+        fmean(len(pair.kept) / len(pair.all_kept) for pair in pairs) if pairs else None,
+        felt([each for _, when, pair in found for each in when.reactions(pair.all_kept)]),
+        told["limit_bytes"] is not None,
     )  # fmt: skip
 
 

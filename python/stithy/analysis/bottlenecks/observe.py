@@ -110,7 +110,7 @@ class Tables:
 
 
 def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
-    """A sight of each window that has numbers, in the order of the evidence."""
+    """A sight of each window with users that has numbers, in the order of the evidence."""
     means = tables.sampled.means
     values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
@@ -136,7 +136,9 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             unseen=_unseen(window, there, tables, ends),
         )  # fmt: skip
 
-    return tuple(observed(window) for window in evidence.windows if window.measured)
+    # Of a window without users nothing limited what they did.
+    driven = (each for each in evidence.windows if "load" in each.tables)
+    return tuple(observed(window) for window in driven if window.measured)
 
 
 def _places(window: Window) -> int:

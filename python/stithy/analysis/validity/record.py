@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stithy.activity import every_table
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.surroundings import Watched
 from stithy.analysis.validity.work import Identity
 from stithy.engines import UNKNOWN, Declaration
-from stithy.results.tables import TABLES
 
 Row = Mapping[str, Any]
 
@@ -43,4 +43,6 @@ class WindowRecord:
     measured_again: bool = False
     damaged: Sequence[str] = ()
     engine: Declaration = UNKNOWN
-    tables: frozenset[str] = frozenset(each.name for each in TABLES)
+    tables: frozenset[str] = field(
+        default_factory=lambda: frozenset(each.name for each in every_table())
+    )

@@ -111,7 +111,7 @@ def parts_and_whole(facts: Facts) -> Identity:
 
 
 def mix(facts: Facts) -> Identity:
-    """Each type's share of the transactions = its share of the profile's mix, the farthest shown.
+    """Each type's share of the transactions = its share of the workload's mix, the farthest shown.
 
     Besides chance, a transaction of each connection may be under way at the end, and some may not
     have begun.
@@ -119,7 +119,7 @@ def mix(facts: Facts) -> Identity:
     """
     done, total = facts.done, sum(facts.done.values())
     if facts.workload is None or not total:
-        return _unknown("mix = that of the profile", facts, "the mix is not known")
+        return _unknown("mix = that of the workload", facts, "the mix is not known")
     shares = facts.workload.shares
     open_ends = min(facts.row[USERS], facts.row["connections_opened"] or facts.row[USERS])
     open_ends += facts.row["backlog"] or 0
@@ -129,7 +129,7 @@ def mix(facts: Facts) -> Identity:
     }
     off = {name: abs(done.get(name, 0) / total - share) for name, share in shares.items()}
     far = max(shares, key=lambda name: off[name] / allowed[name])
-    name = f"share of {far} = that of the profile {facts.row['profile']}"
+    name = f"share of {far} = that of the workload"
     share = shares[far]
     return _compare(name, facts, share, done.get(far, 0) / total, allowed[far] / share)
 

@@ -31,8 +31,8 @@ def convert_trace(
     json
         Print a summary of the trace as JSON.
     """
-    from stithy.drives.trace import to_parquet
     from stithy.errors import failures_of_the_machine
+    from stithy.fio.drive_trace import to_parquet
 
     if parquet.exists() or parquet.is_symlink():
         raise UserError("the file exists already", where=str(parquet), remedy="give a new file")

@@ -26,9 +26,9 @@ def verify_ledger(
 ) -> Exit:
     """Prove from a commit ledger that the database has lost nothing that it acknowledged.
 
-    Lists every acknowledged order and payment that is missing or changed. Also lists whether
-    transactions without an answer were committed. Changes nothing. The exit code is 5 if something
-    is lost.
+    Lists every acknowledged transaction of the ledger that is missing or changed. Also lists
+    whether transactions without an answer were committed. Changes nothing. The exit code is 5 if
+    something is lost.
 
     Example: `stithy hammer verify-ledger postgresql://me@/test?host=/run/postgresql run.ledger`
 
@@ -79,7 +79,7 @@ HEADINGS = {"unknown": "not in the ledger"}
 
 
 def ledger_text(verified: "LedgerVerified") -> str:
-    """Orders and payments by what became of them, and the answer."""
+    """Transactions by kind and by what became of them, and the answer."""
     from stithy.wire.messages import LedgerCounts
 
     summary = verified.summary

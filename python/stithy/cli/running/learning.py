@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.render import Align, rate_text, table, time_text
-from stithy.drives.trace import MAGIC, read_trace
 from stithy.errors import UserError, failures_of_the_machine
+from stithy.fio.drive_trace import read_trace
 from stithy.fio.learned import OPERATIONS, Learned, Request, learn
-from stithy.fio.traces import read_text
+from stithy.fio.traces import read_requests
 from stithy.metrics import Quantity
 from stithy.results.read import read_run
 from stithy.results.tables import Row
@@ -22,14 +22,14 @@ ALIGN: tuple[Align, ...] = ("left", "left", "right", "right")
 
 
 def learned_from(trace: Path) -> Learned:
-    """What a trace teaches: of an emulated drive, of fio, or of blkparse; or the one of a run.
+    """What a trace of any kind teaches, or the one of a run.
 
     Of a run's trace only what was measured counts. Raises UserError.
     """
     try:
         if trace.is_dir():
             return _learned_from_run(trace)
-        return learn(_requests(trace), trace.name)
+        return learn(read_requests(trace), trace.name)
     except OSError as error:
         problem = f"the trace cannot be read: {(error.strerror or str(error)).lower()}"
         remedy = "name a file that exists and is readable"
@@ -67,24 +67,7 @@ def _not_one(run: Path, found: Sequence[Path]) -> UserError:
 def _between(trace: Path, from_s: float, to_s: float) -> Iterator[Request]:
     """Requests that arrived between two times, Unix time."""
     zero_s = read_trace(trace).started_at_s
-    return (each for each in _requests(trace) if from_s <= zero_s + each.arrived_s <= to_s)
-
-
-def _requests(trace: Path) -> Iterator[Request]:
-    with trace.open("rb") as file:
-        is_drive = file.read(len(MAGIC)) == MAGIC
-    if not is_drive:
-        yield from read_text(trace)
-        return
-    found = read_trace(trace)
-    if found.lost:
-        problem = f"{found.lost:,} requests are missing in it"
-        remedy = "trace again, with the file on a faster disk"
-        raise UserError(problem, where=str(trace), remedy=remedy)
-    columns = ("arrived_s", "operation", "offset_bytes", "length_bytes", "latency_s", "is_error")
-    for *facts, is_error in found.requests.select(columns).iter_rows():
-        if not is_error and facts[1] in OPERATIONS:
-            yield Request(*facts)
+    return (each for each in read_requests(trace) if from_s <= zero_s + each.arrived_s <= to_s)
 
 
 def keep(learned: Learned, file: Path) -> None:

@@ -21,6 +21,7 @@ from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
 from stithy.errors import REMEDIES, InfrastructureError, StithyError
 from stithy.exits import Exit
+from stithy.registry import fault_of
 from stithy.suggest import closest
 
 
@@ -159,7 +160,14 @@ def _show_bug(error: BaseException, *, debug: bool) -> int:
         say(text)
     kept = _keep(text)
     place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
-    say(f"error: a bug in Stithy, not of your making: {type(error).__name__}: {error}: {place}")
+    what = f"{type(error).__name__}: {error}"
+    if fault := fault_of(error):
+        say(
+            f"error: {fault.where}: {what}: a fault of {fault}, which STITHY_PLUGINS adds, not of "
+            f"Stithy: tell its author; {place}"
+        )
+    else:
+        say(f"error: a bug in Stithy, not of your making: {what}: {place}")
     return Exit.BUG
 
 

@@ -178,9 +178,11 @@ def _users(study: Study) -> str:
     if study.given_load is None:
         return ""
     load = study.load
-    is_open = load.rate_per_s is not None
+    if load.is_idle:
+        return words.IDLE
+    is_open = load.is_open
     loop = words.loop(
-        load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
+        "rate" if is_open else load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
         varied=_varied_pace(study),
     )  # fmt: skip
     several = len({each.load.connections for each in study.variants}) > 1

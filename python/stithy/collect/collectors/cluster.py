@@ -1,18 +1,24 @@
-"""What a laboratory cluster does: each OSD from its own counters, and the CPU time of storage.
+"""What a laboratory cluster does: each OSD, each host, its pool, and the CPU time of storage.
 
-Latencies of an OSD are of the requests of clients that ended in the second; without any they are
-null. The subject of CPU times is a host (`host1`), or `clients` for the monitor and the way from
-the image to its block device.
+Subjects are OSDs (`osd.0`), hosts (`host1`), which are their OSDs together, and the pool of data
+(`volumes`); the value without one is of all OSDs. Latencies are of the requests that ended in the
+second; without any they are null. Requests of the pool are those of the image, as the way to its
+block device sees them, network included; the kernel's own clients do not tell them. Its recovery
+and space are those of all OSDs, for OSDs do not count by pool: headers of images, which an
+erasure-coded pool cannot hold, lie beside it in less than 1 MiB. CPU times are of hosts, and of
+`clients`: the monitor and the way from the image to its device. Of several clusters under a
+candidate each subject begins with its role: `log:osd.0`.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.cluster.admin import readings
-from stithy.cluster.layout import Entry, read_entry
+from stithy.cluster.admin import image_counters, readings
+from stithy.cluster.layout import POOL, Entry, read_entry
 from stithy.collect.collector import Sample, Scope, Unavailable
 from stithy.hosts.processes import pids_within, stat_of
 from stithy.metrics import CollectedMetric
@@ -28,17 +34,24 @@ METRICS = (
     CollectedMetric("reads_per_s", "1/s", "requests of clients that read", of_several="sum"),
     CollectedMetric("writes_per_s", "1/s", "requests of clients that wrote", of_several="sum"),
     CollectedMetric(
-        "read_latency_s", "s", "mean latency of an OSD's reads", "lower", weight="reads_per_s"
+        "read_latency_s",
+        "s",
+        "mean latency of reads: of an OSD in itself, of a pool to its client",
+        "lower",
+        weight="reads_per_s",
     ),
     CollectedMetric(
         "write_latency_s",
         "s",
-        "mean latency of an OSD's writes, until all copies or shards are safe",
+        "mean latency of writes until all copies or shards are safe: of an OSD in itself, of a "
+        "pool to its client",
         "lower",
         weight="writes_per_s",
     ),
     CollectedMetric("commit_latency_s", "s", "mean time until an OSD's own copy is safe", "lower"),
-    CollectedMetric("queue_length", "", "requests in progress at the end of the second"),
+    CollectedMetric(
+        "queue_length", "", "requests in progress at the end of the second", of_several="sum"
+    ),
     CollectedMetric(
         "recovery_per_s", "1/s", "objects recovered after a failure", of_several="sum"
     ),
@@ -60,9 +73,27 @@ METRICS = (
     ),
 )  # fmt: skip
 
+SPACE = ("stored_bytes", "allocated_bytes")
+OF_POOL_BY_OSDS = frozenset({*SPACE, "recovery_per_s"})
+OF_IMAGES = ("reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s", "queue_length")
+OF_OSDS = tuple(each.name for each in METRICS[:-1])
 CLIENTS = "clients"
 NO_REQUEST = "no such request ended in this second"
+SILENT = "the OSD does not answer"
+SILENT_AMONG = "an OSD does not answer"
+NO_CLIENT = "the client of the image does not tell"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+Pair = tuple[Any, Any]
+"""Counters at the last reading and now; None where there was no answer."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The counters of a cluster's OSDs, and of the client of its image."""
+
+    osds: Mapping[str, Any]
+    image: Any
 
 
 class Clusters:
@@ -73,14 +104,14 @@ class Clusters:
         self._folders = folders
         self._proc = proc
         self._clock = clock
-        self._last: dict[Path, dict[str, Any]] = {}
+        self._last: dict[Path, Reading] = {}
         self._ticks: dict[int, tuple[str, int]] = {}
         self._last_s: float | None = None
 
     def sample(self) -> Sequence[Sample]:
-        """All metrics of each OSD, and the CPU time of each host."""
-        now, ticks = {folder: readings(folder) for folder in self._folders}, self._read_ticks()
-        now_s = self._clock.monotonic_s()
+        """All metrics of each OSD, host and pool, and the CPU time of each host."""
+        now = {each: Reading(readings(each), image_counters(each)) for each in self._folders}
+        ticks, now_s = self._read_ticks(), self._clock.monotonic_s()
         last, self._last = self._last, now
         before, self._ticks = self._ticks, ticks
         last_s, self._last_s = self._last_s, now_s
@@ -89,14 +120,20 @@ class Clusters:
         elapsed_s = now_s - last_s
         found = [
             sample
-            for folder, osds in now.items()
-            for osd, counted in osds.items()
-            for sample in of_osd(osd, last[folder].get(osd), counted, elapsed_s)
+            for folder, entry in self._folders.items()
+            for sample in of_cluster(
+                entry, last[folder], now[folder], elapsed_s, self._role(folder)
+            )
         ]
-        return [*found, *_cpu(before, ticks, elapsed_s)]
+        pairs = [pair for folder in now for pair in _pairs(last[folder], now[folder]).values()]
+        return [*found, *of_osds("", pairs, elapsed_s), *_cpu(before, ticks, elapsed_s)]
 
     def close(self) -> None:
         """Nothing is held: each question is a connection of its own."""
+
+    def _role(self, folder: Path) -> str:
+        """What the subjects of a cluster begin with where there are several."""
+        return f"{folder.name.rpartition('-')[2]}:" if len(self._folders) > 1 else ""
 
     def _read_ticks(self) -> dict[int, tuple[str, int]]:
         """CPU ticks of each process of the clusters, with its host."""
@@ -107,7 +144,8 @@ class Clusters:
                 stat = stat_of(self._proc / str(pid))
                 if stat is not None:
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
-                    found[pid] = (hosts.get(_osd_of(self._proc, pid), CLIENTS), ticks)
+                    host = hosts.get(_osd_of(self._proc, pid), CLIENTS)
+                    found[pid] = (f"{self._role(folder)}{host}", ticks)
         return found
 
 
@@ -132,31 +170,68 @@ def _cpu(
         yield Sample(host, "cpu_share", ticks / TICKS_PER_S / elapsed_s)
 
 
-def of_osd(name: str, last: Any, now: Any, elapsed_s: float) -> Iterator[Sample]:
-    """All metrics of one OSD between two readings; null where it did not answer one of them."""
-    if last is None or now is None:
-        for metric in METRICS[:-1]:
-            yield Sample(name, metric.name, None, "the OSD does not answer")
+def of_cluster(
+    entry: Entry, last: Reading, now: Reading, elapsed_s: float, role: str = ""
+) -> Iterator[Sample]:
+    """All metrics of each OSD, host and pool of one cluster between two readings."""
+    pairs, hosts = _pairs(last, now), dict[str, list[Pair]]()
+    for osd, host in entry.osds:
+        hosts.setdefault(f"host{host}", []).append(pairs[f"osd.{osd}"])
+    for subject, of in ({name: [pair] for name, pair in pairs.items()} | hosts).items():
+        yield from of_osds(f"{role}{subject}", of, elapsed_s)
+    pool = f"{role}{POOL}"
+    whole = of_osds(pool, list(pairs.values()), elapsed_s)
+    yield from (each for each in whole if each.metric in OF_POOL_BY_OSDS)
+    yield from of_image(pool, (last.image, now.image), elapsed_s)
+
+
+def _pairs(last: Reading, now: Reading) -> dict[str, Pair]:
+    return {osd: (last.osds.get(osd), counted) for osd, counted in now.osds.items()}
+
+
+def of_osds(name: str, pairs: Sequence[Pair], elapsed_s: float) -> Iterator[Sample]:
+    """All metrics of some OSDs together; null where one of them did not answer both times."""
+    if not pairs:
         return
-    then, osd = last["osd"], now["osd"]
-    for word, key in (("reads", "op_r"), ("writes", "op_w")):
-        yield Sample(name, f"{word}_per_s", (osd[key] - then[key]) / elapsed_s)
-    for word, key in (("read", "op_r_latency"), ("write", "op_w_latency")):
-        yield _mean(name, f"{word}_latency_s", then[key], osd[key])
-    before, store = last["bluestore"], now["bluestore"]
-    yield _mean(name, "commit_latency_s", before["commit_lat"], store["commit_lat"])
-    yield Sample(name, "queue_length", osd["op_wip"])
-    recovered = osd["recovery_ops"] - then["recovery_ops"]
-    yield Sample(name, "recovery_per_s", recovered / elapsed_s)
-    yield Sample(name, "stored_bytes", store["bluestore_stored"])
-    yield Sample(name, "allocated_bytes", store["bluestore_allocated"])
+    if any(None in pair for pair in pairs):
+        why = SILENT if len(pairs) == 1 else SILENT_AMONG
+        yield from (Sample(name, metric, None, why) for metric in OF_OSDS)
+        return
+    osds, stores = ([(a[part], b[part]) for a, b in pairs] for part in ("osd", "bluestore"))
+    yield Sample(name, "reads_per_s", _grown(osds, "op_r") / elapsed_s)
+    yield Sample(name, "writes_per_s", _grown(osds, "op_w") / elapsed_s)
+    yield _mean(name, "read_latency_s", osds, "op_r_latency")
+    yield _mean(name, "write_latency_s", osds, "op_w_latency")
+    yield _mean(name, "commit_latency_s", stores, "commit_lat")
+    yield Sample(name, "queue_length", sum(now["op_wip"] for _, now in osds))
+    yield Sample(name, "recovery_per_s", _grown(osds, "recovery_ops") / elapsed_s)
+    for metric in SPACE:
+        yield Sample(name, metric, sum(now[f"bluestore_{metric[:-6]}"] for _, now in stores))
 
 
-def _mean(name: str, metric: str, last: Mapping[str, float], now: Mapping[str, float]) -> Sample:
-    count = now["avgcount"] - last["avgcount"]
+def of_image(name: str, pair: Pair, elapsed_s: float) -> Iterator[Sample]:
+    """What the client of an image counted; null where it did not tell both times."""
+    if None in pair:
+        yield from (Sample(name, metric, None, NO_CLIENT) for metric in OF_IMAGES)
+        return
+    yield Sample(name, "reads_per_s", _grown([pair], "rd") / elapsed_s)
+    yield Sample(name, "writes_per_s", _grown([pair], "wr") / elapsed_s)
+    yield _mean(name, "read_latency_s", [pair], "rd_latency")
+    yield _mean(name, "write_latency_s", [pair], "wr_latency")
+    active = pair[1]["active"]
+    yield Sample(name, "queue_length", active, None if active is not None else NO_CLIENT)
+
+
+def _grown(pairs: Sequence[Pair], key: str) -> float:
+    return float(sum(now[key] - last[key] for last, now in pairs))
+
+
+def _mean(name: str, metric: str, pairs: Sequence[Pair], key: str) -> Sample:
+    of = [(last[key], now[key]) for last, now in pairs]
+    count = _grown(of, "avgcount")
     if count <= 0:
         return Sample(name, metric, None, NO_REQUEST)
-    return Sample(name, metric, max(0.0, (now["sum"] - last["sum"]) / count))
+    return Sample(name, metric, max(0.0, _grown(of, "sum") / count))
 
 
 def create(scope: Scope) -> Clusters:

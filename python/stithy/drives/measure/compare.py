@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from stithy.clock import Clock
 from stithy.drives import places
-from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.fio import Place
 from stithy.drives.measure.measurement import Measurement, PointResult, TargetFacts
-from stithy.drives.measure.measuring import Plan, Watch, measure, point_of
+from stithy.drives.measure.measuring import Plan, Watch, fill, measure, point_of, ready
 from stithy.drives.measure.points import Point
 from stithy.drives.program import DriveProgram, start
 from stithy.drives.spec import DriveSpec
+from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.fio.output import Served
 from stithy.hosts.runner import Runner
@@ -54,14 +53,14 @@ def measure_emulated(
 
 
 @contextmanager
-def written(spec: DriveSpec, runner: Runner, watch: Watch) -> Iterator[tuple[Machine, Place]]:
+def written(spec: DriveSpec, runner: Runner, watch: Watch) -> Iterator[tuple[Machine, Target]]:
     """A raised drive, all of which was written once without its times: ready to be measured."""
     with raised(spec, runner) as program:
-        place = Place(program.devices[spec.name], spec.name, spec.size_bytes, may_write=True)
-        fio = fio_program.ready(runner, place)
+        place = Target(program.devices[spec.name], spec.size_bytes, name=spec.name)
+        fio = ready(runner, place)
         watch.on_step(f"writing all {format_size(spec.size_bytes)} of the emulated drive", 0, 1)
         program.control.set(spec.name, paced=False)
-        fio_program.fill(fio, place)
+        fill(fio, place, watch)
         program.control.set(spec.name, paced=True)
         yield fio, place
 

@@ -1,16 +1,19 @@
 """Measuring a place: all points in rounds, then writing without a pause.
 
-Between two runs of fio, a few seconds apart, a person may stop it.
+Points are patterns of `stithy.fio`, measured as all others are: with direct I/O, so that no page
+cache of this machine answers, and with whole histograms of the time from submission to completion.
+A person may stop it at any time.
 """
 
 import platform
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from stithy.clock import Clock, SystemClock
-from stithy.drives.measure.fio import Place, measure_point
 from stithy.drives.measure.measurement import (
     MeasuredPoint,
     Measurement,
@@ -21,7 +24,12 @@ from stithy.drives.measure.measurement import (
 )
 from stithy.drives.measure.points import KIB, Point, Schedule, order
 from stithy.errors import Interrupted
+from stithy.fio import measure as fio_measure
+from stithy.fio.histogram import Histogram
+from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine
+from stithy.fio.output import Served
+from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 SLICE_S = 5.0
@@ -42,6 +50,25 @@ class Watch:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
+ENGINES = ("io_uring", "libaio")
+"""Ways of submitting that keep many requests outstanding, best first."""
+
+
+def ready(runner: Runner, place: Target) -> Machine:
+    """fio with the best engine that reads this place directly.
+
+    Raises PreconditionError where none does: no direct I/O there, or no rights.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return fio_measure.ready(runner, [place], Path(folder), ENGINES)
+
+
+def fill(fio: Machine, place: Target, watch: Watch) -> None:
+    """Write all of a place once, from its beginning to its end, with data that differ."""
+    with tempfile.TemporaryDirectory() as folder:
+        fio_measure.lay_out(fio, place, Path(folder), seed=1, stop=watch.stop)
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is measured, for how long, in which random order."""
@@ -53,7 +80,7 @@ class Plan:
 
 def measure(
     fio: Machine,
-    place: Place,
+    place: Target,
     plan: Plan,
     target: TargetFacts,
     watch: Watch,
@@ -82,7 +109,9 @@ def measure(
     )
 
 
-def _rounds(fio: Machine, place: Place, plan: Plan, watch: Watch) -> dict[Point, list[PointResult]]:
+def _rounds(
+    fio: Machine, place: Target, plan: Plan, watch: Watch
+) -> dict[Point, list[PointResult]]:
     """The answers to each point, one a round."""
     answers: dict[Point, list[PointResult]] = {point: [] for point in plan.points}
     total, done = plan.schedule.rounds * len(plan.points), 0
@@ -90,10 +119,35 @@ def _rounds(fio: Machine, place: Place, plan: Plan, watch: Watch) -> dict[Point,
         for point in points:
             _need_go_on(watch, place)
             watch.on_step(point.name, done, total)
-            answers[point].append(measure_point(fio, place, point, plan.schedule, plan.seed + done))
+            seed = plan.seed + done
+            answers[point].append(_answer(fio, place, point, plan.schedule, seed, watch.stop))
             done += 1
     watch.on_step("all points", done, total)
     return answers
+
+
+def _answer(
+    fio: Machine, place: Target, point: Point, timing: Schedule, seed: int, stop: threading.Event
+) -> PointResult:
+    """One point, measured once."""
+    load = Load(timing.point_s, timing.settle_s, seed, engine=fio.engine, logs=False)
+    with tempfile.TemporaryDirectory() as folder:
+        workers = [(place, load)]
+        found = fio_measure.measure(fio, point.pattern, workers, Path(folder) / "run", stop)
+    (answer,) = found.answers
+    flushes = None if answer.flush is None else _flushes(answer.flush, answer.duration_s)
+    return PointResult(read=answer.read, write=answer.write, flush=flushes)
+
+
+def _flushes(latency: Histogram, duration_s: float) -> Served:
+    """Flushes are served like requests, and move nothing."""
+    return Served(
+        latency=latency,
+        moved_bytes=0,
+        duration_s=duration_s,
+        iops_max=latency.count / duration_s,
+        bytes_per_s_max=0.0,
+    )
 
 
 def _measured(point: Point, answers: Sequence[PointResult]) -> MeasuredPoint:
@@ -114,7 +168,7 @@ def iops(answer: PointResult) -> float:
 
 
 def _without_pause(
-    fio: Machine, place: Place, plan: Plan, watch: Watch, clock: Clock
+    fio: Machine, place: Target, plan: Plan, watch: Watch, clock: Clock
 ) -> Iterator[WrittenSlice]:
     """Slices of writing all over the place, again and again."""
     if not plan.schedule.sustained_s:
@@ -124,9 +178,9 @@ def _without_pause(
     while (gone_s := clock.monotonic_s() - begun_s) < plan.schedule.sustained_s:
         _need_go_on(watch, place)
         watch.on_step("writing without a pause", round(gone_s), round(plan.schedule.sustained_s))
-        begin = written_bytes % place.span_bytes // SLICE_ALIGNED_BYTES * SLICE_ALIGNED_BYTES
-        rest = replace(place, begin_bytes=begin)
-        answer = measure_point(fio, rest, WITHOUT_PAUSE, timing, plan.seed)
+        begin = written_bytes % place.size_bytes // SLICE_ALIGNED_BYTES * SLICE_ALIGNED_BYTES
+        rest = replace(place, begin_bytes=begin, size_bytes=place.size_bytes - begin)
+        answer = _answer(fio, rest, WITHOUT_PAUSE, timing, plan.seed, watch.stop)
         if answer.write is not None:
             written_bytes += answer.write.moved_bytes
             yield WrittenSlice(
@@ -138,11 +192,11 @@ SLICE_ALIGNED_BYTES = 64 * 2**20
 """A slice begins where the last one ended, but never so near the end that it has no room."""
 
 
-def _need_go_on(watch: Watch, place: Place) -> None:
+def _need_go_on(watch: Watch, place: Target) -> None:
     if watch.stop.is_set():
         raise Interrupted(
             "the measurement was stopped",
-            where=place.name,
+            where=place.shown,
             remedy="start it again; nothing is left",
         )
 

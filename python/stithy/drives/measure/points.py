@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 
 from stithy.errors import UserError
+from stithy.fio.profile import Pattern, Stream
 from stithy.units import format_duration
 
 KIB = 1024
@@ -55,6 +56,23 @@ class Point:
     def writes(self) -> bool:
         """Whether it changes what it is asked of."""
         return self.read_share < 1.0
+
+    @property
+    def pattern(self) -> Pattern:
+        """The same as fio is asked for it."""
+        sizes = {self.length_bytes: 1.0}
+        stream = Stream(
+            name="requests",
+            read_share=self.read_share,
+            read_sizes=sizes if self.read_share > 0 else {},
+            write_sizes=sizes if self.writes else {},
+            random_share=0.0 if self.sequential else 1.0,
+            jobs=1,
+            iodepth=self.depth,
+            sync="fdatasync" if self.flushed_every else "none",
+            flushed_every=self.flushed_every or 1,
+        )
+        return Pattern(name="point", streams=(stream,))
 
 
 def matrix(*, writing: bool) -> tuple[Point, ...]:

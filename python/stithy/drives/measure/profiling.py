@@ -13,14 +13,21 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from stithy.clock import Clock
-from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.fio import Place
 from stithy.drives.measure.fit import SHARES, AccessFit, Fit, fit
 from stithy.drives.measure.measurement import Measurement, TargetFacts
-from stithy.drives.measure.measuring import Plan, Watch, busy, measure, unsteady
+from stithy.drives.measure.measuring import (
+    Plan,
+    Watch,
+    busy,
+    fill,
+    measure,
+    ready,
+    unsteady,
+)
 from stithy.drives.measure.points import matrix, schedule
 from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, need_room, scratch_file
 from stithy.errors import UserError
+from stithy.fio.load import Target as Place
 from stithy.hosts.runner import Runner
 from stithy.units import format_size
 
@@ -245,10 +252,10 @@ def profile(
     span_bytes = span(target, wanted)
     other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
     with opened(target, span_bytes, writing=wanted.writing) as place:
-        fio = fio_program.ready(runner, place)
+        fio = ready(runner, place)
         if target.kind == "directory":
             watch.on_step(f"writing a scratch file of {format_size(span_bytes)}", 0, 1)
-            fio_program.fill(fio, place)
+            fill(fio, place, watch)
         found = facts(target, span_bytes)
         measured = measure(fio, place, plan, found, watch, clock)
     shown = (*([other_work] if other_work else []), *notes(target, found, measured))
@@ -292,7 +299,8 @@ def opened(target: Target, span_bytes: int, *, writing: bool) -> Iterator[Place]
         scratch_file(target.path, span_bytes) if target.kind == "directory" else nullcontext(path)
     )
     with made as name:
-        yield Place(name, path, span_bytes, may_write=writing or target.kind == "directory")
+        is_ours = writing or target.kind == "directory"
+        yield Place(name, span_bytes, name=path, read_only=not is_ours)
 
 
 def name_for(target: Target, model: str | None) -> str:

@@ -145,7 +145,7 @@ def _stream(name: str, job: _Section, reader: Reader) -> Stream | None:
         "random_share": at_random if is_random else 0.0,
         "jobs": reader.value(words.get("numjobs"), int, 1),
         "iodepth": reader.value(words.get("iodepth"), int, 1),
-        "sync": _sync(words, reader),
+        **_sync(words, reader),
         "region": _region(words, reader),
         "hot_spots": _hot_spots(words, reader),
     }  # fmt: skip
@@ -185,15 +185,12 @@ def _split(text: str) -> dict[str, float]:
     }
 
 
-def _sync(words: Mapping[str, Word], reader: Reader) -> str:
+def _sync(words: Mapping[str, Word], reader: Reader) -> dict[str, Any]:
     for key in ("fdatasync", "fsync"):
         if (word := words.get(key)) and word.text != "0":
-            if word.text != "1":
-                remedy = f"write {key}=1, or leave it out"
-                reader.refuse(word.line, "a flush after several writes has no profile", remedy)
-            return "fdatasync"
+            return {"sync": "fdatasync", "flushed_every": reader.value(word, int, 1)}
     word = words.get("sync")
-    return "none" if word is None or word.text in ("0", "none") else "dsync"
+    return {"sync": "none" if word is None or word.text in ("0", "none") else "dsync"}
 
 
 def _region(words: Mapping[str, Word], reader: Reader) -> dict[str, float]:

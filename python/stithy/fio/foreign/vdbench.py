@@ -5,22 +5,29 @@ Source: Vdbench Users Guide, version 5.04.
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from stithy.fio.foreign.lines import Problem, Reader, Word, block_size, different, percent
-from stithy.fio.profile import Pattern, Profile, Stream
+from stithy.fio.profile import Pattern, Profile, Stream, size_of, size_text
 from stithy.fio.shares import whole_percents
 
 DATA = ("compratio", "dedupratio")
 KINDS = {
-    "sd": ({"threads"}, {"lun", "size", "openflags", "host", "hd", "offset", "align"}),
+    "sd": ({"threads"}, {"lun", "size", "openflags", "host", "hd", "offset", "align", "hitarea"}),
     "wd": ({"xfersize", "rdpct", "seekpct", "skew", "range"}, {"sd", "host", "hd"}),
-    "rd": ({"wd", "iorate", "threads", "forthreads"}, {"elapsed", "warmup", "interval", "pause"}),
+    "rd": (
+        {"wd", "iorate", "threads", "forthreads", "forrdpct", "forxfersize"},
+        {"elapsed", "warmup", "interval", "pause", "curve", "stopcurve", "openflags"},
+    ),
     "hd": (set(), {"system", "vdbench", "user", "shell", "jvms", "clients"}),
 }
-"""Of each definition: what is read, and what a study decides."""
+"""Of each definition: what is read, and what a study decides or does not change the load."""
+
+REPORTING = ("messagescan", "data_errors", "histogram", "report", "monitor", "port")
+"""Lines that say how Vdbench reports."""
 
 THREADS = 8
 """What Vdbench gives a storage definition that does not say."""
@@ -43,10 +50,10 @@ def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
     data: dict[str, Word] = {}
     known = list(_definitions(text, data, reader))
     patterns = [
-        (f"{run.name}-{threads}" if many else run.name, run, threads)
+        each
         for run in known
         if run.kind == "rd" and run.name != "default"
-        for many, threads in _threads(run, known, reader)
+        for each in _runs(run, known, reader)
     ]
     if not patterns:
         return None
@@ -54,10 +61,10 @@ def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
         key: reader.value(data.get(word), _saved, 0.0)
         for key, word in zip(("compressible_share", "duplicate_share"), DATA, strict=True)
     }
-    names = different(each for each, _, _ in patterns)
+    names = different(each.name for each in patterns)
     made = [
-        _pattern(called, run, threads, known, shares, reader)
-        for called, (_, run, threads) in zip(names, patterns, strict=True)
+        _pattern(called, each, known, shares, reader)
+        for called, each in zip(names, patterns, strict=True)
     ]
     if found:
         return None
@@ -76,10 +83,7 @@ def _saved(text: str) -> float:
 def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_Definition]:
     """Definitions with the words of the `default` of their kind; ratios of the data aside."""
     defaults: dict[str, dict[str, Word]] = {kind: {} for kind in KINDS}
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
-        if not line or line[0] in "*#/":
-            continue
+    for number, line in _lines(text):
         parts = [(key.lower(), Word(value.strip(), number)) for key, value in _PART.findall(line)]
         kind, first = parts[0] if parts else (line, Word("", number))
         if kind in DATA:
@@ -89,8 +93,30 @@ def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_
             if first.text == "default":
                 defaults[kind] |= words
             yield _Definition(kind, first.text, number, {**defaults[kind], **words})
-        else:
+        elif kind not in REPORTING:
             reader.refuse(number, f"a line that no profile has: {kind}", "leave it out")
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers: one that ends with a comma goes on, and a blank ends it."""
+    begun, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line[0] in "*#/":
+            continue
+        first = first if begun else number
+        begun += _without_comment(line)
+        if not begun.endswith(","):
+            yield first, begun
+            begun = ""
+    if begun:
+        yield first, begun
+
+
+def _without_comment(line: str) -> str:
+    """All up to the first blank that is neither in a list nor before another word."""
+    packed = re.sub(r"\s+(?=[^()]*\))", "", line)
+    return re.sub(r",\s+(?=\w+=)", ",", packed).split()[0]
 
 
 def _known(kind: str, parts: list[tuple[str, Word]], reader: Reader) -> dict[str, Word]:
@@ -101,10 +127,66 @@ def _known(kind: str, parts: list[tuple[str, Word]], reader: Reader) -> dict[str
     return {key: word for key, word in parts if key in read}
 
 
-def _threads(
-    run: _Definition, known: list[_Definition], reader: Reader
-) -> Iterator[tuple[bool, int]]:
-    """The number of threads, or each of several; and whether there are several."""
+@dataclass(frozen=True)
+class _Run:
+    """One of the runs of a definition: its threads, and the words it has for its workloads."""
+
+    name: str
+    line: int
+    definition: _Definition
+    threads: int
+    words: Mapping[str, Word]
+
+
+def _runs(run: _Definition, known: list[_Definition], reader: Reader) -> Iterator[_Run]:
+    """A run for each number of threads, block size and share of reads; several are in its name."""
+    threads = _threads(run, known, reader)
+    sizes = _swept(run, "forxfersize", lambda text: list(map(str.lower, _steps(text))), reader)
+    shares = _swept(run, "forrdpct", _steps, reader)
+    for count, size, share in product(threads, sizes, shares):
+        ends = (count if len(threads) > 1 else "", size or "", share or "")
+        name = "-".join(map(str, filter(None, (run.name, *ends))))
+        given = {"xfersize": size, "rdpct": share}
+        words = {key: Word(text, run.line) for key, text in given.items() if text is not None}
+        yield _Run(name, run.line, run, count, words)
+
+
+def _swept(
+    run: _Definition, key: str, parse: Callable[[str], list[str]], reader: Reader
+) -> Sequence[str | None]:
+    """The values of a sweep; a single None where there is none."""
+    return reader.value(run.words.get(key), parse, []) or [None]
+
+
+def _steps(text: str) -> list[str]:
+    """`(4k,8k)`, `(100-0,25)` in equal steps, or `(4k-64k,d)` by doubling. Raises ValueError."""
+    parts = _list(text)
+    first, dash, last = parts[0].partition("-")
+    if not dash or not first:
+        return parts
+    if len(parts) != 2:
+        raise ValueError(f"{text!r} is not a range with its step")
+    if parts[1] == "d":
+        return [size_text(each) for each in _doubled(*map(_bytes, (first, last)))]
+    begin, end, step = int(first), int(last), abs(int(parts[1]))
+    way = 1 if begin <= end else -1
+    if not step:
+        raise ValueError(f"{text!r} has no step")
+    return [str(each) for each in range(begin, end + way, way * step)]
+
+
+def _doubled(begin: int, end: int) -> Iterator[int]:
+    while begin <= end:
+        yield begin
+        begin *= 2
+
+
+def _bytes(text: str) -> int:
+    return size_of(block_size(text))
+
+
+def _threads(run: _Definition, known: list[_Definition], reader: Reader) -> list[int]:
+    """The number of threads, or each of several."""
     rate = run.words.get("iorate")
     if rate is not None and rate.text not in MANY:
         remedy = "write iorate=max, and give the rate in the study"
@@ -113,9 +195,7 @@ def _threads(
     if word is None:
         storage = [each.words.get("threads") for each in known if each.kind == "sd"]
         word = next(filter(None, reversed(storage)), None)
-    counts = reader.value(word, lambda text: [int(x) for x in _list(text)], [THREADS])
-    for each in counts:
-        yield len(counts) > 1, each
+    return reader.value(word, lambda text: [int(x) for x in _steps(text)], [THREADS])
 
 
 def _list(text: str) -> list[str]:
@@ -123,12 +203,12 @@ def _list(text: str) -> list[str]:
 
 
 def _pattern(
-    name: str, run: _Definition, threads: int, known: list[_Definition],
-    shares: dict[str, float], reader: Reader,
-) -> Pattern | None:  # fmt: skip
-    wanted = _list(run.words["wd"].text) if "wd" in run.words else ["*"]
+    name: str, run: _Run, known: list[_Definition], shares: dict[str, float], reader: Reader
+) -> Pattern | None:
+    asked, threads = run.definition.words.get("wd"), run.threads
+    wanted = ["*"] if asked is None else _list(asked.text)
     works = [
-        each for each in known
+        replace(each, words={**each.words, **run.words}) for each in known
         if each.kind == "wd" and each.name != "default"
         and any(fnmatch.fnmatchcase(each.name, one) for one in wanted)
     ]  # fmt: skip
@@ -189,7 +269,8 @@ def _stream(
 
 
 def _random(text: str) -> float:
-    words = {"rand": 1.0, "random": 1.0, "seq": 0.0, "sequential": 0.0, "eof": 0.0, "-1": 0.0}
+    words = {"rand": 1.0, "random": 1.0, "seq": 0.0, "sequential": 0.0, "seqnz": 0.0, "eof": 0.0,
+             "-1": 0.0}  # fmt: skip
     return words[text] if text in words else percent(text)
 
 

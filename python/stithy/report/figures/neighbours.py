@@ -7,6 +7,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
+from stithy.plan.scenarios.noisy_neighbour.spans import cycles
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -15,8 +16,9 @@ from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, 
 from stithy.report.drawing.compose import Drawing, Spec, beside, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.neighbour import neighbour_said
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import count, took
+from stithy.report.words.wording import took
 
 NAME = "neighbours"
 ORDER = 15
@@ -38,17 +40,18 @@ def draw(context: Context) -> list[Drawn]:
     if frame.is_empty():
         return [Absent(KEY, "latency over time", "no valid block has samples of a device")]
     title, drawing = _finding(context, point, frame), Drawing()
+    marks = _cycles(context, point)
     return [
         Figure(
             name=KEY,
             title=title,
             caption="Mean latency of reads in each second of the busiest device, on a logarithmic "
-            "axis: the tenants alone (left), and with the neighbour at work from the first second "
-            "to the last (right). Both windows are of one block, the first valid one.",
+            "axis: the tenants alone (left), and with the neighbour (right)"
+            f"{_marked(marks)}. Both windows are of one block, the first valid one.",
             description=f"{title}. Two charts of read latency against time, a line for each "
             "candidate: alone, and with the neighbour.",
             footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, frame)),
+            spec=drawing.spec(_charts(context, drawing, frame, marks)),
             table=PageTable(
                 KEY, title,
                 (Show("candidate", "candidate"), Show("neighbour", "neighbour"),
@@ -106,20 +109,43 @@ def _finding(context: Context, point: Point, frame: pl.DataFrame) -> str:
         for each in context.evidence.candidates
         if (each, "alone") in known and (each, "with") in known
     ]
-    asked = count(float(point.values[NEIGHBOUR]))
     said = named(
         names,
         lambda name: known[name, "with"] / known[name, "alone"],
         lambda name: f"{took(known[name, 'alone'])} to {took(known[name, 'with'])} on {name}",
     )
-    return f"A neighbour of {asked} requests per second takes reads from {said}"
+    return f"A neighbour of {neighbour_said(context, point)} takes reads from {said}"
 
 
-def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame) -> Spec:
+Marks = Sequence[dict[str, object]]
+
+
+def _cycles(context: Context, point: Point) -> Marks:
+    """When the neighbour's cycles were, in seconds of the window that is drawn."""
+    found: list[dict[str, object]] = []
+    for name in context.evidence.candidates:
+        for window in _pair(context, name, point)[1:]:
+            start_s = window.row["started_at_s"] or 0.0
+            found += [
+                {"candidate": name, "from": each["from_s"] - start_s, "to": each["to_s"] - start_s}
+                for each in cycles(window.spans)
+                if each["to_s"] is not None
+            ]
+    return found
+
+
+def _marked(marks: Marks) -> str:
+    if not marks:
+        return " at work from the first second to the last"
+    return "; bars at the bottom show when its cycles were, a row for each candidate"
+
+
+def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, marks: Marks) -> Spec:
     rows = [{**row, "value": row["latency_s"] * MS_PER_S} for row in frame.to_dicts()]
     domain = domain_of(rows, log=True)
     return beside([
-        _panel(context, drawing, [row for row in rows if row["neighbour"] == word], domain, title)
+        _panel(context, drawing, [row for row in rows if row["neighbour"] == word], domain, title,
+               marks if word == "with" else ())
         for word, title in (("alone", "alone"), ("with", "with the neighbour"))
     ])  # fmt: skip
 
@@ -130,9 +156,31 @@ def _panel(
     rows: list[dict[str, object]],
     domain: tuple[float, float],
     title: str,
+    marks: Marks,
 ) -> Spec:
-    x = alt.X("second:Q", title=f"Seconds, {title}", axis=alt.Axis(format="d", tickCount=6))
+    heading = f"Seconds, {title}"
+    x = alt.X("second:Q", title=heading, axis=alt.Axis(format="d", tickCount=6))
     y = value_axis(Axis("Read latency (ms)", log=True), domain)
     line = alt.Chart(drawing.add(rows)).mark_line()
     own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)
+    bars = _bars(context, drawing, marks, heading)
+    return layer([drawing.followed(unit(own)), *bars], width=WIDTH, height=HEIGHT)
+
+
+BAR, GAP = 5, 2
+"""Height of a bar and the room between two, pixels."""
+
+
+def _bars(context: Context, drawing: Drawing, marks: Marks, heading: str) -> list[Spec]:
+    """A row of bars for each candidate that has cycles, above the axis."""
+    names = [each for each in context.evidence.candidates
+             if any(mark["candidate"] == each for mark in marks)]  # fmt: skip
+    colour, found = line_channels(context)["color"], []
+    for number, name in enumerate(names):
+        rows = [mark for mark in marks if mark["candidate"] == name]
+        bar = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=BAR, opacity=0.6)
+        y = alt.value(HEIGHT - GAP - (BAR + GAP) * number)
+        # Layers share their axis, whose heading would else name both.
+        x = alt.X("from:Q", title=heading)
+        found.append(unit(bar.encode(x=x, x2="to:Q", y=y, color=colour)))
+    return found

@@ -21,7 +21,7 @@ COUNTS = (
 
 
 def counted(context: Context) -> PageTable:
-    """What became of the orders and payments of each window's ledger."""
+    """What became of the transactions in each window's ledger, by their kind."""
     shows = (
         Show("window_id", "Window", "id"), Show("deal", "Kind"),
         *(Show(name, heading, "count") for name, heading in COUNTS),
@@ -113,7 +113,7 @@ FAR = 1.1
 
 
 def specified_sentences(context: Context) -> tuple[str, ...]:
-    """Isolation, deferred deliveries, orders a unit of the size, and where the rest is listed."""
+    """Isolation, what is deferred, work for a unit of the size, and where the rest is listed."""
     manifest = context.manifest
     known = plugins("workload")
     if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
@@ -122,27 +122,15 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
     rows = [window.row for window in context.evidence.windows]
     types = [window.transactions for window in context.evidence.windows]
     return (
-        *_isolation(manifest.load, rows),
+        *_isolation(workload, manifest.load, rows),
         *_deferred(manifest, workload, types),
         *_work_of_a_unit(manifest, workload, rows),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
 
-def _isolation(load: LoadFacts, rows: list[Row]) -> Iterator[str]:
-    """Source: clause 3.4.1 of the TPC-C specification, which excludes the phenomena P0 to P3."""
-    level = load.isolation.replace("-", " ")
-    if load.isolation == "read-committed":
-        yield (
-            f"Transactions ran at isolation level {level}, as in most applications. The "
-            "specification requires repeatable read or serializable, which exclude the phenomena "
-            "P0 to P3."
-        )
-    else:
-        yield (
-            f"Transactions ran at isolation level {level}, which excludes the phenomena P0 to P3 "
-            "as specified."
-        )
+def _isolation(workload: Workload, load: LoadFacts, rows: list[Row]) -> Iterator[str]:
+    yield workload.isolated(load.isolation.replace("-", " "))
     known = [each for each in rows if each["retries"] is not None and each["transactions"]]
     if repeated := sum(each["retries"] for each in known):
         done = sum(each["transactions"] for each in known)
@@ -158,7 +146,7 @@ def _deferred(
 ) -> Iterator[str]:
     """Queue and execution of the slowest window, which no response time includes."""
     names = [each.name for each in workload.transactions if each.deferred]
-    if manifest.load.rate_per_s is not None or not workload.defers(manifest.workload.options):
+    if manifest.load.is_open or not workload.defers(manifest.workload.options):
         return
     for name in names:
         yield f"Users did not wait for {name}: its response time is the time to queue it."
@@ -183,8 +171,8 @@ def _work_of_a_unit(manifest: Manifest, workload: Workload, rows: list[Row]) -> 
     if most is None or not work or max(work) <= FAR * most:
         return
     found = f"The load had up to {count(max(work))} {workload.throughput.label}"
-    found += f" per {workload.unit}. The specification has ten users per {workload.unit}, with "
-    found += f"keying and think times. They give at most {most}."
+    because = workload.throughput_per_unit_because
+    found += f" per {workload.unit}. {because} They give at most {most}."
     if manifest.load.pace == "keyed":
         yield found
         return

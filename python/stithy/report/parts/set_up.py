@@ -91,8 +91,10 @@ def _hammer(manifest: Manifest) -> Box:
 
 
 def _levels(load: LoadFacts) -> tuple[str, ...]:
-    one = "connection" if load.rate_per_s is not None else "user"
+    one = "connection" if load.is_open else "user"
     unit = f"{one}s"
+    if load.is_idle:
+        return ("no users",)
     if not load.users:
         return (f"{unit} chosen by the search",)
     if len(load.users) > FEW_LEVELS:
@@ -105,8 +107,12 @@ def _levels(load: LoadFacts) -> tuple[str, ...]:
 def _loop(load: LoadFacts) -> str:
     if PACE.intersection(load.varied):
         return "several paces"
+    if load.is_idle:
+        return "the database is idle"
     if load.rate_per_s is not None:
         return f"open loop, {format_rate(load.rate_per_s)}"
+    if load.is_open:
+        return "open loop"
     if load.pace == "think" and load.think_s is not None:
         return f"think {format_duration(load.think_s)}"
     return {"none": "back to back", "keyed": "keying, thinking"}.get(load.pace, load.pace)

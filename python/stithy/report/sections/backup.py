@@ -5,44 +5,54 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.effect import Effect
-from stithy.metrics import ALL, P95, Quantity
-from stithy.plan.scenarios.backup import BACKUP, OFF, ON
-from stithy.point import USERS, Point
-from stithy.report.blocks import Block, Section, bullets, grid, paragraph
+from stithy.plan.scenarios.backup import BACKUP
+from stithy.point import Point
+from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
+from stithy.report.parts.backups import (
+    Setting,
+    fastest,
+    is_own,
+    limit_share,
+    maxima,
+    settings_of,
+    where,
+)
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, percent, plural, signed_percent, took
+from stithy.report.words.wording import count, listing, percent, plural, signed_percent, took
 
 NAME = "backup"
 TITLE = "Backup and restore"
-LIMIT_SHARE = 0.2
-"""A backup that costs more of the 99th percentile is not called harmless. Source: CockroachDB's
-goal for backups, p99 + 20 % at 80 % load."""
 
-THROUGHPUT, P99 = Quantity("tpm"), Quantity("p99")
 OF_BACKUPS = ("duration_s", "bytes_per_s", "size_bytes", "compression", "covered_share",
               "restore_s", "restore_bytes_per_s")  # fmt: skip
-NOTE = (
-    "Impact: the window with backups against that without, of the same block, users and data; the "
-    "interval holds 95 % and is conservative from four blocks on. Under backup: the share of the "
-    "measurement during which a backup ran; outside of it users lose nothing. Backup and restore "
-    "are means of those that succeeded. A restore ends when a second server answers; users have "
-    "ended by then. Rates and the ratio count the database without its log; a backup holds the log "
-    "that it needs, so its ratio is below 1 where nothing is compressed."
+SHARED = (
+    "Backup and restore are means of those that succeeded. A restore ends when a second server "
+    "answers. Rates and the ratio count the database without its log, and all of it also where a "
+    "backup holds only what changed. A backup that holds more, such as a log, has a ratio below 1."
 )
+NOTE = (
+    "Impact: the window with backups against that without, of the same block, users, rate and "
+    "data; the interval holds 95 % and is conservative from four blocks on. Under backup: the "
+    f"share of the measurement during which a backup ran; outside of it users lose nothing. "
+    f"{SHARED} Users have ended when a restore begins."
+)
+IDLE = f"Nobody worked on the database. Each backup was restored before the next. {SHARED}"
 
 
 def tables(page: Page) -> Iterator[PageTable]:
     """A row for each candidate at each point with backups."""
     context = page.context
-    rows = [row for point in _points(context.evidence) for row in _rows(context, point)]
+    settings = settings_of(context)
+    rows = [_row(context, each) for each in settings]
+    tail = settings[0].tail_of.label if settings else ""
     shows = (
         *(each for each in context.factor_shows if each.column != BACKUP),
         Show("candidate", "Candidate"), Show("blocks", "Blocks", "count"),
-        *_impact("throughput", "Throughput"), *_impact("tail", _tail(context.evidence).label),
+        Show("asked_per_s", "Asked (1/s)", "rate"),
+        *_impact("throughput", "Throughput"), *_impact("tail", tail),
         Show("covered_share", "Under backup", "share"),
         Show("duration_s", "Backup", "duration"), Show("bytes_per_s", "Backup rate", "bandwidth"),
         Show("size_bytes", "Backup size", "size"), Show("compression", "Ratio", "ratio"),
@@ -53,7 +63,14 @@ def tables(page: Page) -> Iterator[PageTable]:
                              if name != BACKUP}  # fmt: skip
     types |= {"candidate": pl.String, "blocks": pl.Int64}
     types |= dict.fromkeys((each.column for each in shows if each.column not in types), pl.Float64)
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=types))
+    frame = pl.DataFrame(rows, schema=types)
+    if _is_idle(context):
+        shows = tuple(each for each in shows if frame[each.column].count())
+    yield PageTable(NAME, TITLE, shows, frame)
+
+
+def _is_idle(context: Context) -> bool:
+    return context.load is not None and context.load.is_idle
 
 
 def _impact(name: str, label: str) -> tuple[Show, ...]:
@@ -63,39 +80,14 @@ def _impact(name: str, label: str) -> tuple[Show, ...]:
     )  # fmt: skip
 
 
-def _points(evidence: Evidence) -> list[Point]:
-    return [each for each in evidence.points if each.values.get(BACKUP) == ON]
-
-
-def _tail(evidence: Evidence) -> Quantity:
-    """The 99th percentile; the 95th where no window has values enough for it."""
-    for point in _points(evidence):
-        for name in evidence.candidates:
-            if _effect(evidence, name, point, P99).value is not None:
-                return P99
-    return P95
-
-
-def _effect(evidence: Evidence, candidate: str, point: Point, quantity: Quantity) -> Effect:
-    """What backups change of a candidate, over blocks in which both windows are valid."""
-    off = point.replaced(BACKUP, OFF)
-    return evidence.effect(candidate, candidate, point, quantity, against=off)
-
-
-def _rows(context: Context, point: Point) -> Iterator[dict[str, Any]]:
-    evidence = context.evidence
-    factors = {name: value for name, value in context.factor_values(point).items()
+def _row(context: Context, of: Setting) -> dict[str, Any]:
+    factors = {name: value for name, value in context.factor_values(of.point).items()
                if name != BACKUP}  # fmt: skip
-    for name in evidence.candidates:
-        if not evidence.at(name, point):
-            continue
-        throughput = _effect(evidence, name, point, THROUGHPUT)
-        tail = _effect(evidence, name, point, _tail(evidence))
-        values = {each: evidence.level_of(name, point, Quantity(f"backup.{each}", ALL))
-                  for each in OF_BACKUPS}  # fmt: skip
-        changes = _changes("throughput", throughput) | _changes("tail", tail)
-        own = {"candidate": name, "blocks": throughput.pairs}
-        yield {**factors, **own, **changes, **values}
+    blocks = len({window.block for window in of.at if window.valid})
+    own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
+           "asked_per_s": of.asked_per_s}  # fmt: skip
+    changes = _changes("throughput", of.throughput) | _changes("tail", of.tail)
+    return {**factors, **own, **changes, **{each: of.value(each) for each in OF_BACKUPS}}
 
 
 def _changes(name: str, effect: Effect) -> dict[str, float | None]:
@@ -111,57 +103,90 @@ def sections(page: Page) -> Iterator[Section]:
 
 
 def _blocks(page: Page) -> Iterator[Block]:
-    context, frame = page.context, page.tables[NAME].frame
-    rows = frame.to_dicts()
-    yield from bullets((_said(context, row) for row in rows), "")
-    yield from paragraph(_harmless(context, rows))
+    context = page.context
+    settings = settings_of(context)
+    yield from bullets((_said(context, each) for each in settings), "")
+    if not _is_idle(context):
+        yield from paragraph(*_within(context, settings))
+        yield from paragraph(*_maxima(context))
+    yield from figures(page.drawn_in(NAME))
     yield from grid(page.tables[NAME])
     yield from paragraph(*_failures(context), style="warning")
-    yield from paragraph(NOTE, context.footer + ".", style="note")
+    note = IDLE if _is_idle(context) else NOTE
+    yield from paragraph(note, *_settings(context), context.footer + ".", style="note")
 
 
-def _said(context: Context, row: dict[str, Any]) -> str:
+def _settings(context: Context) -> Iterator[str]:
+    """How backups were made, where no factor says it."""
+    if context.manifest is not None:
+        yield f"Settings: {context.manifest.scenario}."
+
+
+def _said(context: Context, of: Setting) -> str:
     """What a row means, as a sentence."""
-    label = _tail(context.evidence).label
-    parts = [_one("throughput", row, "throughput"), _one("tail", row, label)]
-    said = f"{_where(context, row)}: with backups {' and '.join(filter(None, parts))}"
-    if row["duration_s"] is not None:
-        said += f"; a backup took {took(row['duration_s'])}"
-    if row["restore_s"] is not None:
-        said += f", its restore {took(row['restore_s'])}"
-    return f"{said}."
+    parts = [] if _is_idle(context) else [_impact_said(of)]
+    if (duration_s := of.value("duration_s")) is not None:
+        parts.append(f"a backup took {took(duration_s)}")
+    if (restore_s := of.value("restore_s")) is not None:
+        parts.append(f"a restore {'' if parts else 'took '}{took(restore_s)}")
+    return f"{where(context, of)}: {'; '.join(parts) or 'no backup succeeded'}."
 
 
-def _where(context: Context, row: dict[str, Any]) -> str:
-    others = [f"{name} {row[name]}" for name in context.factors if name not in (BACKUP, USERS)]
-    return f"{row['candidate']} ({', '.join(others)})" if others else str(row["candidate"])
+def _impact_said(of: Setting) -> str:
+    both = ((of.throughput, "throughput"), (of.tail, of.tail_of.label))
+    return f"with backups {' and '.join(_one(effect, label) for effect, label in both)}"
 
 
-def _one(key: str, row: dict[str, Any], label: str) -> str:
-    change, low, high = (row[f"{key}_{each}"] for each in ("change", "low", "high"))
-    if change is None:
+def _one(effect: Effect, label: str) -> str:
+    if effect.ratio is None:
         return f"the change of {label} is not known"
+    low, high = effect.low, effect.high
     within = (
-        "" if low is None else f" (95 % interval {signed_percent(low)} to {signed_percent(high)})"
+        ""
+        if low is None or high is None
+        else f" (95 % interval {signed_percent(low - 1)} to {signed_percent(high - 1)})"
     )
-    return f"{label} changed by {signed_percent(change)}{within}"
+    return f"{label} changed by {signed_percent(effect.ratio - 1)}{within}"
 
 
-def _harmless(context: Context, rows: list[dict[str, Any]]) -> str | None:
-    """The fastest setting of each candidate whose cost stays within the limit."""
-    label, limit = _tail(context.evidence).label, percent(LIMIT_SHARE)
-    found = []
-    for name in context.evidence.candidates:
-        own = [row for row in rows if row["candidate"] == name and row["duration_s"] is not None]
-        within = [row for row in own if row["tail_high"] is not None
-                  and row["tail_high"] <= LIMIT_SHARE]  # fmt: skip
-        if within:
-            best = min(within, key=lambda row: float(row["duration_s"]))
-            found.append(f"{_where(context, best)} in {took(best['duration_s'])}")
-    if not found:
-        return f"No setting was shown to keep {label} within +{limit} during backups."
-    return f"Fastest backups that keep {label} within +{limit}, upper end of the interval: " \
-           f"{listing(found)}."  # fmt: skip
+def _within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
+    """The fastest setting of each candidate whose cost stays within the limit, at each load."""
+    share = limit_share(context)
+    for load in dict.fromkeys(each.load for each in settings):
+        here = [each for each in settings if each.load == load]
+        names = dict.fromkeys(each.candidate for each in here)
+        best = [fastest([each for each in here if each.candidate == name], share) for name in names]
+        found = [f"{where(context, each)} in {took(each.value('duration_s') or 0.0)}"
+                 for each in best if each is not None]  # fmt: skip
+        label, at = here[0].tail_of.label, _at(context, load)
+        if found:
+            yield f"Fastest backups that keep {label} within +{percent(share)}{at}, by the upper " \
+                  f"end of the interval: {listing(found)}."  # fmt: skip
+        lacking = [name for name, each in zip(names, best, strict=True) if each is None]
+        if lacking:
+            yield f"No setting was shown to keep {label} within +{percent(share)} on " \
+                  f"{listing(lacking)}{at}."  # fmt: skip
+
+
+def _at(context: Context, load: Point) -> str:
+    """At which load, where there are several."""
+    told = [each for each in load.factors if each[0] in context.factors]
+    return f" at {Point(tuple(told)).in_words(context.level_unit)}" if told else ""
+
+
+def _maxima(context: Context) -> Iterator[str]:
+    """Of what the rates are shares, and whether candidates had the same ones."""
+    for point, rates in maxima(context):
+        each = listing([f"{name} {count(rate)}" for name, rate in rates.items()])
+        users = f" with {point.users:,} users" if len(maxima(context)) > 1 else ""
+        yield f"Measured maximum{users}, without backups, in transactions per second: {each}."
+        if is_own(context):
+            yield (
+                "Rates are shares of each candidate's own maximum, so all are equally busy and do "
+                "different work: compare what backups change, not response times."
+            )
+        elif len(rates) > 1:
+            yield "Rates are shares of the lowest, so all candidates do the same work."
 
 
 def _failures(context: Context) -> Iterator[str]:

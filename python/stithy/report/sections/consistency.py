@@ -1,7 +1,8 @@
 """How even block I/O was: requests per second and latency, second by second, of each candidate."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -78,7 +79,7 @@ def _seconds(context: Context, shown: list[Window]) -> pl.DataFrame:
     rows = [
         {"candidate": window.candidate, **asdict(each)}
         for window in shown
-        for each in context.run.io_seconds_of(window.id)
+        for each in io_seconds(context.run.detail("io_seconds", window.id).to_dicts())
     ]
     types = {"candidate": pl.String, "second": pl.Int64, "requests": pl.Int64, "mean_s": pl.Float64}
     return pl.DataFrame(rows, schema=types)
@@ -148,3 +149,35 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     yield from figures(page.drawn_in(NAME))
     yield from paragraph(NOTE, style="note")
+
+
+@dataclass(frozen=True)
+class IoSecond:
+    """One second of fio: requests answered, and their mean latency.
+
+    A second without an answer has 0 requests and no latency.
+    """
+
+    second: int
+    requests: int
+    mean_s: float | None
+
+
+def io_seconds(rows: Sequence[dict[str, Any]]) -> list[IoSecond]:
+    """Rows of the table `io_seconds`, summed by second, from 0 to the last second of any stream.
+
+    Mean latencies are weighted by requests. Where one is missing, that of the second is.
+    """
+    found: dict[int, list[tuple[int, float | None]]] = {}
+    for row in rows:
+        if row["requests"]:
+            found.setdefault(row["second"], []).append((row["requests"], row["latency_mean_s"]))
+    last = max((row["second"] for row in rows), default=-1)
+    return [_io_second(second, found.get(second, [])) for second in range(last + 1)]
+
+
+def _io_second(second: int, parts: Sequence[tuple[int, float | None]]) -> IoSecond:
+    requests = sum(count for count, _ in parts)
+    waited = [count * mean_s for count, mean_s in parts if mean_s is not None]
+    is_whole = bool(parts) and len(waited) == len(parts)
+    return IoSecond(second, requests, sum(waited) / requests if is_whole else None)

@@ -29,7 +29,7 @@ PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 300, 180, 2
 
 
 def _tracked(context: Context) -> pl.DataFrame:
-    return context.run.preconditioning.filter(pl.col("tracked"))
+    return context.run.detail("preconditioning").filter(pl.col("tracked"))
 
 
 def tables(page: Page) -> Iterator[PageTable]:

@@ -154,9 +154,9 @@ def _ledgers(page: Page) -> Iterator[Block]:
     yield Heading("Commit ledgers")
     yield from paragraph(
         proof.ledgers_proven(page.context),
-        "During each window the driver wrote every order and payment that it sent, and every "
-        "answer, to a commit ledger. It synced the ledger twenty times per second. After the "
-        "window Stithy looked up each of them in the database. Acknowledged work must be there "
+        "During each window the driver wrote every transaction of the kinds below that it sent, "
+        "and every answer, to a commit ledger. It synced the ledger twenty times per second. After "
+        "the window Stithy looked up each of them in the database. Acknowledged work must be there "
         "unchanged; refused work must not be there.",
     )
     yield from grid(page.tables["ledger"], even_empty=True)
@@ -184,7 +184,7 @@ def _invariants(page: Page) -> Iterator[Block]:
     yield from paragraph(
         "In a closed loop the number of users equals the throughput times the mean of response "
         "time plus pause. The total equals the sum of its parts, and the mix is that of the "
-        "profile. If a deviation is larger than chance and the edges of a window explain, the "
+        "workload. If a deviation is larger than chance and the edges of a window explain, the "
         "measurement contradicts itself."
     )
     yield Grid(page.tables["identities"], fold="Both sides of every invariant")

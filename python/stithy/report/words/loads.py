@@ -34,17 +34,26 @@ OPEN = (
     "transactions that were due in the measurement and had not begun at its end."
 )
 
+IDLE = (
+    "Nobody works on the database. Each window holds what is done to it, and lasts as long as that "
+    "takes."
+)
+
 
 def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
     """What windows shorter than usual cost, a sentence each."""
-    return costs_of_short_windows(load.ramp_up_s, load.duration_s) if load else ()
+    if load is None or load.is_idle:
+        return ()
+    return costs_of_short_windows(load.ramp_up_s, load.duration_s)
 
 
 def said(load: LoadFacts | None, workload: WorkloadFacts | None) -> str:
     """Loop and pace, connections, what users do, isolation, in one clause for every footer."""
     if load is None:
         return "Load not recorded"
-    is_open = load.rate_per_s is not None
+    if load.is_idle:
+        return words.IDLE
+    is_open = load.is_open
     loop = words.loop(
         load.pace, load.think_s, load.rate_per_s, load.arrivals,
         varied=load.varied,
@@ -89,18 +98,20 @@ def known_workload(workload: WorkloadFacts | None) -> Workload | None:
 
 def level_name(load: LoadFacts | None) -> str:
     """What the levels of the horizontal axis are."""
-    is_open = load is not None and load.rate_per_s is not None
+    is_open = load is not None and load.is_open
     return "Connections of the open loop" if is_open else "Virtual users"
 
 
 def level_unit(load: LoadFacts | None) -> str:
     """One of what a level counts."""
-    return "connection" if load is not None and load.rate_per_s is not None else "user"
+    return "connection" if load is not None and load.is_open else "user"
 
 
 def paragraph(load: LoadFacts | None) -> str:
     """What kind of loop it was, and what that means for the numbers."""
-    return OPEN if load is not None and load.rate_per_s is not None else CLOSED
+    if load is not None and load.is_idle:
+        return IDLE
+    return OPEN if load is not None and load.is_open else CLOSED
 
 
 def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -> str | None:

@@ -76,10 +76,7 @@ def restore(
         compare(volumes.masters[dataset.name], found, str(parts.data))
     volumes.held[candidate] = dataset.name
     verified_s = clock.monotonic_s()
-    for part in volumes.of(candidate).parts:
-        sync_filesystem(part.path)
-    drives.put_back(volumes, candidate)
-    resident, note = _evict(context, candidate, every)
+    resident, note = settle(context, candidate, every)
     ended_s = clock.monotonic_s()
     volumes.restore_s[candidate] = ended_s - began_s
     row = {
@@ -97,6 +94,19 @@ def restore(
     if window_id is not None:
         context.add_rows(tables.RESTORES, [row])
     return row
+
+
+def settle(
+    context: Context, candidate: str, every: Iterable[Parts]
+) -> tuple[int | None, str | None]:
+    """Make a candidate's files durable and forget them; returns the bytes of pages that stay.
+
+    The second is why that is None or not 0. Emulated drives are in the state after loading.
+    """
+    for part in context.volumes.of(candidate).parts:
+        sync_filesystem(part.path)
+    drives.put_back(context.volumes, candidate)
+    return _evict(context, candidate, every)
 
 
 def _make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine
@@ -28,7 +28,7 @@ from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
 from stithy.study.model import Study
-from stithy.study.sections import workload_named
+from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
 from stithy.workload.workload import Workload
@@ -53,13 +53,15 @@ PLACES_MAX = 4
 USERS_MAX = 256
 QUESTION = "Which of these storages serves the users of this database best?"
 ALONE = "What does this storage give the users of this database?"
+WITHOUT_USERS = "Which of these storages is the fastest?"
+ALONE_WITHOUT_USERS = "How fast is this storage?"
 
 
 @dataclass(frozen=True)
 class Wishes:
     """What the person asks for; empty or None: whatever fits. `short`: minutes, not an hour.
 
-    `units`: the size of the database, as its workload counts it.
+    `units`: the size of the database, as its workload counts it. Names are those of plug-ins.
     """
 
     paths: tuple[Path, ...] = ()
@@ -67,6 +69,20 @@ class Wishes:
     engine: str | None = None
     units: int | None = None
     short: bool = False
+    workload: str | None = None
+    scenario: str = USUAL
+
+    def refuse_misfits(self) -> None:
+        """Refuse what the scenario has no use for. Raises UserError."""
+        sections = sections_of(self.scenario)
+        for option, wish, section in (
+            ("--engine", self.engine, "database"),
+            ("--workload", self.workload, "workload"),
+            ("--size", self.units, "workload"),
+        ):
+            if wish is not None and section not in sections:
+                what = f"the scenario {self.scenario} has no {section}"
+                raise UserError(what, where=option, remedy="leave this option out")
 
 
 @dataclass(frozen=True)
@@ -93,11 +109,14 @@ def draft(
 
     UserError for a wish that no study can have.
     """
-    engine = choose_engine(wishes.engine, ask_engine or partial(engine_here, host))
+    wishes.refuse_misfits()
+    asked = ask_engine or partial(engine_here, host)
+    has_database = "database" in sections_of(wishes.scenario)
+    engine = choose_engine(wishes.engine, asked) if has_database else None
     checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
     for number, begun in enumerate(_drafts(host, wishes, engine)):
-        for units in _sizes(wishes, workload_named(begun.workload)):
+        for units in _sizes(wishes, workload_named(begun.workload)) if has_database else (1,):
             drafted = _finished(_sized(begun, units))
             try:
                 checked(drafted.study, drafted.plan)
@@ -128,7 +147,8 @@ def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
 
 
 def check_here(host: Host, study: Study, plan: Plan) -> None:
-    """All that a run checks of its candidates; and that half of what is free stays so."""
+    """What its scenario needs, all that a run checks of its candidates; half of all stays free."""
+    _check_scenario(host, study.scenario.name)
     providers = {name: _provider(host, study, name) for name in study.candidates}
     keeper = keeper_in(RunDirectory(Path("runs")))
     check_candidates(study, plan, providers, keeper, host)
@@ -136,13 +156,23 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
     rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
     available = round((memory_of(host, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
-    if study.database.memory_bytes > available:
+    database = study.given_database
+    if database is not None and database.memory_bytes > available:
         raise PreconditionError(
-            f"a server of {format_size(study.database.memory_bytes)} is more than half of the "
+            f"a server of {format_size(database.memory_bytes)} is more than half of the "
             "memory that is free",
             where="memory",
             remedy="free memory, or use a smaller database",
         )
+
+
+def _check_scenario(machine: Machine, name: str) -> None:
+    judged = [each.judge(machine) for each in plugins("scenario")[name].NEEDS if not each.optional]
+    for each in judged:
+        if each.state == "missing":
+            remedy = each.remedy or "see what is missing with `stithy doctor`"
+            problem = f"{each.what}: {each.found}"
+            raise PreconditionError(problem, where=f"scenario {name}", remedy=remedy)
 
 
 def _spared(room: Room) -> Room:
@@ -163,7 +193,7 @@ def _provider(host: Host, study: Study, name: str) -> Provider:
     return provider_of(sources, name, site)
 
 
-def _drafts(machine: Machine, wishes: Wishes, engine: str) -> Iterator[Draft]:
+def _drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:
     """Studies without a size, the one with the most to compare first."""
     places, memory = offered_places(machine), offered_memory(machine)
     drives = offered_drives(machine)
@@ -205,15 +235,16 @@ def _wished(wishes: Wishes) -> list[Option]:
 def _begun(
     machine: Machine,
     wishes: Wishes,
-    engine: str,
+    engine: str | None,
     candidates: tuple[Option, ...],
     others: tuple[Option, ...],
 ) -> Draft:
     """A draft with everything but the size of its database."""
-    workload = next(iter(plugins("workload")))
+    workload = wishes.workload or next(iter(plugins("workload")))
+    several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
     return Draft(
         head=_head(machine),
-        question=QUESTION if len(candidates) > 1 else ALONE,
+        question=several if len(candidates) > 1 else alone,
         candidates=candidates,
         others=others,
         engine=engine,
@@ -224,6 +255,7 @@ def _begun(
         users=_users(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
         ramp_up_s=5.0 if wishes.short else 30.0,
         duration_s=15.0 if wishes.short else 60.0,
+        scenario=wishes.scenario,
     )
 
 

@@ -84,6 +84,7 @@ def preflight(
     keeper = keeper_in(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
     problems.attempt(lambda: check_memory(file.study, host))
+    problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, earlier_rates())
     problems.found += unanswerable(*asked)
@@ -216,7 +217,7 @@ def check_memory(study: Study, machine: Machine) -> None:
     if study.given_database is None:
         return
     total, problems = memory_of(machine, "MemTotal"), Problems()
-    tenants, several = study.tenants, f"{study.tenants} servers" if study.tenants > 1 else ""
+    servers, several = study.servers, f"{study.servers} servers" if study.servers > 1 else ""
     own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
     varied = max(each.memory_bytes for each in study.databases) if study.vary else None
     for section, asked in {
@@ -224,16 +225,33 @@ def check_memory(study: Study, machine: Machine) -> None:
         **own,
         "vary.database": varied,
     }.items():
-        if total is not None and asked is not None and tenants * asked > total:
+        if total is not None and asked is not None and servers * asked > total:
             problems.found.append(
                 PreconditionError(
-                    f"the study gives {several or 'the server'} {format_size(tenants * asked)} of "
+                    f"the study gives {several or 'the server'} {format_size(servers * asked)} of "
                     f"memory, and this machine has {format_size(total)}",
                     where=f"{section}.memory",
                     remedy=f"lower `{section}.memory`{' or `tenants`' if several else ''}",
                 )
             )
     problems.refuse("memory")
+
+
+def check_needs(study: Study, machine: Machine) -> None:
+    """Raise for what the keys of the scenario need of the machine, and it does not have."""
+    asked = getattr(plugins("scenario")[study.scenario.name], "needs_of", None)
+    problems = Problems()
+    for need in asked(study) if asked else ():
+        found = need.judge(machine)
+        if found.state == "missing":
+            problems.found.append(
+                PreconditionError(
+                    f"{found.what}, for {need.why}: {found.found}",
+                    where=f"scenario.{study.scenario.name}",
+                    remedy=found.remedy or "leave the key out",
+                )
+            )
+    problems.refuse("the scenario")
 
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:

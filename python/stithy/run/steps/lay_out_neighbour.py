@@ -1,15 +1,17 @@
-"""The neighbour's file is written once, before anything is measured beside it."""
+"""What the neighbour needs is made once, before anything is measured beside it."""
 
+from stithy.plan.scenarios.noisy_neighbour import activity_of, spec_of
 from stithy.plan.steps import Step
-from stithy.run.activities.neighbour_block_io import lay_out
+from stithy.registry import plugins
 from stithy.run.context import Context
 
 NAME = "lay-out-neighbour"
-WHAT = BRIEF = "write the neighbour's file"
+WHAT = BRIEF = "write the neighbour's files"
 PHASE, PACED = "copying", False
 
 
 def do(context: Context, step: Step) -> str:
-    """Write it, and make it durable."""
+    """Write them, and make them durable."""
     assert step.candidate is not None  # the plan gives every one its candidate
-    return lay_out(context, step.candidate)
+    acting = plugins("acting")[activity_of(spec_of(context.file.study))]
+    return str(acting.lay_out(context, step.candidate))

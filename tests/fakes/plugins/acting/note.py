@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from stithy.activity import table_named
 from stithy.plan.steps import WindowPlan
+from stithy.results.tables import Row, Table
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 
@@ -22,6 +24,7 @@ class Note:
         self._context, self._window = context, window
         self.times: Times | None = None
         self._spans: list[Span] = []
+        self._lost = 0
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -76,9 +79,10 @@ class Note:
         """All of it."""
         return self._spans
 
-    def tables(self, _: object) -> tuple[()]:
-        """None of its own."""
-        return ()
+    def tables(self, _: object) -> Iterator[tuple[Table, list[Row]]]:
+        """The lines that were lost, in a table of its own."""
+        of = {"window_id": self._window.id}
+        yield table_named("note_lines"), [of | {"line": number} for number in range(self._lost)]
 
     def surroundings(self) -> dict[str, object]:
         """It has no server."""

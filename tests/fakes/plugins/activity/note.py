@@ -1,9 +1,15 @@
 """Lines noted on a candidate's volume."""
 
 from stithy.metrics import Metric
+from stithy.results.tables import Table, integer, text
 
 NAME = "note"
-TABLES = ()
+TABLES = ("note_lines",)
+NOTE_LINES = Table("note_lines", "One row per line that was lost.", (
+    text("window_id", "id of the window"),
+    integer("line", "", "its number, from 0"),
+))  # fmt: skip
+DETAILS = (NOTE_LINES,)
 EXPECTS = ("lost",)
 METRICS = (
     Metric("note.lines_per_s", "1/s", "higher", "values", "", "lines per second", "lines/s"),

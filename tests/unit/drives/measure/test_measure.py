@@ -3,38 +3,41 @@
 tests/real/drives measures with fio itself.
 """
 
-import json
 import math
 import os
 import random
 import threading
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fakes.fio import FioRunner, SimulatedDrive, bin_ns, direction, latency
+from fakes.clock import FakeClock
+from fakes.fio import FioRunner, SimulatedDrive, bin_ns
 from stithy.drives.measure import measurement
 from stithy.drives.measure.compare import Compared, Figures, compared, of_measurement
-from stithy.drives.measure.fio import Place, parse_output, ready
 from stithy.drives.measure.fit import SHARES, fit, mean_s, sustained_fit, times_s
 from stithy.drives.measure.measurement import WrittenSlice
-from stithy.drives.measure.measuring import Watch
-from stithy.drives.measure.points import OVERHEAD_S, Point, matrix, order, schedule
+from stithy.drives.measure.measuring import Plan, Watch, measure, ready
+from stithy.drives.measure.points import OVERHEAD_S, Point, Schedule, matrix, order, schedule
 from stithy.drives.measure.profiling import Wanted, profile
 from stithy.drives.measure.target import inspect, need_room, scratch_file
-from stithy.errors import InfrastructureError, Interrupted, PreconditionError, UserError
+from stithy.errors import Interrupted, PreconditionError, UserError
 from stithy.fio.histogram import Histogram, merged
+from stithy.fio.load import Target
+from stithy.fio.measure import Machine
+from stithy.fio.program import Found
 from support.measured_drive import measured
 
 MIB = 2**20
-READ, WRITE = Point(1.0, 4096, 1), Point(0.0, 4096, 1)
+FACTS = measured(SimulatedDrive()).target
 
 
 def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
     """io_uring may be forbidden; without direct I/O nothing can be measured."""
-    place = Place("/dev/x", "x", MIB, may_write=False)
+    place = Target("/dev/x", MIB)
     assert ready(FioRunner(refused=("io_uring",)), place).engine == "libaio"
     with pytest.raises(PreconditionError, match="direct I/O.*io_uring.*libaio"):
         ready(FioRunner(refused=("io_uring", "libaio")), place)
@@ -45,34 +48,25 @@ def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
             ready(FioRunner(version=version), place)
 
 
-def _output(error: int = 0, **kinds: list[float]) -> str:
-    sides = {name: direction(kinds.get(name, []), 4096, 1000) for name in ("read", "write")}
-    job = {"error": error, **sides, "sync": {"lat_ns": latency(kinds.get("flush", []))}}
-    return json.dumps({"jobs": [job]}, indent=2)
-
-
-def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error() -> None:
-    """Around fio's talk; its last bin begins at 17 s; only flushes that were asked for count."""
-    text = f"fio: note\n{_output(read=[50e-6, 60e-6, 70e-6, 18.0], flush=[2e-4])}\nfio: bye"
-    answer = parse_output(text, READ, "x")
-    assert answer.read is not None
-    assert (answer.write, answer.flush, answer.beyond) == (None, None, 1)
-    assert (answer.read.iops, answer.read.bytes_per_s) == (4, 4 * 4096)
-    assert answer.read.latency.quantile_s(0.5) == pytest.approx(60e-6, rel=0.01)
-    assert answer.read.latency.mean_s == pytest.approx((180e-6 + 18) / 4)
-    text = _output(read=[1e-4]).replace('"bw_max": 0', '"bw_max": 40')
-    burst = parse_output(text, READ, "x").read
-    assert burst is not None
-    assert burst.bytes_per_s_max == 40 * 1024
-    for text, shown in (
-        ("fio: you need to specify size=", "wrote no result: 'fio: you need to specify size='"),
-        (_output(error=5, read=[1e-4]), "fio failed: 5"),
-        (f"{_output(error=22)}\nfio: bad file", "fio failed: fio: bad file"),
-        (json.dumps({"jobs": []}), "measured nothing"),
-        (_output(write=[1e-4]), "gave no histogram of read for read 4 KiB, depth 1"),
-    ):
-        with pytest.raises(InfrastructureError, match=shown):
-            parse_output(text, READ, "/dev/x")
+def test_points_are_asked_of_fio_as_other_patterns_are() -> None:
+    """With direct I/O, for the time of the schedule, and not to write where nothing may be."""
+    points = (Point(0.7, 4096, 16), Point(0.0, 131072, 1, sequential=True, flushed_every=32))
+    target, timing = Target("/dev/x", 64 * MIB, name="x"), Schedule(0.5, 1, 0.0)
+    for read_only in (False, True):
+        runner = FioRunner(SimulatedDrive())
+        fio = Machine(runner, Found("fio", "fio-3.33"), "io_uring")
+        place = replace(target, read_only=read_only)
+        made = measure(fio, place, Plan(points, timing, seed=3), FACTS, Watch(), FakeClock())
+        mixed, log = sorted(runner.commands, key=lambda each: each["rw"])
+        for each in (mixed, log):
+            asked = ("direct", "ramp_time", "runtime", "ioengine", "filename")
+            assert [each[key] for key in asked] == ["1", "300ms", "500ms", "io_uring", "/dev/x"]
+            assert ("readonly" in each) == read_only
+        assert (mixed["rw"], mixed["rwmixread"], mixed["iodepth"]) == ("randrw", "70", "16")
+        assert (log["rw"], log["bs"], log["fdatasync"]) == ("write", "131072,131072", "32")
+        flushes = made.matrix[1].answer.flush
+        assert flushes is not None
+        assert flushes.latency.count > 0
 
 
 def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed() -> None:

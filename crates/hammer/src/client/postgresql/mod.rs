@@ -52,6 +52,7 @@ pub struct Target {
 
 impl client::Target for Target {
     const ENGINE: &'static str = "postgresql";
+    const SCHEMES: &'static [&'static str] = &["postgresql://", "postgres://"];
     type Session = Session;
     type Control = Control;
 

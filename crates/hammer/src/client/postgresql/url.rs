@@ -8,6 +8,8 @@ use tokio_postgres::Config;
 
 use super::failure::with_cause;
 use super::tls::Tls;
+use super::Target;
+use crate::client::Target as _;
 use crate::error::HammerError;
 
 /// A server that does not answer at all is given up after this time, where the URL gives no other.
@@ -42,7 +44,7 @@ pub(super) struct Url {
 
 /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
 pub(super) fn parse(url: &str) -> Result<Url, HammerError> {
-    if !(url.starts_with("postgresql://") || url.starts_with("postgres://")) {
+    if !Target::SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
         return Err(invalid("the URL is not one of a PostgreSQL database"));
     }
     let (place, mut options) = split(url)?;

@@ -78,10 +78,10 @@ mod tests {
 
     use super::super::sql;
     use super::*;
-    use crate::client::SOME_FORMAT;
     use crate::loading::sample::measure;
     use crate::loading::schedule::copied_whole;
     use crate::loading::Shape;
+    use crate::plugins::SOME_FORMAT;
 
     fn load(data: DataShape) -> OrderEntryLoad {
         OrderEntryLoad {

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.analysis.validity.work import commit_bounds
 from stithy.engines import Declaration
+from stithy.metrics import ALL
 from stithy.point import USERS
 from stithy.validity import Check, Flag, Reason
 
@@ -74,8 +75,10 @@ def headline_count(window: Row) -> Reason | None:
     return Reason(HEADLINE_COUNT, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
-def commits(window: Row, engine: Declaration, servers: int = 1) -> Reason | None:
+def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0) -> Reason | None:
     """Server and driver do not count the same commits; those of several servers are added.
+
+    `backups`: what the programs that backed the database up meanwhile may have committed in it.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
     """
@@ -91,6 +94,7 @@ def commits(window: Row, engine: Declaration, servers: int = 1) -> Reason | None
         maintenance_runs=window["maintenance_runs"] or 0,
         servers=servers,
     )
+    most += backups
     if least <= server <= most:
         return None
     texts = {"server": server, "client": client, "least": least, "most": most}
@@ -101,6 +105,12 @@ def servers(values: Mapping[tuple[str, str], Row]) -> int:
     """How many servers the counters of a window are of: one for each tenant that counts."""
     tenants = (row for (metric, _), row in values.items() if metric == "tenant.tpm")
     return max(1, sum(row["value"] is not None for row in tenants))
+
+
+def of_backups(values: Mapping[tuple[str, str], Row]) -> int:
+    """The most that backups may have committed; none where the window has none."""
+    row = values.get(("backup.commits", ALL))
+    return 0 if row is None else round(row["value"] or 0)
 
 
 def _connections(window: Row) -> int:
@@ -133,7 +143,10 @@ def restore(row: Row | None) -> Reason | None:
 
 CHECKS: tuple[Check[WindowRecord], ...] = (
     Check(("load",), lambda of: headline_count(of.window)),
-    Check(("load",), lambda of: commits(of.window, of.engine, servers(of.values))),
+    Check(
+        ("load",),
+        lambda of: commits(of.window, of.engine, servers(of.values), of_backups(of.values)),
+    ),
     Check(("conditions",), lambda of: conditions(of.conditions)),
     Check(("restores",), lambda of: restore(of.restore)),
 )

@@ -11,8 +11,23 @@ URL_SCHEMES = ("postgresql", "postgres")
 VARIABLES = ("PG",)
 """How the variables begin that libpq and its programs read: PGHOST, PGOPTIONS, PGDATA, …"""
 
-BACKUPS = ("basebackup",)
-"""The ways to back it up, modules of `backups`."""
+BACKUPS = {
+    "basebackup": (
+        "copies all files of the running server and the log that they need (`pg_basebackup`); it "
+        "makes full backups, uses several processes only to compress with `zstd`, and takes a "
+        "bandwidth of 32 KiB to 1 GiB"
+    ),
+    "dump": (
+        "writes all rows as text (`pg_dump`), to be loaded into a new database (`pg_restore`); it "
+        "makes full backups with at most 16 processes and no limit of bandwidth, and compresses "
+        "with `lz4` and `zstd` from PostgreSQL 16 on"
+    ),
+    "pgbackrest": (
+        "keeps a repository of files and of the log, which the server archives all the time; it "
+        "makes backups of every kind, with no limit of bandwidth"
+    ),
+}
+"""The ways to back it up, modules of `backups`, with what they do and can; the default first."""
 
 EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
 """Settings as a study may give them: of the database, and of a candidate."""

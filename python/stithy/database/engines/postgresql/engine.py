@@ -12,12 +12,13 @@ import site
 import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from glob import glob
 from pathlib import Path
 
 from stithy.database import backup
-from stithy.database.backup import Options
+from stithy.database.backup import Options, Tools
 from stithy.database.engine import Configuration, Installation, Request, Start
 from stithy.database.engines.postgresql import NAME, log_bytes
 from stithy.database.engines.postgresql.server import (
@@ -39,7 +40,7 @@ from stithy.database.engines.postgresql.settings import (
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.host import Host
-from stithy.hosts.runner import Command
+from stithy.hosts.runner import Command, Finished
 from stithy.needs import Package
 
 NEEDED = ("postgres", "initdb", "pg_ctl")
@@ -182,6 +183,13 @@ class PostgreSQL:
         path = f"{self._installation().programs}:{os.defpath}"
         places = {each: shutil.which(each, path=path) for each in method.programs(options)}
         backup.check(method, options, places)
+        backup.check_installed(method, options, Tools(self._installation().programs), self._run)
+
+    def _run(self, command: Command) -> Finished:
+        """As the server's user."""
+        user = self._request.host.user
+        own = replace(command, user=user.name if user else None)
+        return self._request.host.runner.run(own, timeout_s=30)
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database, owned by one role with the generated password."""
@@ -214,6 +222,7 @@ class PostgreSQL:
         extra += words(self._own(start))
         if start.temp is not None:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
+        extra += words(start.more)
         cpus = None if start.loading else self._request.cpus
         command = self._command([*asked, *extra], start.memory_cgroup, cpus)
         running = self._request.host.runner.start(command, stderr=start.log)

@@ -9,6 +9,7 @@ each of them the maxima first.
 from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.fio import FIO, library
+from stithy.fio.load import Data, least
 from stithy.fio.precondition import ROUNDS_MOST, plan
 from stithy.fio.steady import ROUNDS
 from stithy.needs import OwnProgram
@@ -54,6 +55,11 @@ def target_bytes(study: Study) -> int:
 def laid_out(study: Study) -> tuple[Role, ...]:
     """The volumes that are written: all that any window uses."""
     return all_of([spec_of(each).volumes for each in study.variants])
+
+
+def data_laid_out(study: Study) -> Data:
+    """What the targets hold before the first window: as little to save as any window's data."""
+    return least(spec_of(each).least_data for each in study.variants)
 
 
 def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:

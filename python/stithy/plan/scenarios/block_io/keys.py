@@ -17,11 +17,11 @@ from pydantic import (
 from stithy.errors import Refused, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import why_no_rate
+from stithy.fio.load import CHECK_BYTES, Data, Replay, least
 from stithy.fio.mixed import mixed
 from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
-from stithy.fio.streamjob import CHECK_BYTES
 from stithy.plan.scenarios.block_io.rates import read_rates
 from stithy.plan.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
 from stithy.point import Value
@@ -86,7 +86,9 @@ class Spec(BaseModel):
     )
     """Keys whose values `vary` cannot list."""
 
-    IMPLIED: ClassVar = frozenset({"precondition_matrix", "precondition_test", "verify", "volumes"})
+    IMPLIED: ClassVar = frozenset(
+        {"duplicate", "replay", "precondition_matrix", "precondition_test", "verify", "volumes"}
+    )
     """Keys that are said only where they differ from their default."""
 
     profiles: Annotated[
@@ -97,8 +99,10 @@ class Spec(BaseModel):
         description=(
             "I/O profiles by name, such as `four-corners` or `sql-80-20`, one pattern of a profile "
             "(`four-corners/random-read-4k`), or files of your own: a profile (`./mine.toml`), a "
-            "job file of fio (`./mine.fio`), or a parameter file of Vdbench (`./mine.vdb`). Each "
-            "pattern is measured by itself. docs/reference/io-profiles.md lists what is shipped."
+            "job file of fio (`./mine.fio`), a parameter file of Vdbench (`./mine.vdb`), or a "
+            "trace to replay (`.trace` of an emulated drive, `.iolog` of fio, `.blktrace.0` of "
+            "blktrace, `.blkparse` of blkparse). Each pattern is measured by itself. "
+            "docs/reference/io-profiles.md lists what is shipped."
         ),
         examples=[["four-corners", "sql"]],
     )
@@ -123,6 +127,14 @@ class Spec(BaseModel):
             "first, or requests a second. Each rate is a point, and `max` is another one."
         ),
         examples=["10-120%"],
+    )
+    replay: Replay = Field(
+        default="times",
+        description=(
+            "How traces among the profiles are replayed: at their own `times`, or as `fast` as it "
+            "goes, with as many requests outstanding as the trace had while it was busy."
+        ),
+        examples=["fast"],
     )
     stop_at_s: Annotated[Seconds | None, Field(gt=0)] = Field(
         alias="stop_at",
@@ -267,10 +279,12 @@ class Spec(BaseModel):
     verify: bool = Field(
         default=False,
         description=(
-            "Whether every block is written with a checksum and all of the target is read back "
-            "and compared after the last window. A block that is damaged or in another place "
-            "fails the study. It costs fio CPU, and does not find a write that was lost. "
-            "Not beside `precondition_matrix: full`."
+            "Whether every block is written with a checksum and the time of its write, and all of "
+            "the target is read back and compared after the last window. A block that is damaged, "
+            "in another place, or older than what was written there last fails the study. A lost "
+            "write is found where the block before it is at least 3 s older. It costs fio "
+            "CPU, and a line of a log for each request. Not beside `duplicate`, "
+            "`precondition: none` and `precondition_matrix: full`."
         ),
         examples=[True],
     )
@@ -292,8 +306,21 @@ class Spec(BaseModel):
         alias="compressible",
         default=None,
         json_schema_extra={"default": "that of the profile"},
-        description="Share of the written data that compression saves.",
+        description=(
+            "Share of the written data that compression saves: by blocks of 4 KiB, of each block. "
+            "The target is written with it, too. Where profiles differ, it gets the least of them."
+        ),
         examples=["50%"],
+    )
+    duplicate_percent: Annotated[Percent | None, Field(ge=0, le=99)] = Field(
+        alias="duplicate",
+        default=None,
+        json_schema_extra={"default": "that of the profile"},
+        description=(
+            "Share of the written requests that deduplication saves, because the same data were "
+            "written before. The target is written with it, too. Not beside `verify`."
+        ),
+        examples=["30%"],
     )
     repeat: Annotated[int | None, Field(ge=1, le=100)] = Field(
         default=None,
@@ -321,6 +348,31 @@ class Spec(BaseModel):
     def _mixed(self, pattern: Pattern) -> tuple[Pattern, float | None]:
         return mixed(pattern, self.read_rate_per_s, self.write_bytes_per_s)
 
+    def replayed_per_s(self, name: str) -> float | None:
+        """Requests a second of a trace at its own times; None where nobody asks for them."""
+        profile = self.profile_of(name)
+        pattern = profile.patterns[0]
+        if pattern.trace is None or self.replay == "fast":
+            return None
+        from stithy.fio.replay import trace_of
+
+        each = trace_of(pattern).per_s(self.ramp_up_s, self.duration_s)
+        return each * profile.workers * len(self.volumes)
+
+    def data_of(self, name: str) -> Data:
+        """What is written with a pattern: as asked, or as its profile says."""
+        return least(map(self._data, library.find(name).patterns))
+
+    @property
+    def least_data(self) -> Data:
+        """Of all patterns that one of which least is saved."""
+        return least(map(self.data_of, self.profiles))
+
+    def _data(self, pattern: Pattern) -> Data:
+        asked = (self.compressible_percent, self.duplicate_percent)
+        own = (pattern.compressible_share, pattern.duplicate_share)
+        return Data(*(o if a is None else a / 100 for a, o in zip(asked, own, strict=True)))
+
     def profile_of(self, name: str) -> Profile:
         """A profile as it is run."""
         profile = library.find(name)
@@ -339,6 +391,10 @@ class Spec(BaseModel):
             right = "leave out `verify`, or use the matrix `database`"
             what = "a matrix with blocks of 512 bytes, which have no checksum"
             refuse([Violation(what, right, "full", ("precondition_matrix",))])
+        if self.verify and self.precondition == "none":
+            right = "leave out `verify`, or write `precondition: fill`"
+            what = "blocks without checksums, which nobody writes before the windows"
+            refuse([Violation(what, right, "none", ("precondition",))])
         return self
 
     def _wrong(self, place: int, name: str) -> Iterator[Violation]:
@@ -353,6 +409,10 @@ class Spec(BaseModel):
                             f"volumes are {count} fio at once",
                             f"at most {FIO_MOST}: fewer `workers` or `volumes`",
                             None, ("volumes",))  # fmt: skip
+        traces = [each for each in patterns if each.trace]
+        if traces and self.verify:
+            yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name,
+                            ("profiles", place))  # fmt: skip
         whole = all(
             size % CHECK_BYTES == 0
             for pattern in patterns
@@ -362,6 +422,10 @@ class Spec(BaseModel):
         if self.verify and not whole:
             yield Violation(f"{name}: blocks of less than {CHECK_BYTES} bytes have no checksum",
                             "leave out `verify`", name, ("profiles", place))  # fmt: skip
+        if self.verify and self.data_of(name).duplicate_share:
+            right = "leave out `verify`, or write `duplicate: 0%`"
+            yield Violation(f"{name}: blocks with checksums have no duplicates", right, name,
+                            ("profiles", place))  # fmt: skip
         for why in (self._no_rate(each) for each in patterns if self.rate is not None):
             if why is not None:
                 right = "leave out `rate`, or name patterns that can keep one"

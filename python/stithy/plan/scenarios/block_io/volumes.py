@@ -48,6 +48,11 @@ def files(roles: Iterable[Role]) -> tuple[File, ...]:
     return tuple(found)
 
 
+def names(roles: Iterable[Role]) -> tuple[str, ...]:
+    """What each volume is called in results: `data`, `data-2`, `log`."""
+    return tuple(role if number == 1 else f"{role}-{number}" for role, number in files(roles))
+
+
 def all_of(every: Sequence[Sequence[Role]]) -> tuple[Role, ...]:
     """Each role as often as any of several lists has it."""
     most = {role: max(each.count(role) for each in every) for role in ROLES}

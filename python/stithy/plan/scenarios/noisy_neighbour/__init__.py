@@ -1,19 +1,26 @@
 """Noisy neighbours: what tenants of a candidate lose while an aggressor works on the same storage.
 
 Each of several tenants has its own copy of the dataset, its own server and its own users, all of
-which begin together. The aggressor works beside them at a rate that is a factor of the point; at 0
-the tenants are alone. Both are measured in rounds, so that each block pairs them: the tenants and
-their load are the same in both, and only the neighbour is switched.
+which begin together. The aggressor works beside them with an intensity that is a factor of the
+point; at 0 the tenants are alone. Both are measured in rounds, so that each block pairs them: the
+tenants and their load are the same in both, and only the neighbour is switched. What the neighbour
+does is a plug-in (`aggressor.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from stithy.fio import FIO
+from stithy.database.backup import Options
+from stithy.needs import IoLimit, Need
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.scenarios import load as usual
-from stithy.plan.scenarios.noisy_neighbour.keys import Spec
+from stithy.plan.scenarios.noisy_neighbour.aggressor import (
+    Common,
+    OwnDatabase,
+    aggressor_of,
+    known_aggressors,
+)
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import USERS, Point, Value
 from stithy.storage.provider import Role
@@ -21,73 +28,121 @@ from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
 NAME = "noisy-neighbour"
-NEEDS = (*usual.NEEDS, FIO)
+NEEDS = (
+    *usual.NEEDS,
+    *(need for each in known_aggressors().values() for need in getattr(each, "NEEDS", ())),
+    IoLimit(why="a `limit` of neighbours with databases of their own", optional=True),
+)
+CHOICE = "aggressor"
 NEIGHBOUR = "neighbour"
-"""The factor: what is asked of the aggressor, requests a second."""
+"""The factor: how much is asked of the aggressor, in what it counts."""
+
+LIMIT = f"scenario.{NAME}.limit"
+"""The key of the guard, as a study varies it."""
 
 ALONE = 0
 """Its value where there is none."""
 
-SLACK_BYTES = 64 * 2**20
-"""What a file system takes for itself beside the aggressor's file."""
-
 WRITTEN_BYTES_PER_S = 100 * 2**20
 WRITTEN_BYTES_PER_S_MIN = 5 * 2**20
-"""How fast that file is written: likely, and at least."""
+"""How fast what the aggressor needs is written: likely, and at least."""
 
 
-def spec_of(study: Study) -> Spec:
-    """The keys of the scenario."""
-    assert isinstance(study.scenario.spec, Spec)  # read by it
+def specs() -> dict[str, type[Common]]:
+    """The keys of the scenario, by aggressor."""
+    return {name: module.Spec for name, module in known_aggressors().items()}
+
+
+def spec_of(study: Study) -> Common:
+    """The keys of a study."""
+    assert isinstance(study.scenario.spec, Common)  # read by one of them
     return study.scenario.spec
 
 
-def asked_of(point: Point) -> int:
-    """What is asked of the aggressor at a point, requests a second."""
+def level_of(point: Point) -> int:
+    """How much is asked of the aggressor at a point, in what it counts."""
     return int(point.values.get(NEIGHBOUR, ALONE))
 
 
-def factors(spec: Spec, load: Load) -> Mapping[str, Sequence[Value]]:
-    """The levels of the load, alone and beside each rate of the aggressor."""
-    return {USERS: load.users, NEIGHBOUR: (ALONE, *spec.rate)}
+def factors(spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
+    """The levels of the load, alone and beside each intensity of the aggressor."""
+    return {USERS: load.users, NEIGHBOUR: (ALONE, *aggressor_of(spec).levels(spec))}
 
 
-def added_bytes(study: Study, _: int = 0) -> dict[Role, int]:
-    """What the aggressor's file takes, by the role whose volume it lies on."""
-    every = [spec_of(each) for each in study.variants]
-    return {each.volume: max(other.size_bytes for other in every) + SLACK_BYTES for each in every}
+def added_bytes(study: Study, held: int) -> dict[Role, int]:
+    """What the aggressor holds, by the role whose volume it lies on."""
+    one, most = held // study.tenants, dict[Role, int]()
+    for spec in map(spec_of, study.variants):
+        for role, size in aggressor_of(spec).added_bytes(spec, one).items():
+            most[role] = max(most.get(role, 0), size)
+    return most
+
+
+def backups(study: Study) -> list[tuple[str, Options]]:
+    """The methods of backup that the aggressor uses at any point, with their options."""
+    found: list[tuple[str, Options]] = []
+    for spec in map(spec_of, study.variants):
+        asked = getattr(aggressor_of(spec), "backups", None)
+        found += asked(spec) if asked else []
+    return list(dict.fromkeys(found))
+
+
+def needs_of(study: Study) -> tuple[Need, ...]:
+    """What these keys need of the machine: a guard by control groups, where one is asked for."""
+    every = map(spec_of, study.variants)
+    guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
+    return (IoLimit(why="the neighbour's `limit`"),) if guarded else ()
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
-    """Volumes, the aggressor's file, the dataset, windows in rounds, and nothing is left."""
+    """Volumes, the dataset, what the aggressor needs, windows in rounds, and nothing is left."""
     assert isinstance(scene, DatabaseScene)  # its studies have a database
+    has_dataset = aggressor_of(spec_of(study)).HAS_DATASET
     yield from loop.provisions(study, scene)
-    size = max(added_bytes(study).values())
+    if not has_dataset:
+        yield from _lay_outs(study, scene)
+    yield from usual.database(study, scene)
+    if has_dataset:
+        yield from _lay_outs(study, scene)
+    yield from loop.windows(
+        study, scene, windows_of, around, in_rounds=True, alike=frozenset({NEIGHBOUR})
+    )
+    yield from loop.tear_downs(study, scene)
+
+
+def _lay_outs(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+    size = max(added_bytes(study, study.tenants * cost.held_bytes(scene.largest)).values())
     for name in study.candidates:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
         taken = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
         yield Step(step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)
-    yield from usual.database(study, scene)
-    yield from loop.windows(study, scene, windows_of, around, in_rounds=True)
-    yield from loop.tear_downs(study, scene)
 
 
 def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
     """The windows of a block, with the aggressor where its point asks for one."""
     load, spec = study.load, spec_of(study.at(block.point))
-    beside = (f"neighbour-{spec.aggressor}",) if asked_of(block.point) else ()
+    beside = (activity_of(spec),) if level_of(block.point) else ()
     return loop.windows_of(
         block, load.ramp_up_s, load.duration_s, ("tenants", *beside),
         checkpoint=load.checkpoint, tried=tried, tenants=spec.tenants,
     )  # fmt: skip
 
 
+def activity_of(spec: Common) -> str:
+    """What the aggressor does in a window."""
+    return f"{OF_NEIGHBOURS}{spec.aggressor}"
+
+
+OF_NEIGHBOURS = "neighbour-"
+"""How the names of the activities of aggressors begin."""
+
+
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
-    optional, tenants = loop.may_be_spared(scene, window), window.tenants
-    restored = cost.restore(size, size.database_bytes, scene.pages(name))
+    optional = loop.may_be_spared(scene, window, frozenset({NEIGHBOUR}))
+    tenants, restored = window.tenants, cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
     yield from loop.baseline_check(scene, window)
     restore_id = step_id("restore", window.id)

@@ -1,7 +1,7 @@
 """Backups of the running database while its users work; afterwards the last one is restored.
 
 They begin with the measurement, and follow each other. A backup that fails is a span that does not
-count; the users' window stays as it is.
+count; the users' window stays as it is. Where nobody works each backup is restored before the next.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
+from stithy.run.activities.backup import idle
 from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
@@ -42,31 +43,41 @@ class BackupActivity:
         self._spec = spec_of(context.file.study.at(window.point))
         self._backups: Backups = backups_at(context, window)
         self._cycles: list[Cycle] = []
-        self._restore: Cycle | None = None
+        self._restores: list[Cycle] = []
         self._broken: tuple[int, ...] | None = None
         self._until_s: float | None = None
         self.times: Times | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """The users' server runs already: it is theirs."""
-        yield Subject()
+        """The users' server runs already: it is theirs. Where there are none it is started."""
+        if not self._spec.is_idle:
+            yield Subject()
+            return
+        with idle.running(self._context, self._window) as subject:
+            yield subject
 
     def begin(self) -> None:
         """Nothing is counted."""
 
     def act(self) -> None:
-        """Back up from the start of the measurement, at most until its end."""
+        """Back up from the start of the measurement, while users work at most until its end."""
         context, window = self._context, self._window
         clock, stop = context.session.clock, context.session.stop
         began_s = clock.now_s()
         from_s = began_s + window.ramp_up_s
-        self._until_s = from_s + window.duration_s
+        self._until_s = None if self._spec.is_idle else from_s + window.duration_s
         stop.asked.wait(window.ramp_up_s)
-        while len(self._cycles) < self._spec.cycles and clock.now_s() < self._until_s:
+        while len(self._cycles) < self._spec.cycles and not self._is_over(clock.now_s()):
             stop.check()
             self._cycles.append(self._taken())
+            if self._spec.is_idle:
+                self._restore(check=len(self._cycles) == self._spec.cycles)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
+
+    def _is_over(self, now_s: float) -> bool:
+        """Whether the users are done."""
+        return self._until_s is not None and now_s >= self._until_s
 
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
@@ -88,19 +99,24 @@ class BackupActivity:
 
     def end(self) -> None:
         """Restore the last backup, once the users are done, and check it."""
-        if self._spec.verify and self._cycles and self._cycles[-1].failed_because is None:
-            self._verify()
-        self._backups.remove()
+        if not self._spec.is_idle:
+            self._restore(check=True)
+        if not self._backups.is_repository:
+            # What a server archives to is removed before the next window, when it has ended.
+            self._backups.remove()
 
-    def _verify(self) -> None:
+    def _restore(self, *, check: bool) -> None:
+        """Restore the last backup, if it succeeded and the study wants it."""
+        if not self._spec.verify or not self._cycles or self._cycles[-1].failed_because:
+            return
         began_s = self._context.session.clock.now_s()
         try:
             with (
                 failures_of_the_machine("restore"),
                 self._backups.restored(self._log) as (cycle, instance),
             ):
-                self._restore = cycle
-                if instance is not None:
+                self._restores.append(cycle)
+                if instance is not None and check:
                     output = self._log.with_name("restored-check.jsonl")
                     choice = self._context.choice_at(self._window.point)
                     hammer = self._context.hammer(instance.url)
@@ -112,7 +128,8 @@ class BackupActivity:
         except StithyError as error:
             now_s = self._context.session.clock.now_s()
             because = f"{error.where}: {error.problem}"
-            self._restore = self._restore or Cycle(began_s, now_s, 0, None, because)
+            if not self._restores or self._restores[-1].from_s < began_s:
+                self._restores.append(Cycle(began_s, now_s, 0, None, because))
             self._context.session.tell(Note(f"{self._window.candidate}: restore: {because}"))
 
     def aftermath(self) -> None:
@@ -136,8 +153,12 @@ class BackupActivity:
         yield _mean("backup.bytes_per_s", rates)
         yield _mean("backup.size_bytes", sizes)
         yield _mean("backup.compression", ratios)
-        yield Measured("backup.covered_share", self._covered())
-        restores = [self._restore] if self._restore and not self._restore.failed_because else []
+        covered = self._covered()
+        missing = "nobody works" if covered is None else None
+        yield Measured("backup.covered_share", covered, missing_because=missing)
+        # Also of those that failed: they may have come that far.
+        yield Measured("backup.commits", float(self._backups.commits * len(self._cycles)))
+        restores = [each for each in self._restores if each.failed_because is None]
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
@@ -150,19 +171,22 @@ class BackupActivity:
         return min(1.0, sum(inside) / self._window.duration_s)
 
     def spans(self) -> Iterator[Span]:
-        """One for each backup, and one for the restore."""
-        for number, each in enumerate(self._cycles, 1):
-            outcome = "failed" if each.failed_because else DONE
-            yield Span(f"backup {number}", each.from_s, each.to_s, outcome, each.failed_because)
-        if self._restore is not None:
-            yield Span("restore", self._restore.from_s, self._restore.to_s,
-                       self._restored(), self._restore.failed_because)  # fmt: skip
+        """One for each backup, and one for each restore, in their order."""
+        found = [
+            Span(f"backup {number}", each.from_s, each.to_s,
+                 "failed" if each.failed_because else DONE, each.failed_because)
+            for number, each in enumerate(self._cycles, 1)
+        ] + [
+            Span(f"restore {number}" if self._spec.is_idle else "restore", each.from_s, each.to_s,
+                 self._restored(each), each.failed_because)
+            for number, each in enumerate(self._restores, 1)
+        ]  # fmt: skip
+        yield from sorted(found, key=lambda span: span.from_s)
 
-    def _restored(self) -> str:
-        assert self._restore is not None  # asked by the caller
-        if self._restore.failed_because:
+    def _restored(self, cycle: Cycle) -> str:
+        if cycle.failed_because:
             return UNEQUAL
-        if self._broken is None:
+        if self._broken is None or cycle is not self._restores[-1]:
             return "restored, not checked"
         return UNEQUAL if self._broken else HOLDS
 
@@ -181,10 +205,11 @@ class BackupActivity:
         last = self._good[-1]
         said = f"backup {format_measured_duration(last.duration_s)}"
         said += f" ({format_size(last.size_bytes or 0)})"
-        if self._restore is None:
+        if not self._restores:
             return said
-        took = format_measured_duration(self._restore.duration_s)
-        return f"{said}, restore {took}: {self._restored()}"
+        restore = self._restores[-1]
+        took = format_measured_duration(restore.duration_s)
+        return f"{said}, restore {took}: {self._restored(restore)}"
 
 
 def _mean(name: str, values: list[float], missing: str = NONE) -> Measured:

@@ -6,21 +6,36 @@ database that is backed up is only read, by its own server.
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.database.backup import Method, Options, Source, Tools, method_of
+from stithy.database.backup import (
+    FULL,
+    Method,
+    Options,
+    Source,
+    Tools,
+    load_commands,
+    method_of,
+    own_commits,
+    reads_files,
+    repository_of,
+    restore_commands,
+    restored_settings,
+)
 from stithy.database.engine import Instance
-from stithy.errors import Interrupted
+from stithy.errors import InfrastructureError, Interrupted, StithyError
 from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
-from stithy.run.volumes import parts_of
+from stithy.run.volumes import own, parts_of
 from stithy.storage.copy import sync_filesystem
+from stithy.storage.provider import Role
 from stithy.study.model import Study
 
 FOLDER, RESTORED = "backup", "restored"
@@ -28,6 +43,9 @@ FOLDER, RESTORED = "backup", "restored"
 
 PAUSE_S = 0.02
 LAST_LINES = 3
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Databases are made with files in the run's own directory, whose names are always the same."""
 
 
 @dataclass(frozen=True)
@@ -47,50 +65,157 @@ class Cycle:
 
 
 @dataclass(frozen=True)
+class Whose:
+    """Which database is backed up, where it is not the candidate's own.
+
+    `data`: its files. `prefix`: of the directories of its backup and of what is restored of it,
+    which is on the volume of the `role`. `sockets`: by which those of the restored one's server
+    differ. All that is started is in its groups, and is ended when `ended` is set.
+    """
+
+    data: Path
+    prefix: str
+    sockets: str
+    role: Role
+    memory_cgroup: Path | None
+    io_cgroup: Path | None
+    ended: threading.Event
+
+
+@dataclass(frozen=True)
 class Backups:
-    """What backs a candidate's database up, by the method of a study."""
+    """What backs a database up, by a method: the candidate's, or the one that `whose` names."""
 
     context: Context
     candidate: str
     method: Method
     options: Options
+    whose: Whose | None = None
+
+    def prepare(self, log: Path) -> str:
+        """Make the repository of a method that keeps one, while no server runs; what was done.
+
+        Servers that are started later do what it needs of them. Raises InfrastructureError.
+        """
+        context, servers, kept = self.context, self.context.servers, repository_of(self.method)
+        servers.more.pop(self._data, None)
+        if kept is None:
+            return "nothing to prepare"
+        folder = context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
+        self._need(self._run_all(kept.prepare(self._tools, self._data, folder, self.options), log))
+        servers.more[self._data] = kept.settings(self._data, folder, self.options)
+        if self.options.kind == FULL:
+            return "an empty repository"
+        with servers.running(self.candidate, log.with_suffix(".server.log")) as instance:
+            full, source = replace(self.options, kind=FULL), Source(instance.url, self._data)
+            self._need(self._run(self.method.take(self._tools, source, folder, full), log))
+        return f"a full backup for {self.options.kind} ones"
+
+    def _need(self, failed_because: str | None) -> None:
+        if failed_because is not None:
+            raise InfrastructureError(
+                f"the repository of backups could not be made: {failed_because}",
+                where=f"candidate {self.candidate}",
+                remedy="correct what it names, then `stithy resume`",
+            )
 
     def take(self, instance: Instance, log: Path) -> Cycle:
         """Back the server up, instead of the backup before. Raises Interrupted, nothing else."""
         context = self.context
         began_s, size = context.session.clock.now_s(), self._database_bytes()
-        target = context.volumes.make_tree(self.candidate, FOLDER, "backup")
-        command = self.method.take(self._tools, Source(instance.url), target, self.options)
-        because = self._run(command, log)
-        return Cycle(began_s, context.session.clock.now_s(), size, size_of(target), because)
+        kept, target = repository_of(self.method), self._folder
+        if kept is None:
+            context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
+        source = Source(instance.url, self._data)
+        command = self.method.take(self._tools, source, target, self.options)
+        group = context.servers.groups.get(self._data) if reads_files(self.method) else None
+        because = self._run(replace(command, memory_cgroup=group), log)
+        ended_s, stored = context.session.clock.now_s(), kept.stored(target) if kept else target
+        return Cycle(began_s, ended_s, size, size_of(stored), because)
 
     @contextmanager
     def restored(self, log: Path) -> Iterator[tuple[Cycle, Instance | None]]:
         """A second server on what the last backup holds; None where it cannot be restored.
 
-        The time is until the server answers. Its files are removed at the end.
+        The time is until the server answers and holds everything. Its files are removed at the end.
         """
         context, began_s = self.context, self.context.session.clock.now_s()
-        data = context.volumes.make_tree(self.candidate, RESTORED)
-        place = context.volumes.of(self.candidate).path
-        folder = context.volumes.of(self.candidate).of("backup").path / FOLDER
+        role: Role = self.whose.role if self.whose else "data"
+        data = context.volumes.make_tree(self.candidate, self._name(RESTORED), role) / "data"
+        data.mkdir(mode=0o700)
+        own(data, context.host.user)
+        place = context.volumes.of(self.candidate).of(role).path
         try:
-            commands = self.method.restore(self._tools, folder, data, self.options)
-            because = next(filter(None, (self._run(each, log) for each in commands)), None)
-            if because is not None:
-                yield Cycle(began_s, context.session.clock.now_s(), 0, None, because), None
-                return
-            sync_filesystem(data)
-            with context.servers.second(self.candidate, data, log) as instance:
-                ended_s, size = context.session.clock.now_s(), size_of(data, self._log_folder)
-                yield Cycle(began_s, ended_s, size), instance
+            with ExitStack() as stack:
+                found = self._second(data, log, stack)
+                now_s = context.session.clock.now_s()
+                if isinstance(found, str):
+                    yield Cycle(began_s, now_s, 0, None, found), None
+                else:
+                    yield Cycle(began_s, now_s, size_of(data, self._log_folder)), found
         finally:
-            context.volumes.remove(place, RESTORED)
+            context.volumes.remove(place, self._name(RESTORED))
+
+    def _second(self, data: Path, log: Path, stack: ExitStack) -> Instance | str:
+        """A server on what is restored into `data`, or why there is none. Raises Interrupted."""
+        servers, folder = self.context.servers, self._folder
+        commands = restore_commands(self.method, self._tools, folder, data, self.options)
+        try:
+            if commands is None:
+                with _ONE_AT_A_TIME:
+                    servers.engine.initialise(data, servers.scratch)
+            elif because := self._run_all(commands, log):
+                return because
+            sync_filesystem(data)
+            more = restored_settings(self.method)
+            instance = stack.enter_context(self._server(data, log, more))
+        except Interrupted:
+            raise
+        except StithyError as error:
+            return f"{error.where}: {error.problem}"
+        fresh = Source(instance.url, data)
+        fill = load_commands(self.method, self._tools, folder, fresh, self.options)
+        return self._run_all(fill, log) or instance
 
     def remove(self) -> None:
-        """Remove the last backup."""
+        """Remove the last backup, or the repository; servers do no more than others from now on."""
+        self.context.servers.more.pop(self._data, None)
         place = self.context.volumes.of(self.candidate).of("backup").path
-        self.context.volumes.remove(place, FOLDER)
+        self.context.volumes.remove(place, self._name(FOLDER))
+
+    def _server(
+        self, data: Path, log: Path, more: Mapping[str, str]
+    ) -> AbstractContextManager[Instance]:
+        servers, whose = self.context.servers, self.whose
+        if whose is None:
+            return servers.second(self.candidate, data, log, more)
+        return servers.second(
+            self.candidate, data, log, more, name=whose.sockets, memory_cgroup=whose.memory_cgroup
+        )
+
+    def _name(self, folder: str) -> str:
+        return f"{self.whose.prefix}{folder}" if self.whose else folder
+
+    @property
+    def commits(self) -> int:
+        """How many transactions of its own a backup commits in the database at most."""
+        return own_commits(self.method, self.options)
+
+    @property
+    def is_repository(self) -> bool:
+        """Whether its method keeps one."""
+        return repository_of(self.method) is not None
+
+    @property
+    def _folder(self) -> Path:
+        volume = self.context.volumes.of(self.candidate).of("backup")
+        return volume.path / self._name(FOLDER)
+
+    @property
+    def _data(self) -> Path:
+        if self.whose is not None:
+            return self.whose.data
+        return parts_of(self.context.volumes.of(self.candidate)).data
 
     @property
     def _tools(self) -> Tools:
@@ -101,18 +226,26 @@ class Backups:
         return self.context.servers.engine.log_folder
 
     def _database_bytes(self) -> int:
-        parts = parts_of(self.context.volumes.of(self.candidate))
-        return size_of(parts.data, self._log_folder)
+        return size_of(self._data, self._log_folder)
+
+    def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
+        """Run them one after the other, up to the first that fails; why it did."""
+        return next(filter(None, (self._run(each, log) for each in commands)), None)
 
     def _run(self, command: Command, log: Path) -> str | None:
         """Run it to its end; why it failed, None where it did not. Raises Interrupted."""
         context, host = self.context, self.context.host
         program = Path(command.argv[0]).name
-        own = replace(command, user=host.user.name if host.user else None, detached=True)
+        asked = replace(command, user=host.user.name if host.user else None, detached=True)
+        stop = context.session.stop.asked
+        if self.whose is not None:
+            groups = (self.whose.memory_cgroup, self.whose.io_cgroup)
+            asked = replace(asked, memory_cgroup=groups[0], io_cgroup=groups[1])
+            stop = self.whose.ended
         since = log.stat().st_size if log.exists() else 0
-        process = host.runner.start(own, stderr=log)
+        process = host.runner.start(asked, stderr=log)
         while (code := process.poll()) is None:
-            if context.session.stop.asked.wait(PAUSE_S):
+            if stop.wait(PAUSE_S):
                 end([process.pid], signal.SIGTERM)
                 process.wait(10)
                 raise Interrupted("stopped by a person", where=program, remedy="`stithy resume`")

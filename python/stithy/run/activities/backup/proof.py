@@ -1,20 +1,27 @@
 """Whether a backup holds the whole database: backed up and restored while nobody works on it.
 
-All rows of all tables are summed up in both, the conditions are checked in the restored one, and
-where the study keeps a commit ledger, that of the candidate's last window is compared with it.
+Each method of the study is tried, in each kind and compression. All rows of all tables are summed
+up in both databases, the conditions are checked in the restored one, and where the study keeps a
+commit ledger, that of the candidate's last window is compared with it.
 """
 
+import errno
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
+from stithy.database.backup import method_of
 from stithy.database.engine import Instance
-from stithy.errors import InfrastructureError, InvalidMeasurement
+from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import steps_of
+from stithy.plan.scenarios.backup import proven
 from stithy.plan.steps import Step
 from stithy.results.layout import WindowDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import SPANS, WINDOW
 from stithy.run.activities.backup import UNEQUAL
-from stithy.run.activities.backup.cycles import backups_of
+from stithy.run.activities.backup.cycles import Backups
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database
 from stithy.units import format_measured_duration
@@ -32,7 +39,30 @@ def prove(context: Context, step: Step) -> str:
     _refuse_broken(context, candidate)
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
-    backups = backups_of(context, candidate, context.file.study)
+    engine, said = context.file.study.database.engine, []
+    several = proven(context.file.study)
+    for name, options in several:
+        backups = Backups(context, candidate, method_of(engine, name), options)
+        label = f"{name} ({options.kind}, compression {options.compression})"
+        with _of(label):
+            said.append((f"{label}: " if len(several) > 1 else "") + _proven(backups, log))
+    return "; ".join(said)
+
+
+@contextmanager
+def _of(label: str) -> Iterator[None]:
+    """Inside, errors say by which method the backup was made."""
+    try:
+        yield
+    except (InfrastructureError, InvalidMeasurement) as error:
+        where = f"{error.where}, {label}"
+        raise type(error)(error.problem, where=where, remedy=error.remedy) from error
+
+
+def _proven(backups: Backups, log: Path) -> str:
+    """Back up, restore and compare by one method."""
+    context, candidate = backups.context, backups.candidate
+    backups.prepare(log)
     with context.servers.running(candidate, log.with_suffix(".server.log")) as instance:
         before = instance.checksums()
         taken = backups.take(instance, log)
@@ -40,8 +70,8 @@ def prove(context: Context, step: Step) -> str:
             raise _failed(candidate, taken.failed_because)
         with backups.restored(log) as (cycle, restored):
             if restored is None:
-                raise _unequal(candidate, f"it cannot be restored: {cycle.failed_because}")
-            _compare(candidate, before, dict(restored.checksums()))
+                raise _unrestored(candidate, str(cycle.failed_because))
+            _compare(candidate, before, _rows(candidate, restored))
             _check(context, candidate, restored)
             compared = _ledger(context, candidate, restored)
     backups.remove()
@@ -49,6 +79,17 @@ def prove(context: Context, step: Step) -> str:
         f"{len(before)} tables are equal after backup and restore{compared}, restored in "
         f"{format_measured_duration(cycle.duration_s)}"
     )
+
+
+def _rows(candidate: str, restored: Instance) -> dict[str, str]:
+    """What it holds; rows that cannot be read are not equal."""
+    try:
+        return dict(restored.checksums())
+    except Interrupted:
+        raise
+    except StithyError as error:
+        because = f"what was restored cannot be read: {error.problem}"
+        raise _unequal(candidate, because) from error
 
 
 def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -> None:
@@ -118,6 +159,17 @@ def _unequal(candidate: str, because: str) -> InvalidMeasurement:
         f"a backup does not restore to an equal database: {because}",
         where=f"candidate {candidate}",
         remedy="do not trust this method on this storage; read the logs beside the checks",
+    )
+
+
+def _unrestored(candidate: str, because: str) -> StithyError:
+    """A volume that ran full says nothing of the backup."""
+    if os.strerror(errno.ENOSPC) not in because:
+        return _unequal(candidate, f"it cannot be restored: {because}")
+    return InfrastructureError(
+        f"there was no room to restore a backup: {because}",
+        where=f"candidate {candidate}",
+        remedy="make room on the volume of its data, then `stithy resume`",
     )
 
 

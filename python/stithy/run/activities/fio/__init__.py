@@ -4,16 +4,19 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from stithy.activities.fio import IO_SECONDS, IO_VOLUMES
 from stithy.collect.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
+from stithy.plan.scenarios.block_io.volumes import names
 from stithy.plan.steps import WindowPlan
-from stithy.results import tables
-from stithy.results.tables import Row, Table
+from stithy.results.tables import HISTOGRAMS, Row, Table
+from stithy.run.activities.fio.folders import FOLDER
+from stithy.run.activities.fio.generations import kept_generations
 from stithy.run.activities.fio.outcome import Outcome
 from stithy.run.activities.fio.rates import not_needed, rate_of
-from stithy.run.activities.fio.targets import FOLDER, targets_of
+from stithy.run.activities.fio.targets import targets_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 
@@ -57,25 +60,29 @@ class FioActivity:
         pattern = profile.patterns[0]
         workers = for_workers(self._targets, self._load(), profile.workers)
         began_s = context.session.clock.now_s()
-        found = measure(
-            self._machine, pattern, workers, self._files / "run",
-            context.session.stop.asked,
-        )  # fmt: skip
-        self._outcome = Outcome(found, pattern, len(workers), window.duration_s, self._rate)
+        with kept_generations(context, window.candidate, window.id, workers, self._files / "run"):
+            found = measure(
+                self._machine, pattern, workers, self._files / "run",
+                context.session.stop.asked, targets=len(self._targets),
+            )  # fmt: skip
+        self._outcome = Outcome(
+            found, pattern, len(workers), window.duration_s, self._rate, names(self._spec.volumes)
+        )
         firsts = [rows[0].at_s - rows[0].second for rows in found.seconds.values() if rows]
         from_s = min(firsts, default=began_s + window.ramp_up_s)
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
 
     def _load(self) -> Load:
-        share, window = self._spec.compressible_percent, self._window
+        window = self._window
         return Load(
             duration_s=window.duration_s,
             ramp_s=window.ramp_up_s,
             rate_per_s=self._rate.asked_per_s if self._rate else None,
             verify=self._spec.verify,
+            replay=self._spec.replay,
             seed=window.seed % 2**31,
             engine=self._machine.engine,
-            compressible_share=None if share is None else share / 100,
+            data=self._spec.data_of(str(window.point.values[PROFILE])),
         )
 
     def end(self) -> None:
@@ -101,8 +108,10 @@ class FioActivity:
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """Whole distributions, and every second."""
         name, outcome = self._window.id, self._outcome
-        yield tables.HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
-        yield tables.IO_SECONDS, list(outcome.seconds(name)) if outcome else []
+        yield HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
+        yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
+        if outcome and outcome.found.by_target:
+            yield IO_VOLUMES, list(outcome.of_volumes(name))
 
     def surroundings(self) -> Row:
         """It has no server."""

@@ -17,11 +17,12 @@ CHANCE = 3.0
 def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[Measured]:
     """Requests outstanding by Little's law, beside those that a closed loop keeps.
 
-    Nothing of patterns that pause or hold back: those have no such number.
+    Nothing of patterns that pause or hold back, and of traces, which flush: those have no such
+    number.
     Source: Little (1961), L = λW.
     """
     held_back = len(pattern.streams) > 1 and pattern.is_weighted
-    if held_back or any(each.burst for each in pattern.streams):
+    if held_back or pattern.trace or any(each.burst for each in pattern.streams):
         return
     mean = sum(map(_waiting, found.answers))
     count = sum(each.count for each in found.answers)

@@ -1,12 +1,13 @@
 """What fio measured in a window, as values, as rows, and in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from stithy.fio.histogram import Histogram, merged
 from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
+from stithy.fio.output import Answer
 from stithy.fio.profile import DIRECTIONS, Pattern
 from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.results.tables import Row
@@ -30,37 +31,22 @@ class Side:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a pattern: all that is asked of its window. `workers`: those of all volumes."""
+    """Of a pattern: all that is asked of its window. `workers`: those of all volumes.
+
+    `volumes` names them.
+    """
 
     found: FioMeasured
     pattern: Pattern
     workers: int
     duration_s: float
     rate: Rate | None = None
+    volumes: tuple[str, ...] = ()
 
     @cached_property
     def sides(self) -> Mapping[str, Side]:
         """By operation those that there were, and reads and writes together."""
-        known = {of: side for of in OPERATIONS if (side := self._side(of)) is not None}
-        moved = [known[of].bytes_per_s or 0.0 for of in DIRECTIONS if of in known]
-        whole = merged(known[of].latency for of in DIRECTIONS if of in known)
-        return {**known, ALL: Side(self.found.iops, sum(moved), whole)}
-
-    def _side(self, of: str) -> Side | None:
-        if of == "flush":
-            flushes = [each for each in self.found.answers if each.flush and each.flush.count]
-            latency = merged(each.flush for each in flushes if each.flush)
-            rate = sum(each.flush.count / each.duration_s for each in flushes if each.flush)
-            return Side(rate, None, latency) if flushes else None
-        sides = [each.side("read" if of == "read" else "write") for each in self.found.answers]
-        known = [each for each in sides if each is not None and each.latency.count]
-        if not known:
-            return None
-        return Side(
-            sum(each.iops for each in known),
-            sum(each.bytes_per_s for each in known),
-            merged(each.latency for each in known),
-        )
+        return _sides(self.found.answers)
 
     def values(self) -> Iterator[Measured]:
         """Of each operation, and of reads and writes together."""
@@ -74,8 +60,6 @@ class Outcome:
 
     def _cpu(self) -> Measured:
         count, because = self.sides[ALL].latency.count, None if self.sides[ALL].iops else NOTHING
-        if any(each.is_open for each in self.found.streams):
-            because = "fio does not say it of the measurement alone in an open loop"
         cpu_s = sum(each.cpu_s for each in self.found.answers)
         return Measured("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
 
@@ -111,12 +95,42 @@ class Outcome:
             for each in rows:
                 yield _second_row(window_id, stream, each)
 
+    def of_volumes(self, window_id: str) -> Iterator[Row]:
+        """Rows of the table `io_volumes`, where several were used at once."""
+        for volume, answers in zip(self.volumes, self.found.by_target, strict=False):
+            for of, side in _sides(answers).items():
+                yield _volume_row(window_id, volume, of, side)
+
     def said(self) -> str:
         """Requests a second, and the 99th percentile of their latency."""
         side = self.sides[ALL]
         p99_s = side.latency.quantile_s(0.99)
         shown = f"{side.iops:,.0f} IOPS"
         return shown if p99_s is None else f"{shown}, p99 {format_duration(p99_s)}"
+
+
+def _sides(answers: Sequence[Answer]) -> dict[str, Side]:
+    known = {of: side for of in OPERATIONS if (side := _side(answers, of)) is not None}
+    moved = [known[of].bytes_per_s or 0.0 for of in DIRECTIONS if of in known]
+    whole = merged(known[of].latency for of in DIRECTIONS if of in known)
+    return {**known, ALL: Side(sum(each.iops for each in answers), sum(moved), whole)}
+
+
+def _side(answers: Sequence[Answer], of: str) -> Side | None:
+    if of == "flush":
+        flushes = [each for each in answers if each.flush and each.flush.count]
+        latency = merged(each.flush for each in flushes if each.flush)
+        rate = sum(each.flush.count / each.duration_s for each in flushes if each.flush)
+        return Side(rate, None, latency) if flushes else None
+    sides = [each.side("read" if of == "read" else "write") for each in answers]
+    known = [each for each in sides if each is not None and each.latency.count]
+    if not known:
+        return None
+    return Side(
+        sum(each.iops for each in known),
+        sum(each.bytes_per_s for each in known),
+        merged(each.latency for each in known),
+    )
 
 
 def _values(of: str, side: Side) -> Iterator[Measured]:
@@ -128,6 +142,18 @@ def _values(of: str, side: Side) -> Iterator[Measured]:
     yield Measured("fio.mean_s", side.latency.mean_s, of, count, missing)
     for name, (percent, _) in PERCENTILES.items():
         yield Measured(f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing)
+
+
+def _volume_row(window_id: str, volume: str, of: str, side: Side) -> Row:
+    latency = side.latency
+    quantiles = {
+        f"{name.replace('.', '')}_s": latency.quantile_s(percent / 100)
+        for name, (percent, _) in PERCENTILES.items()
+    }
+    return {
+        "window_id": window_id, "volume": volume, "operation": of, "requests": latency.count,
+        "iops": side.iops, "bytes_per_s": side.bytes_per_s, "mean_s": latency.mean_s, **quantiles,
+    }  # fmt: skip
 
 
 def _second_row(window_id: str, stream: str, each: Second) -> Row:

@@ -5,6 +5,7 @@ The rule is that of `fio.steady`; its windows are five rounds, of which there ar
 
 from collections.abc import Callable
 
+from stithy.activities.fio import PRECONDITIONING
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.fio.precondition import ROUNDS_MOST, Decision, decide
@@ -14,8 +15,9 @@ from stithy.fio.steady import steadiness
 from stithy.plan.scenarios.block_io import spec_of
 from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.plan.steps import derive_seed
-from stithy.results.tables import PRECONDITIONING
-from stithy.run.activities.fio.targets import all_targets, new_folder, preconditioning_of
+from stithy.run.activities.fio.folders import new_folder
+from stithy.run.activities.fio.generations import kept_generations
+from stithy.run.activities.fio.targets import all_targets, preconditioning_of
 from stithy.run.context import Context
 from stithy.run.events import Note, Progress
 from stithy.units import format_duration, format_percent
@@ -39,7 +41,9 @@ def rounds(context: Context, candidate: str) -> str:
         load = load_of(spec, seed, machine.engine)
         files = new_folder(context, folder) / "test"
         workers, stop = for_workers(targets, load, 1), context.session.stop.asked
-        found = measure(machine, pattern, workers, files, stop)
+        name = f"round-{number}-{pattern.name}"
+        with kept_generations(context, candidate, name, workers, files):
+            found = measure(machine, pattern, workers, files, stop)
         return found.iops, found.answers[0].latency.mean_s
 
     return until_steady(context, candidate, preconditioning_of(context, candidate), test)
@@ -47,9 +51,8 @@ def rounds(context: Context, candidate: str) -> str:
 
 def load_of(spec: Spec, seed: int, engine: str) -> Load:
     """How a test is run: what it writes has checksums too, where all is read back at the end."""
-    share = (spec.compressible_percent or 0) / 100
     return Load(spec.precondition_test_s, 0.0, seed, engine=engine, logs=False,
-                compressible_share=share, verify=spec.verify)  # fmt: skip
+                data=spec.least_data, verify=spec.verify)  # fmt: skip
 
 
 def until_steady(context: Context, candidate: str, plan: Preconditioning, test: Test) -> str:

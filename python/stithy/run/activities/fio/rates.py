@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 from stithy.errors import InvalidMeasurement
 from stithy.fio.curve import is_past
-from stithy.metrics import ALL
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
-from stithy.plan.steps import WindowPlan, window_id
-from stithy.point import Point
-from stithy.results.read import read_rows
-from stithy.results.tables import VALUES, WINDOW
+from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
+from stithy.run.windows.earlier import value_of
 
 
 @dataclass(frozen=True)
@@ -33,9 +30,11 @@ def rate_of(context: Context, window: WindowPlan) -> Rate | None:
     value = window.point.values.get(RATE, MAXIMUM)
     if value == MAXIMUM:
         spec = spec_of(context.file.study.at(window.point))
-        asked = spec.mixed_rate(str(window.point.values[PROFILE]))
+        name = str(window.point.values[PROFILE])
+        asked = spec.replayed_per_s(name) or spec.mixed_rate(name)
         return None if asked is None else Rate(asked, None)
-    maximum = _of(context, window, window.point.replaced(RATE, MAXIMUM), "fio.iops")
+    at = window.point.replaced(RATE, MAXIMUM)
+    maximum = value_of(context, window.candidate, at, "fio.iops")
     share = share_of(value)
     if share is None:
         return Rate(float(value), maximum)
@@ -57,21 +56,7 @@ def not_needed(context: Context, window: WindowPlan) -> str | None:
     for lower in spec_of(context.file.study).rate or ():
         if amount(lower) < amount(asked):
             at = window.point.replaced(RATE, lower)
-            if is_past(_of(context, window, at, "fio.mean_s"), limit_s):
+            mean_s = value_of(context, window.candidate, at, "fio.mean_s")
+            if is_past(mean_s, limit_s):
                 return f"at {lower} the mean latency of {window.candidate} was beyond stop_at"
-    return None
-
-
-def _of(context: Context, window: WindowPlan, point: Point, metric: str) -> float | None:
-    """A value of the candidate's first block at a point, of its second attempt where it has one."""
-    for attempt in (1, 0):
-        name = window_id(window.candidate, point, 0, attempt=attempt)
-        directory = context.session.directory.window(name)
-        complete = [row["complete"] for row in read_rows(directory.table("window"), WINDOW)]
-        if complete != [True]:
-            continue
-        for row in read_rows(directory.table("values"), VALUES):
-            if (row["metric"], row["of"]) == (metric, ALL):
-                value: float | None = row["value"]
-                return value
     return None

@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.fio import library
 from stithy.fio.load import ALIGNED_BYTES, Target
 from stithy.fio.measure import Machine, discard, ready
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as compare
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
-from stithy.plan.scenarios.block_io import laid_out, spec_of, target_bytes
+from stithy.fio.profile import MIB
+from stithy.plan.scenarios.block_io import data_laid_out, laid_out, spec_of, target_bytes
 from stithy.plan.scenarios.block_io.volumes import File, files
 from stithy.plan.steps import derive_seed
+from stithy.run.activities.fio.folders import new_folder
+from stithy.run.activities.fio.generations import begin_generations, compare_generations
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Role, Volume
 from stithy.units import format_size
 
 TARGET = "target"
-FOLDER = "fio"
 
 
 def targets_of(
@@ -79,28 +82,48 @@ def lay_out(context: Context, candidate: str) -> str:
         if not main.of(role).raw:
             context.volumes.make_tree(candidate, _folder(main, role), role)
     targets = all_targets(context, candidate)
+    rules = working_sets(context, candidate)
     folder = new_folder(context, f"lay-out-{candidate}")
     for each in targets:
         _make_file(each)
     machine = ready(context.host.runner, targets, folder / "tried")
     purged = f", {_purge(context, candidate, machine, targets)}" if before.purge != "none" else ""
     seed = derive_seed(context.plan.seed, "target") % 2**31
+    began: dict[Target, float] = {}
     for number in range(before.passes * len(targets)):
+        target = targets[number % len(targets)]
+        began[target] = context.session.clock.monotonic_s()
         write_target(
             machine,
-            targets[number % len(targets)],
+            target,
             folder / f"written-{number}",
             # No two volumes hold the same, which storage may keep once.
             seed=seed + number,
-            compressible_share=(spec.compressible_percent or 0) / 100,
+            data=data_laid_out(study),
             verify=spec.verify,
             block_bytes=FILL_BYTES if before.patterns else None,
             stop=context.session.stop.asked,
         )
+    begin_generations(context, candidate, began)
     size = _amount(targets)
     times = {0: "nothing", 1: size}
     written = times.get(before.passes, f"{before.passes} times {size}")
-    return f"{written} written{purged}, {machine.engine} of {machine.found.version}"
+    return f"{written} written{purged}, {machine.engine} of {machine.found.version}{rules}"
+
+
+def working_sets(context: Context, candidate: str) -> str:
+    """How much profiles with a rule of their own would use of the main volume, which has files."""
+    volume = context.volumes.of(candidate)
+    if volume.raw:
+        return ""
+    place = shutil.disk_usage(volume.path)
+    known = map(library.find, spec_of(context.file.study).profiles)
+    found = {each.name: each for each in known}
+    return "".join(
+        f"; by its rule {each.name} uses {format_size(size // MIB * MIB)} of this volume"
+        for each in found.values()
+        if each.working_set and (size := each.working_set.size_bytes(place.total, place.free))
+    )
 
 
 def _make_file(target: Target) -> None:
@@ -133,16 +156,17 @@ def _purge(context: Context, candidate: str, machine: Machine, targets: Sequence
 
 
 def read_back(context: Context, candidate: str) -> str:
-    """Compare all that was written with its checksums; returns that in words.
+    """Compare all that was written with its checksums and generations; returns that in words.
 
-    Raises InvalidMeasurement for a block that is damaged or in another place.
+    Raises InvalidMeasurement for a block that is damaged, in another place, or an older one.
     """
     targets = all_targets(context, candidate)
     folder = new_folder(context, f"read-back-{candidate}")
     machine = ready(context.host.runner, targets, folder / "tried")
     for number, each in enumerate(targets):
         compare(machine, each, folder / f"read-{number}", context.session.stop.asked)
-    return f"{_amount(targets)} read back: every block is what was written"
+    compare_generations(context, candidate, targets)
+    return f"{_amount(targets)} read back: every block is what was written last"
 
 
 def _need_written(candidate: str, before: Plan, *, is_file: bool) -> None:
@@ -152,11 +176,3 @@ def _need_written(candidate: str, before: Plan, *, is_file: bool) -> None:
             where=f"candidate {candidate}",
             remedy="write `precondition: fill`, or give a block device with data",
         )
-
-
-def new_folder(context: Context, name: str) -> Path:
-    """A new folder for files of fio among the results."""
-    folder = context.session.directory.root / FOLDER / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder

@@ -26,12 +26,12 @@ from stithy.results.convert import (
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger, rows
-from stithy.run.activities.hammer.request import request_of
+from stithy.run.activities.hammer.request import pace_at, request_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import parts_of, tenant_name
-from stithy.wire.jobs import WorkloadChoice
+from stithy.wire.jobs import Pace, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 
@@ -57,6 +57,7 @@ class HammerActivity:
     limit_lost: str | None = None
     peak_bytes: int | None = None
     warm_up_s: float | None = None
+    asked: Pace | None = None
     driven: Driven | None = None
     commits: list[CommitCounters] = field(default_factory=list)
     maintenance: list[MaintenanceCounters] = field(default_factory=list)
@@ -128,7 +129,10 @@ class HammerActivity:
     def act(self) -> None:
         """The users work."""
         context, directory = self.context, self.directory
-        request = request_of(context.file.study, self.window, directory, self.start_at_s)
+        self.asked = pace_at(context, self.window)
+        request = request_of(
+            context.file.study, self.window, directory, self.asked, self.start_at_s
+        )
 
         def on_message(message: AnyMessage) -> None:
             # Nobody watches one of several instances as if it were all of them.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.collect.collector import TimedSample
 from stithy.collect.sampler import checkpoints_inside
 from stithy.metrics import ALL, PERCENTILES
+from stithy.point import Point
 from stithy.results import tables
 from stithy.results.convert import (
     condition_rows,
@@ -19,6 +20,8 @@ from stithy.run.activities.hammer.request import pace_of, pause_s
 from stithy.run.activity import Measured
 from stithy.study.model import Study
 from stithy.units import format_duration
+from stithy.wire.jobs import Rate
+from stithy.workload.workload import Options
 
 if TYPE_CHECKING:
     from stithy.run.activities.hammer import HammerActivity
@@ -77,15 +80,16 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     context, window = of.context, of.window
     study = context.file.study.at(window.point)
     load = study.load
+    asked = of.asked or pace_of(load)
     known = context.state.known.calibration
     row: Row = {column.name: None for column in tables.LOAD.columns}
     row |= {
         "window_id": window.id,
         "users": window.point.users,
-        "pace": pace_of(load).kind,
+        "pace": asked.kind if window.rate_share is None else "rate",
         "think_mean_s": load.pace.think_s,
-        "rate_per_s": load.rate_per_s,
-        "profile": str(study.options.get("profile", "specification")),
+        "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
+        "options": _said(study.options),
         "memory_limit_enforced": of.limit_bytes is not None,
         "memory_limit_bytes": of.limit_bytes,
         "memory_limit_note": of.limit_note,
@@ -101,6 +105,12 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_shares": ledger.shared(context, window.candidate),
     }
     return row if of.driven is None else row | of.numbers | _of_server(of, readings)
+
+
+def _said(options: Options) -> str | None:
+    """Each as in the text of a point; None where there is nothing to say."""
+    said = tuple((key, value) for key, value in options.items() if value is not None)
+    return str(Point(said)) or None
 
 
 def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:

@@ -17,16 +17,19 @@ from stithy.fio.load import Load, Target
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import measure, ready
-from stithy.plan.scenarios.noisy_neighbour import asked_of, spec_of
+from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
+from stithy.plan.scenarios.noisy_neighbour.aggressors import block_io
+from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.plan.steps import WindowPlan, derive_seed
 from stithy.results.tables import Row, Table
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.storage.consent import NEIGHBOUR
+from stithy.study.model import Study
 from stithy.units import format_size
 
-NAME = "neighbour-block-io"
+NAME = f"neighbour-{block_io.NAME}"
 FILE = "file"
 FOLDER = "neighbour"
 NS_PER_S = 1e9
@@ -40,7 +43,7 @@ class NeighbourBlockIo:
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
         self._context, self._window = context, window
-        self._spec = spec_of(context.file.study.at(window.point))
+        self._spec = _keys(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._found: FioMeasured | None = None
         self.times: Times | None = None
@@ -48,7 +51,11 @@ class NeighbourBlockIo:
 
     @property
     def _asked_per_s(self) -> int:
-        return asked_of(self._window.point)
+        return level_of(self._window.point)
+
+    @property
+    def _rest_s(self) -> float:
+        return self._spec.rests_s(self._window.duration_s)
 
     @property
     def _offered_per_s(self) -> float:
@@ -68,13 +75,16 @@ class NeighbourBlockIo:
         """fio counts by itself."""
 
     def act(self) -> None:
-        """Run the pattern until the users' measurement has ended."""
+        """Run the pattern until the users' measurement has ended, or until it is to rest."""
         context, window, spec = self._context, self._window, self._spec
         pattern = library.find(spec.profile).patterns[0]
-        lead = lead_s(window.tenants)
+        before_s, rest_s = lead_s(window.tenants) + window.ramp_up_s, self._rest_s
+        if rest_s:
+            context.session.stop.asked.wait(before_s + rest_s)
+            context.session.stop.check()
         load = Load(
-            duration_s=window.duration_s + 1,
-            ramp_s=window.ramp_up_s + lead,
+            duration_s=window.duration_s - 2 * rest_s if rest_s else window.duration_s + 1,
+            ramp_s=0.0 if rest_s else before_s,
             rate_per_s=self._offered_per_s,
             bounded=True,
             seed=derive_seed(window.seed, NAME) % 2**31,
@@ -126,7 +136,7 @@ class NeighbourBlockIo:
         """While it worked."""
         if self.times is None:
             return ()
-        return (Span("neighbour", self.times.started_at_s, self.times.measure_to_s, "done"),)
+        return (Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done"),)
 
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """None of its own."""
@@ -142,9 +152,15 @@ class NeighbourBlockIo:
         return f"neighbour {done} of {self._asked_per_s:,} requests a second"
 
 
+def _keys(study: Study) -> block_io.Spec:
+    spec = spec_of(study)
+    assert isinstance(spec, block_io.Spec)  # as the plan chose this activity
+    return spec
+
+
 def target_of(context: Context, candidate: str) -> Target:
     """The neighbour's file."""
-    spec = spec_of(context.file.study)
+    spec = _keys(context.file.study)
     volume = context.volumes.of(candidate).of(spec.volume)
     return Target(str(volume.path / NEIGHBOUR / FILE), spec.size_bytes)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stithy.activities.tenants import TENANT_SECONDS
 from stithy.metrics import ALL, PERCENTILES, values_needed
-from stithy.results import tables
 from stithy.results.convert import merged_totals
 from stithy.results.tables import Row, Table
 from stithy.run.activity import Measured, Span
@@ -69,7 +69,7 @@ def spans(of: "TenantsActivity") -> Iterator[Span]:
 
 def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
     """What each tenant did in each second."""
-    yield tables.TENANT_SECONDS, [
+    yield TENANT_SECONDS, [
         {
             "window_id": of.window.id, "tenant": tenant_name(number + 1),
             "second": second.second, "at_s": second.at_s, "phase": str(second.phase),

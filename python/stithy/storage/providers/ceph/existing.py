@@ -13,11 +13,10 @@ from stithy.clock import SystemClock
 from stithy.cluster import image, integrity, layout
 from stithy.cluster.tools import Access, call, tool
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import INSTEAD, RIGHTS, programs
+from stithy.storage.providers.ceph.laboratory import INSTEAD, QEMU_RBD, RIGHTS, need_room, programs
 from stithy.storage.space import Space, space_of
 
 PREFIX = "stithy-"
@@ -52,18 +51,12 @@ class ExistingProvider:
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
-        needed = (*RIGHTS, *programs("rbd", "qemu-storage-daemon", "nbdfuse"))
+        needed = (*RIGHTS, *programs("rbd", "qemu-storage-daemon", "nbdfuse"), QEMU_RBD)
         need_rights(needed, "images of Ceph", self._where, INSTEAD)
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for pool in filter(None, (self._pool, self._keys.data_pool)):
             self._check_pool(pool)
-        usable = sizes.usable_bytes(self._keys.filesystem, self._volume_bytes)
-        if usable < self._site.needed_bytes["data"]:
-            raise PreconditionError(
-                "the volume is smaller than what its database may need",
-                where=self._where,
-                remedy="leave out `size`, or give it a larger one",
-            )
+        need_room(self._keys, self._site.needed_bytes["data"], self._where)
 
     def _check_pool(self, pool: str) -> None:
         try:

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import layout
+from stithy.cluster import layout, network
 from stithy.cluster.admin import readings
 from stithy.cluster.cluster import ClusterSpec, raise_cluster
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.needs import Device, Need, OwnProgram, Program, Root
+from stithy.needs import Device, Driver, Need, Networking, OwnProgram, Package, Program, Root
 from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
@@ -45,17 +45,48 @@ WHY = {
     "ip": "the network of a cluster",
     "nsenter": "the hosts of a cluster",
 }
+LIMITED = "clusters with `network_gbit`"
 
 
 def programs(*names: str) -> tuple[Need, ...]:
     """These programs as needs."""
-    return tuple(Program(name=name, package=PACKAGES[name], why=WHY[name]) for name in names)
+    return tuple(
+        Program(name=name, package=PACKAGES[name], why=WHY.get(name, LIMITED)) for name in names
+    )
 
 
 PROGRAMS = programs(*WHY)
+QEMU_RBD = Driver(
+    name="rbd in QEMU",
+    program="qemu-storage-daemon",
+    asked=("--blockdev", "driver=rbd,node-name=n,pool=p,image=i,conf=/proc/none"),
+    lacking=("Unknown driver", "does not accept value"),
+    package=Package("qemu-block-extra", "qemu-block-rbd"),
+    why="the image of a cluster",
+)
+HOSTS = Networking(
+    what="hosts as network namespaces",
+    tried=(
+        ("ip", "link", "add", "stithy", "type", "bridge"),
+        ("ip", "link", "add", "stithy", "type", "veth", "peer", "name", "stithy-peer"),
+    ),
+    options="CONFIG_BRIDGE and CONFIG_VETH",
+    why="the hosts of a cluster",
+)
+LIMITS = Networking(
+    what="limits of links (tbf)",
+    tried=(("tc", *f"qdisc add dev lo root {network.bucket(1.0)}".split()),),
+    options="CONFIG_NET_SCH_TBF",
+    why=LIMITED,
+    optional=True,
+)
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
+    QEMU_RBD,
+    HOSTS,
+    Program(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
+    LIMITS,
     OwnProgram(name="stithy-drive", why="the drives under a cluster"),
     *filesystems.needs(usual="ext4"),
 )
@@ -68,6 +99,19 @@ OSD_BYTES = 250 * 2**20
 def folder_in(facts: Mapping[str, str]) -> Path:
     """The cluster's folder, by a resource's facts."""
     return Path(facts["folder"])
+
+
+def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
+    """Raise where the volume is too small for what lies on it."""
+    usable = sizes.usable_bytes(keys.filesystem, keys.volume_bytes(needed_bytes))
+    if usable < needed_bytes:
+        enough = sizes.device_bytes(keys.filesystem, needed_bytes)
+        raise PreconditionError(
+            f"the volume holds about {format_size(usable)}, and its data may need "
+            f"{format_size(needed_bytes)}",
+            where=where,
+            remedy=f"leave out `size`, or give at least {format_size(enough)}",
+        )
 
 
 class LaboratoryProvider:
@@ -88,20 +132,15 @@ class LaboratoryProvider:
 
     def check(self) -> None:
         """Raise for a machine or size with which this cannot work."""
-        need_rights((*RIGHTS, *PROGRAMS), "clusters of Ceph", self._where, INSTEAD)
+        needed = (*RIGHTS, *PROGRAMS, QEMU_RBD, HOSTS)
+        need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
         if self._keys.network_gbit is not None:
-            tool("tc")
+            limits = (programs("tc")[0], LIMITS)
+            need_rights(limits, LIMITED, self._where, "or leave out `network_gbit`")
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for name, size_bytes in self._keys.sizes_bytes(self._needed).items():
             self._check_capacity(name, size_bytes)
-        usable = sizes.usable_bytes(self._keys.filesystem, self._volume_bytes)
-        if usable < self._needed:
-            raise PreconditionError(
-                f"the volume holds about {format_size(usable)}, and its database may need "
-                f"{format_size(self._needed)}",
-                where=self._where,
-                remedy="leave out `size`, or give it a larger one",
-            )
+        need_room(self._keys, self._needed, self._where)
 
     def _check_capacity(self, name: str, size_bytes: int) -> None:
         capacity = self._profile(name).facts.capacity_bytes
@@ -179,7 +218,8 @@ class LaboratoryProvider:
         facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
         facts["policy"] = str(keys.policy.policy)
         facts |= {"cache": keys.cache.drive} if keys.cache else {}
-        facts |= {"links": f"{keys.network_gbit:g} Gbit/s"} if keys.network_gbit else {}
+        limit = keys.network_gbit
+        facts |= {"links": f"{limit:g} Gbit/s" if limit is not None else "not limited"}
         members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::random::last_name;
 use super::super::sql;
 use super::*;
-use crate::client::SOME_FORMAT;
 use crate::loading::Shape;
+use crate::plugins::SOME_FORMAT;
 
 type Row = Vec<Option<Vec<u8>>>;
 

@@ -6,9 +6,9 @@ restored by itself. A tablespace of temporary files is not restored: its place i
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlsplit
 
-from stithy.database.backup import Options, Source, Tools
+from stithy.database.backup import FULL, Options, Source, Tools
+from stithy.database.engines.postgresql.client import CLIENT, environment, words
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
@@ -16,8 +16,6 @@ ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
 """Of its archives, by compression."""
 PACKAGES = {"gzip": Package("gzip", "gzip"), "lz4": Package("lz4", "lz4"),
             "zstd": Package("zstd", "zstd")}  # fmt: skip
-CLIENT = Package("postgresql-client", "postgresql")
-
 
 KIB = 2**10
 SLOWEST, FASTEST = 32 * KIB, 1024 * 1024 * KIB
@@ -26,6 +24,8 @@ SLOWEST, FASTEST = 32 * KIB, 1024 * 1024 * KIB
 
 def problem(options: Options) -> str | None:
     """It reads with one process, at rates of its own; only zstd compresses with several."""
+    if options.kind != FULL:
+        return f"basebackup makes full backups, no {options.kind} ones"
     if options.processes > 1 and options.compression != "zstd":
         return "basebackup uses several processes only with `compression: zstd`"
     if options.bytes_per_s is not None and not SLOWEST <= options.bytes_per_s <= FASTEST:
@@ -42,8 +42,6 @@ def programs(options: Options) -> Mapping[str, Package]:
 
 def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
     """A fast checkpoint first: a spread one would only make the backup begin later."""
-    url = urlsplit(source.url.reveal())
-    host = parse_qs(url.query)["host"][0]
     packed = options.compression
     workers = f":workers={options.processes}" if options.processes > 1 else ""
     compress = packed if packed in ("none", "gzip") else f"client-{packed}{workers}"
@@ -51,12 +49,11 @@ def take(tools: Tools, source: Source, target: Path, options: Options) -> Comman
     rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
     return Command(
         [
-            str(tools.programs / "pg_basebackup"), "--no-password", "--checkpoint=fast",
+            str(tools.programs / "pg_basebackup"), *words(source.url), "--checkpoint=fast",
             "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
-            f"--host={host}", f"--username={unquote(url.username or '')}",
             f"--pgdata={target}",
         ],
-        environment={"PGPASSWORD": unquote(url.password or ""), "LC_ALL": "C"},
+        environment=environment(source.url),
         directory=target,
     )  # fmt: skip
 

@@ -1,18 +1,25 @@
-"""The keys of noisy neighbours in a study."""
+"""A neighbour that reads and writes a file of its own, at rates."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer
 
 from stithy.errors import UserError
-from stithy.fio import library
+from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
-from stithy.study.problems import Violation, refuse, rule_error, within
+from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, Common, rising
+from stithy.storage.provider import Role
+from stithy.study.problems import rule_error, within
 from stithy.units import Bytes, format_size
 
+NAME = "block-io"
+NEEDS = (FIO,)
+HAS_DATASET = False
+
 MIB = 2**20
-TENANTS_MOST = 64
-RATES_MOST = 10
+SLACK_BYTES = 64 * MIB
+"""What a file system takes for itself beside the aggressor's file."""
 
 
 def _pattern(name: str) -> str:
@@ -28,34 +35,12 @@ def _pattern(name: str) -> str:
     return name
 
 
-def _rising(rates: tuple[int, ...]) -> tuple[int, ...]:
-    refuse(
-        Violation("a rate given twice", "keep one of them", each, (i,))
-        for i, each in enumerate(rates)
-        if each in rates[:i]
-    )
-    return tuple(sorted(rates))
-
-
-class Spec(BaseModel):
-    """How many tenants share a candidate, and what the aggressor beside them does."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Spec(Common):
+    """How many tenants share a candidate, and which I/O the aggressor beside them does."""
 
     FIXED: ClassVar = frozenset({"rate"})
-    """Keys whose values `vary` cannot list."""
+    IMPLIED: ClassVar = frozenset({"aggressor", *Common.IMPLIED})
 
-    IMPLIED: ClassVar = frozenset({"aggressor", "volume", "limit"})
-    """Keys that are said only where they differ from their default."""
-
-    tenants: Annotated[int, Field(ge=1, le=TENANTS_MOST)] = Field(
-        default=2,
-        description=(
-            "Instances of the database on each candidate. Each has its own copy of the dataset, "
-            "its own server with `database.memory`, and all users of `load`. All begin together."
-        ),
-        examples=[12],
-    )
     aggressor: Literal["block-io"] = Field(
         default="block-io",
         description="What the neighbour does: `block-io` runs an I/O profile beside the databases.",
@@ -68,8 +53,8 @@ class Spec(BaseModel):
     )
     rate: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10_000_000)], ...],
-        Field(min_length=1, max_length=RATES_MOST),
-        AfterValidator(_rising),
+        Field(min_length=1, max_length=LEVELS_MOST),
+        AfterValidator(rising),
     ] = Field(
         description=(
             "What is asked of the aggressor, requests a second; several are several points. Each "
@@ -95,11 +80,19 @@ class Spec(BaseModel):
         description="Size of the aggressor's file, which is written once before the first window.",
         examples=["1 GiB"],
     )
-    volume: Literal["data", "backup"] = Field(
-        default="data",
-        description=(
-            "Where the aggressor works: on the volume of the databases, or on that of the role "
-            "`backup`. With separate drives the second is the control that must find nothing."
-        ),
-        examples=["backup"],
-    )
+
+
+def levels(spec: Spec) -> tuple[int, ...]:
+    """Requests a second."""
+    return spec.rate
+
+
+def said(level: int) -> str:
+    """The rate."""
+    return f"{level:,} requests per second"
+
+
+def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+    """Its file."""
+    del held
+    return {spec.volume: spec.size_bytes + SLACK_BYTES}

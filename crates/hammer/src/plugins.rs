@@ -1,0 +1,95 @@
+//! The list of engines and workloads, of each of which a job names one. Who adds one adds its module beside
+//! the others, and its type here.
+
+use stithy_wire::{Job, WorkloadChoice};
+
+use crate::client::{postgresql, Target};
+use crate::error::HammerError;
+use crate::job::execute_as;
+use crate::workload::order_entry::OrderEntry;
+use crate::workload::{Context, Workload};
+
+/// A job is compiled once for each engine with each workload, so that choosing costs nothing later.
+macro_rules! plugins {
+    (engines: $($target:ty),+; workloads: $($workload:ty),+) => {
+        const SCHEMES: &[&[&str]] = &[$(<$target>::SCHEMES),+];
+        const WORKLOADS: &[&str] = &[$(<$workload>::NAME),+];
+
+        /// Does a job with the engine of its URL and the workload that it names; one without either is the
+        /// same with any.
+        ///
+        /// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
+        pub(crate) async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+            $(
+                if url(job).is_none_or(|url| is_of::<$target>(url)) {
+                    return with::<$target>(job, context).await;
+                }
+            )+
+            Err(no_engine())
+        }
+
+        async fn with<T: Target>(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+            let name = choice(job).map(|choice| choice.name.as_str());
+            $(
+                if name.is_none_or(|name| name == <$workload>::NAME) {
+                    return execute_as::<T, $workload>(job, context).await;
+                }
+            )+
+            Err(no_workload(name.unwrap_or_default()))
+        }
+    };
+}
+
+plugins! {
+    engines: postgresql::Target;
+    workloads: OrderEntry
+}
+
+/// The rows of some engine, for what holds of all.
+#[cfg(test)]
+pub(crate) const SOME_FORMAT: &dyn crate::client::RowFormat =
+    <postgresql::Control as crate::client::Control>::FORMAT;
+
+fn is_of<T: Target>(url: &str) -> bool {
+    T::SCHEMES.iter().any(|scheme| url.starts_with(scheme))
+}
+
+fn no_engine() -> HammerError {
+    let problem = "the URL is of no engine that this hammer knows";
+    let remedy = format!("begin it with one of: {}", SCHEMES.concat().join(", "));
+    HammerError::usage("url-invalid", problem, "url", remedy)
+}
+
+fn no_workload(name: &str) -> HammerError {
+    HammerError::usage(
+        "unknown-workload",
+        format!("there is no workload {name:?}"),
+        "workload.name",
+        format!("name one of: {}", WORKLOADS.join(", ")),
+    )
+}
+
+/// Where the job's database is; None where it needs none.
+fn url(job: &Job) -> Option<&str> {
+    match job {
+        Job::Prepare(job) => Some(&job.url),
+        Job::WarmUp(job) => Some(&job.url),
+        Job::Run(job) => Some(&job.url),
+        Job::Check(job) => Some(&job.url),
+        Job::VerifyLedger(job) => Some(&job.url),
+        Job::Calibrate(job) => Some(&job.url),
+        Job::Baseline(_) => None,
+    }
+}
+
+/// What the job works on; None where it needs no tables.
+fn choice(job: &Job) -> Option<&WorkloadChoice> {
+    match job {
+        Job::Prepare(job) => Some(&job.workload),
+        Job::WarmUp(job) => Some(&job.workload),
+        Job::Run(job) => Some(&job.workload),
+        Job::Check(job) => Some(&job.workload),
+        Job::VerifyLedger(job) => Some(&job.workload),
+        Job::Calibrate(_) | Job::Baseline(_) => None,
+    }
+}

@@ -1,0 +1,136 @@
+"""How fast tenants feel a neighbour's cycle, and how fast they are themselves again after it.
+
+Both are seen in the seconds of the tenants' throughput, as shares of what they have alone. A single
+second below or above the bound may be chance, so it takes several in a row.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from types import MappingProxyType
+
+KEPT_SHARE = 0.9
+"""A second counts as isolated in which the tenants get so much of what they have alone.
+Source: resctl-bench, protection."""
+
+IN_A_ROW = 3
+"""Own: so many seconds in a row are no chance. Of tenants with 150 transactions a second by Poisson
+one second of ten is below 0.9 by chance, and three in a row begin in one second of a thousand."""
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """How tenants took one cycle, seconds.
+
+    `onset_s`: from its begin until the first of several seconds below the bound; None: not felt.
+    `settling_s`: from its end until the first of several seconds above it; None: not within what
+    was measured before the next cycle.
+    """
+
+    onset_s: float | None
+    settling_s: float | None
+
+
+def reaction(
+    at_s: Sequence[float], kept: Sequence[float], from_s: float, to_s: float, until_s: float
+) -> Reaction | None:
+    """How they took the cycle from `from_s` to `to_s`, seen until `until_s`; all Unix time.
+
+    `at_s`: when each second began. None where no second of the cycle was measured.
+    """
+    inside = [n for n, at in enumerate(at_s[: len(kept)]) if from_s < at + 1 and at < to_s]
+    if not inside:
+        return None
+    onset = _first_of_several(kept, inside, below=True)
+    if onset is None:
+        return Reaction(None, None)
+    after = [n for n, at in enumerate(at_s[: len(kept)]) if to_s < at + 1 and at < until_s]
+    again = _first_of_several(kept, after, below=False)
+    return Reaction(
+        max(0.0, at_s[onset] - from_s),
+        None if again is None else max(0.0, at_s[again] - to_s),
+    )
+
+
+def _first_of_several(kept: Sequence[float], among: Sequence[int], *, below: bool) -> int | None:
+    """The first of `IN_A_ROW` seconds among these that are all below the bound, or all not."""
+    row = 0
+    for number in among:
+        row = row + 1 if (kept[number] < KEPT_SHARE) is below else 0
+        if row == IN_A_ROW:
+            return number - IN_A_ROW + 1
+    return None
+
+
+@dataclass(frozen=True)
+class Moments:
+    """When the seconds of a window began, and when the neighbour worked, Unix time."""
+
+    at_s: Sequence[float] = ()
+    at_work: Sequence[tuple[float, float]] = ()
+
+    @staticmethod
+    def of(every: "Mapping[str, Moments]", window_id: str) -> "Moments":
+        """Those of a window; none where nothing is known of it."""
+        return every.get(window_id, Moments())
+
+    @property
+    def worked(self) -> tuple[bool, ...] | None:
+        """For each second, whether the neighbour worked in any of it; None: it is not known."""
+        if not self.at_work:
+            return None
+        return tuple(any(begin < at + 1 and at < end for begin, end in self.at_work)
+                     for at in self.at_s)  # fmt: skip
+
+    def reactions(self, kept: Sequence[float]) -> Iterator[Reaction]:
+        """How the tenants took each time at work; those at once count as one.
+
+        Nobody saw the begin of what began before the first second.
+        """
+        first_s = min(self.at_s, default=0.0) - 1
+        seen = [each for each in _merged(self.at_work) if each[0] > first_s]
+        for number, (begin, end) in enumerate(seen):
+            until = seen[number + 1][0] if number + 1 < len(seen) else float("inf")
+            found = reaction(self.at_s, kept, begin, end, until)
+            if found is not None:
+                yield found
+
+
+NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
+
+
+def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spans that overlap or touch as one."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+@dataclass(frozen=True)
+class Felt:
+    """Of all cycles of a candidate at a point: how many were felt, and the median times, seconds.
+
+    `settled`: of those that were felt, how many ended so that the tenants' recovery was seen.
+    """
+
+    cycles: int
+    felt: int
+    settled: int
+    onset_s: float | None
+    settling_s: float | None
+
+
+def felt(reactions: Sequence[Reaction]) -> Felt | None:
+    """None where there was no cycle: of a neighbour at work all the time nothing begins."""
+    if not reactions:
+        return None
+    onsets = [each.onset_s for each in reactions if each.onset_s is not None]
+    settled = [each.settling_s for each in reactions if each.settling_s is not None]
+    return Felt(
+        len(reactions), len(onsets), len(settled),
+        median(onsets) if onsets else None, median(settled) if settled else None,
+    )  # fmt: skip

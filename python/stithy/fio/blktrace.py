@@ -1,0 +1,87 @@
+"""Requests of blktrace's own files, one for each processor: `sda.blktrace.0` and its neighbours.
+
+Source: blktrace_api.h of Linux 6.1, `struct blk_io_trace`.
+"""
+
+import re
+import struct
+from collections.abc import Iterator
+from heapq import merge
+from pathlib import Path
+from typing import NamedTuple
+
+from stithy.errors import UserError
+from stithy.fio.learned import Operation, Request
+
+MAGIC, MAGIC_MASK = 0x65617400, 0xFFFFFF00
+EVENT = struct.Struct("<IIQQIIIIIHH")
+"""Magic, sequence, time (ns), sector, bytes, action, process, device, processor, error, length of
+what follows."""
+
+SECTOR_BYTES, NS_PER_S = 512, 1e9
+WRITE, FLUSH, NOTIFY, DISCARD = 1 << 1, 1 << 2, 1 << 10, 1 << 13
+CATEGORIES_FROM = 16
+ISSUED, COMPLETED = 7, 8
+_NUMBERED = re.compile(r"\.blktrace\.\d+$")
+
+
+class _Event(NamedTuple):
+    at_s: float
+    action: int
+    categories: int
+    device: int
+    sector: int
+    length_bytes: int
+
+
+def is_blktrace(path: Path) -> bool:
+    """Whether a file begins as one of blktrace's."""
+    with path.open("rb") as file:
+        begin = file.read(4)
+    return len(begin) == 4 and struct.unpack("<I", begin)[0] & MAGIC_MASK == MAGIC
+
+
+def read_blktrace(path: Path) -> Iterator[Request]:
+    """All requests, from their issue to their completion, in the order of the completions."""
+    under_way: dict[tuple[int, int, int, int], float] = {}
+    for each in merge(*map(_events, _beside(path))):
+        kind = each.categories & (WRITE | FLUSH | DISCARD)
+        key = (each.device, kind, each.sector, each.length_bytes)
+        if each.action == ISSUED:
+            under_way[key] = each.at_s
+        elif each.action == COMPLETED and (begun_s := under_way.pop(key, None)) is not None:
+            yield from _completed(each, begun_s)
+
+
+def _beside(path: Path) -> list[Path]:
+    """The files of all processors."""
+    if not _NUMBERED.search(path.name):
+        return [path]
+    return sorted(path.parent.glob(f"{path.name.rpartition('.')[0]}.*"))
+
+
+def _events(path: Path) -> Iterator[_Event]:
+    with path.open("rb") as file:
+        while len(head := file.read(EVENT.size)) == EVENT.size:
+            magic, _, time_ns, sector, length, action, _, device, _, _, more = EVENT.unpack(head)
+            if magic & MAGIC_MASK != MAGIC:
+                raise UserError(
+                    "it is damaged, or was traced on a machine with another order of bytes",
+                    where=str(path),
+                    remedy="trace again, or give what blkparse prints of it",
+                )
+            file.seek(more, 1)
+            categories = action >> CATEGORIES_FROM
+            if not categories & NOTIFY:
+                what = action & 0xFFFF
+                yield _Event(time_ns / NS_PER_S, what, categories, device, sector, length)
+
+
+def _completed(event: _Event, begun_s: float) -> Iterator[Request]:
+    latency_s = event.at_s - begun_s
+    if event.categories & FLUSH or not event.length_bytes:
+        yield Request(begun_s, "flush", 0, 0, latency_s)
+    if event.length_bytes and not event.categories & DISCARD:
+        way: Operation = "write" if event.categories & WRITE else "read"
+        offset = event.sector * SECTOR_BYTES
+        yield Request(begun_s, way, offset, event.length_bytes, latency_s)

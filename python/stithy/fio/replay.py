@@ -1,0 +1,195 @@
+"""A trace as a pattern: its own requests in their places and order, at their own times or faster.
+
+At its own times a trace is an open loop: many submitters of one request each take its requests in
+turn, so that a slow answer holds up only the submitter that waits for it. fio's own delays are not
+used: of an asynchronous engine fio 3.33 counts answers late, and newer ones never sleep
+(`iolog_delay` in iolog.c). A `wait` in a log of version 2 lasts until so many milliseconds after
+fio's start, in any version. Without times one submitter keeps as many requests outstanding as the
+trace had.
+
+A trace that is shorter than a measurement begins again at its end.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+from stithy.errors import UserError
+from stithy.fio.learned import REQUESTS_LEAST, Request, outstanding
+from stithy.fio.load import ALIGNED_BYTES, Load, Target
+from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
+from stithy.fio.streamjob import OPEN_ENGINE, OPEN_RAMP_S, RenderedStream, Words, engine_for, ms
+from stithy.fio.traces import read_requests
+
+STREAM = "trace"
+LEAD_MS = 2000
+"""Own: all submitters have read their logs when the first request is due."""
+
+REQUESTS_MOST = 3_000_000
+"""Own: each is a line of a log that fio holds in memory."""
+
+ACTIONS = {"read": "read", "write": "write", "flush": "datasync"}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The requests of a file by their arrival, the first at 0; they begin at place 0."""
+
+    requests: tuple[Request, ...]
+    duration_s: float
+    span_bytes: int
+    outstanding: int
+
+    def during(self, length_s: float) -> Iterator[Request]:
+        """Requests of so long, the trace again and again."""
+        for turn in count():
+            for each in self.requests:
+                at_s = turn * self.duration_s + each.arrived_s
+                if at_s >= length_s:
+                    return
+                yield each._replace(arrived_s=at_s)
+
+    def per_s(self, ramp_s: float, duration_s: float) -> float:
+        """Reads and writes a second that are due in a measurement after its ramp."""
+        from_s = max(ramp_s, OPEN_RAMP_S)
+        known = (each for each in self.during(from_s + duration_s) if each.operation != "flush")
+        return sum(each.arrived_s >= from_s for each in known) / duration_s
+
+
+def trace_of(pattern: Pattern) -> Trace:
+    """The trace of a pattern that has one. Raises UserError."""
+    assert pattern.trace is not None  # asked by the caller
+    path = Path(pattern.trace)
+    try:
+        status = path.stat()
+        return _read(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        problem = f"the trace cannot be read: {(error.strerror or str(error)).lower()}"
+        remedy = "name a file that exists and is readable"
+        raise UserError(problem, where=str(path), remedy=remedy) from error
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _changed_ns: int, _size_bytes: int) -> Trace:
+    """The file is read once, as long as it is the same."""
+    ordered = sorted(read_requests(path))
+    moved = [each for each in ordered if each.operation != "flush"]
+    if not REQUESTS_LEAST <= len(moved) <= REQUESTS_MOST:
+        raise UserError(
+            f"it has {len(moved):,} reads and writes",
+            where=str(path),
+            remedy=f"give a trace of {REQUESTS_LEAST} to {REQUESTS_MOST:,}",
+        )
+    odd = next((each for each in moved if each.length_bytes % SECTOR_BYTES), None)
+    if odd is not None:
+        raise UserError(f"a request of {odd.length_bytes} bytes is not of whole sectors",
+                        where=str(path), remedy="trace direct I/O, or a block device")  # fmt: skip
+    first = min(each.offset_bytes for each in moved) // ALIGNED_BYTES * ALIGNED_BYTES
+    begin_s, length_s = ordered[0].arrived_s, ordered[-1].arrived_s - ordered[0].arrived_s
+    shifted = tuple(
+        each._replace(
+            arrived_s=each.arrived_s - begin_s, offset_bytes=max(0, each.offset_bytes - first)
+        )
+        for each in ordered
+    )
+    span = max(each.offset_bytes + each.length_bytes for each in shifted)
+    gap_s = max(1e-6, length_s / len(ordered))
+    return Trace(shifted, length_s + gap_s, span, outstanding(moved))
+
+
+def profile(path: Path) -> Profile:
+    """A trace as a profile, whose stream says what it is like. Raises UserError."""
+    pattern = Pattern(name="replay", streams=(_ANY,), trace=str(path))
+    trace = trace_of(pattern)
+    sizes = {way: _sizes(trace, way) for way in ("read", "write")}
+    count = {way: sum(found.values()) for way, found in sizes.items()}
+    share = count["read"] / sum(count.values())
+    stream = Stream(
+        name=STREAM, read_share=share, random_share=1.0, jobs=1, iodepth=trace.outstanding,
+        read_sizes=_shares(sizes["read"]), write_sizes=_shares(sizes["write"]),
+    )  # fmt: skip
+    title = f"Trace {path.name}, replayed"
+    made = pattern.model_copy(update={"streams": (stream,)})
+    return Profile(name="trace", title=title, patterns=(made,))
+
+
+_ANY = Stream(name=STREAM, read_share=1.0, random_share=1.0, read_sizes={4096: 1.0}, jobs=1,
+              iodepth=1)  # fmt: skip
+
+
+def _sizes(trace: Trace, operation: str) -> Counter[int]:
+    mine = (each.length_bytes for each in trace.requests if each.operation == operation)
+    return Counter(mine)
+
+
+def _shares(counts: Mapping[int, int]) -> dict[int, float]:
+    total = sum(counts.values())
+    return {size: each / total for size, each in counts.items()}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A replay as fio does it: its sections, and its logs by their names."""
+
+    stream: RenderedStream
+    sections: Mapping[str, Words]
+    logs: Mapping[str, str]
+
+
+def replayed(pattern: Pattern, target: Target, load: Load) -> Replayed:
+    """One worker's replay of a pattern that has a trace. Raises UserError where it does not fit."""
+    trace = trace_of(pattern)
+    if trace.span_bytes > target.size_bytes:
+        raise UserError(
+            f"the trace touches {trace.span_bytes:,} bytes, and the target has "
+            f"{target.size_bytes:,}",
+            where=target.shown,
+            remedy="give a larger `size`, or fewer `workers`",
+        )
+    return _timed(trace, target, load) if load.replay == "times" else _fast(trace, target, load)
+
+
+def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
+    ramp_s = max(load.ramp_s, OPEN_RAMP_S)
+    requests = list(trace.during(ramp_s + load.duration_s + OPEN_RAMP_S))
+    many = min(load.submitters, len(requests))
+    names = [f"{STREAM}.{number}" for number in range(many)]
+    words: Words = {"ioengine": OPEN_ENGINE, "rw": "randrw", "write_lat_log": STREAM}
+    sections = {name: words | {"read_iolog": f"{name}.iolog", "group_reporting": 1}
+                for name in names}  # fmt: skip
+    logs = {
+        f"{name}.iolog": _log(requests[number::many], target, timed=True)
+        for number, name in enumerate(names)
+    }
+    stream = RenderedStream(STREAM, many, is_open=True, sides={}, each_logged=True)
+    return Replayed(stream, sections, logs)
+
+
+def _fast(trace: Trace, target: Target, load: Load) -> Replayed:
+    depth = trace.outstanding
+    turns = max(1, REQUESTS_MOST // 3 // len(trace.requests))
+    requests = trace.requests * turns
+    words: Words = {
+        "ioengine": engine_for(load, depth), "iodepth": depth, "rw": "randrw",
+        "read_iolog": f"{STREAM}.iolog", "ramp_time": ms(load.ramp_s),
+        "runtime": ms(load.duration_s),
+        "log_avg_msec": 1000, "log_hist_msec": 1000, "write_lat_log": STREAM,
+        "write_hist_log": STREAM,
+    }  # fmt: skip
+    stream = RenderedStream(STREAM, depth, is_open=False, sides={})
+    logs = {f"{STREAM}.iolog": _log(requests, target, timed=False)}
+    return Replayed(stream, {STREAM: words}, logs)
+
+
+def _log(requests: Sequence[Request], target: Target, *, timed: bool) -> str:
+    """A log of version 2. The name in it stands for the target, which the job file names."""
+    lines = ["fio version 2 iolog", "target add", "target open"]
+    for each in requests:
+        if timed:
+            lines.append(f"target wait {LEAD_MS + round(each.arrived_s * 1000)} 0")
+        place = target.begin_bytes + each.offset_bytes
+        lines.append(f"target {ACTIONS[each.operation]} {place} {each.length_bytes}")
+    return "\n".join([*lines, "target close", ""])

@@ -1,0 +1,390 @@
+"""Backup: what users lose while their database is backed up, and how long backup and restore take.
+
+Each block measures the same users on the same data with and without backups, in interleaved
+rounds, so that the difference is that of the backups alone. They arrive at shares of a maximum,
+which is measured once before, without backups. An idle database is backed up and restored, cycle
+by cycle. Backups lie on the candidate's volume
+of the role `backup`, without one on that of its data. Each restore goes into a directory of its
+own, and a second server on it shows that all conditions hold. At the end each candidate's database
+is backed up once more while it is quiet, and what is restored must be equal, row by row.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+
+from stithy.database.backup import (
+    FULL,
+    Options,
+    check_options,
+    method_of,
+    repository_of,
+    room_bytes,
+)
+from stithy.needs import MemoryLimit, OwnProgram
+from stithy.plan import cost, loop
+from stithy.plan.order import Block
+from stithy.plan.scenario import DatabaseScene, Scene
+from stithy.plan.scenarios import load as usual
+from stithy.plan.scenarios.backup.during import (
+    DuringValue,
+    during_of,
+    misfits,
+    says_idle,
+    shares_of,
+)
+from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.point import USERS, Point, Value
+from stithy.registry import plugins
+from stithy.storage.provider import Role
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+from stithy.study.problems import Violation, rule_error, within
+from stithy.study.sections import workload_named
+from stithy.suggest import instead
+from stithy.units import BytesOrNone, FinePercent, format_size
+
+NAME = "backup"
+NEEDS = (
+    OwnProgram(name="stithy-hammer", why="it is the users"),
+    MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
+)
+BACKUP = "backup"
+"""The factor: whether the database is backed up during a window."""
+OFF, ON = "off", "on"
+
+RATE, MAXIMUM = "rate", "max"
+"""The factor of shares of a maximum, and its value where that is measured."""
+
+LIMIT_PERCENT = 20.0
+"""Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
+
+BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
+"""How fast a backup is made or restored: likely, and at least."""
+PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
+"""An empty repository, and the start and stop of a server."""
+WORK = 2
+"""A backup and a restore, each as large as the database."""
+
+
+def _known() -> dict[str, str]:
+    """The methods of all engines, with what they do."""
+    every = (getattr(engine, "BACKUPS", {}) for engine in plugins("engine").values())
+    return {name: said for each in every for name, said in each.items()}
+
+
+def _method(name: str) -> str:
+    if name not in _known():
+        raise rule_error("not a method of backup", instead(name, tuple(_known())))
+    return name
+
+
+class Spec(BaseModel):
+    """How the database is backed up while users work."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    FIXED: ClassVar = frozenset({"verify", "during", "limit"})
+    """Keys whose values `vary` cannot list."""
+
+    IMPLIED: ClassVar = frozenset({"limit"})
+    """Keys that are said only where they differ from their default."""
+
+    method: Annotated[str, AfterValidator(_method)] = Field(
+        default=next(iter(_known())),
+        description=(
+            "The method of the engine with which the database is backed up. "
+            + ". ".join(f"`{name}` {said}" for name, said in _known().items())
+            + "."
+        ),
+        examples=[next(iter(_known()))],
+    )
+    kind: Literal["full", "incremental", "differential"] = Field(
+        default=FULL,
+        description=(
+            "Whether a backup holds everything, what changed since the last backup, or what "
+            "changed since the last full one. A full backup is made before each window where one "
+            "is needed, and does not count."
+        ),
+        examples=["incremental"],
+    )
+    cycles: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1,
+        description=(
+            "Number of backups in a window, one after the other, from the start of the "
+            "measurement. None begins after its end."
+        ),
+        examples=[2],
+    )
+    processes: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=1,
+        description="Number of processes or threads of a backup and its restore.",
+        examples=[2],
+    )
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
+        default="none", description="How a backup is compressed.", examples=["zstd"]
+    )
+    bytes_per_s: Annotated[
+        BytesOrNone,
+        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+    ] = Field(
+        alias="bandwidth",
+        default=None,
+        json_schema_extra={"default": "as fast as it can"},
+        description=(
+            "Bytes per second at which a backup reads the database at most. A slower backup takes "
+            "longer and costs users less."
+        ),
+        examples=["32 MiB"],
+    )
+    during: DuringValue = Field(
+        default=None,
+        json_schema_extra={
+            "default": "the rate of `load`, if it has one; else `{rate: [50%, 80%]}`",
+        },
+        description=(
+            "What users do meanwhile. `{rate: 50%}`: transactions arrive at this share of the "
+            "maximum, whether or not earlier ones were answered. The maximum is what the users of "
+            "`load` do back to back without backups. It is measured once, before all else. It is "
+            "that of the slowest candidate, so that all do the same work; with `of: own` it is "
+            "each candidate's own. `{users: 13}`: this level of `load.users`, who wait for "
+            "answers. `idle`: nobody works, each backup is restored, and `load.users` is left out."
+        ),
+        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS: 13}, "idle"],
+    )
+    limit_percent: Annotated[
+        FinePercent,
+        within(1, 999, lambda value: f"{value:g}%"),
+        PlainSerializer(lambda value: f"{value:g}%", when_used="json"),
+    ] = Field(
+        alias="limit",
+        default=LIMIT_PERCENT,
+        json_schema_extra={"default": f"{LIMIT_PERCENT:g}%"},
+        description=(
+            "The most that a backup may add to p99. The report names the fastest setting whose "
+            "p99 stays within it, by the upper end of the interval."
+        ),
+        examples=["10%"],
+    )
+    verify: bool = Field(
+        default=True,
+        description=(
+            "Whether the last backup of each window is restored and checked, and whether each "
+            "candidate's database is backed up and compared row by row at the end. A backup that "
+            "does not restore to an equal database fails the study with exit code 5."
+        ),
+        examples=[False],
+    )
+
+    def at_shares(self, load: Load) -> bool:
+        """Whether transactions arrive at shares of a maximum that the study measures first."""
+        during = during_of(self.during, load)
+        return during is not None and during.kind == "rate"
+
+    def misfits(self, load: Load) -> Iterator[Violation]:
+        """What of a load contradicts what users do."""
+        yield from misfits(self.during, load)
+
+    @staticmethod
+    def without_users(keys: Mapping[str, Any]) -> bool:
+        """Whether keys as written have nobody at work."""
+        return says_idle(keys)
+
+    @staticmethod
+    def first_points(points: Sequence[Point]) -> tuple[Point, ...]:
+        """The maxima that the shares are of, which no setting of backups changes."""
+        paced = [each for each in points if RATE in each.values]
+        return tuple(dict.fromkeys(maximum_at(each, points[0]) for each in paced))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody works."""
+        return self.during is not None and self.during.kind == "idle"
+
+    @property
+    def options(self) -> Options:
+        """As a method takes them."""
+        return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
+
+
+def maximum_at(point: Point, first: Point) -> Point:
+    """Where the maximum is measured that a point's share is of: with the first of all settings."""
+    at = point.replaced(RATE, MAXIMUM).replaced(BACKUP, OFF)
+    for name in at.values:
+        if name.startswith(f"scenario.{NAME}."):
+            at = at.replaced(name, first.values[name])
+    return at
+
+
+def spec_of(study: Study) -> Spec:
+    """The keys of the scenario; the defaults where it stands by its name alone."""
+    spec = study.scenario.spec
+    return spec if isinstance(spec, Spec) else Spec()
+
+
+def limit_said(scenario: str) -> float:
+    """What a backup may add to p99, as a share, in the scenario's words, as a run keeps them."""
+    found = re.search(r"\blimit: ([\d.]+)%", scenario)
+    return (float(found[1]) if found else LIMIT_PERCENT) / 100
+
+
+def backups(study: Study) -> list[tuple[str, Options]]:
+    """The methods of all points, with their options."""
+    every = (spec_of(each) for each in study.variants)
+    return list(dict.fromkeys((spec.method, spec.options) for spec in every))
+
+
+def proven(study: Study) -> list[tuple[str, Options]]:
+    """Those that are proved at the end: each method in each kind and compression, once."""
+    found: dict[tuple[str, ...], tuple[str, Options]] = {}
+    for name, options in backups(study):
+        found.setdefault((name, options.kind, options.compression), (name, options))
+    return list(found.values())
+
+
+def factors(spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
+    """The levels of the load, each without and with backups; of an idle database only with them."""
+    during = during_of(spec.during if isinstance(spec, Spec) else None, load)
+    if during is None:
+        return {USERS: load.users, BACKUP: (OFF, ON)}
+    if during.kind == "idle":
+        return {BACKUP: (ON,)}
+    rates = {RATE: during.shares} if during.shares else {}
+    return {USERS: during.users or load.users, **rates, BACKUP: (OFF, ON)}
+
+
+def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
+    """Room beside the database: for the backups, and for what is restored of one.
+
+    Without a source of their own the backups lie with the data.
+    """
+    restored = held if spec_of(study).verify else 0
+    room = max(_room_bytes(each, held) for each in study.variants)
+    return {"data": room + restored, "backup": room - held}
+
+
+def _room_bytes(study: Study, held: int) -> int:
+    spec, engine = spec_of(study), study.database.engine
+    log = cost.logged_bytes(study, workload_named(study.workload.name))
+    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles)
+
+
+def _keeps(study: Study) -> bool:
+    """Whether a method of it keeps a repository."""
+    engine = study.database.engine
+    return any(repository_of(method_of(engine, name)) for name, _ in backups(study))
+
+
+def steps(study: Study, scene: Scene) -> Iterator[Step]:
+    """As for a load, and at the end a proof that a backup holds the whole database."""
+    assert isinstance(scene, DatabaseScene)  # its studies have a database
+    for name, options in backups(study):
+        check_options(method_of(study.database.engine, name), options)
+    yield from loop.provisions(study, scene)
+    yield from usual.database(study, scene)
+    yield from loop.windows(
+        study, scene, windows_of, around, in_rounds=True, first=_maximum_first, alike=_alike(study)
+    )
+    if spec_of(study).verify:
+        yield from (_proof(name, study, scene) for name in study.candidates)
+    yield from usual.checks_at_end(study, scene)
+    yield from loop.tear_downs(study, scene)
+
+
+def _alike(study: Study) -> frozenset[str]:
+    """What is compared with each other: with backups and without, rates, settings of backups."""
+    own = (key for key in study.vary if key.startswith(f"scenario.{NAME}."))
+    return frozenset({BACKUP, RATE, *own})
+
+
+def _maximum_first(point: Point) -> float:
+    """Shares are of the maximum, so that is known before any of them."""
+    return float(point.values.get(RATE) != MAXIMUM)
+
+
+def _proof(name: str, study: Study, scene: DatabaseScene) -> Step:
+    checked = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
+    one, times = _longer(checked, scene), len(proven(study))
+    cost_of_it = replace(one, time_s=times * one.time_s, time_s_max=times * one.time_s_max)
+    return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
+
+
+def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
+    """The windows of a block, which have backups where their point says so."""
+    rate = block.point.values.get(RATE)
+    if rate == MAXIMUM and block.index:
+        return  # once is enough: all rates are shares of one number
+    for window in usual.windows_of(study, block, tried=tried):
+        paced = _at_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
+        ramp_up_s = 0.0 if spec_of(study).is_idle else window.ramp_up_s
+        activities = _activities(study, block.point)
+        yield replace(paced, activities=activities, ramp_up_s=ramp_up_s)
+
+
+def _activities(study: Study, point: Point) -> tuple[str, ...]:
+    if point.values[BACKUP] == OFF:
+        return ("hammer",)
+    return ("backup",) if spec_of(study).is_idle else ("hammer", "backup")
+
+
+def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
+    """The window with the maximum that its share is of."""
+    during = during_of(spec_of(study).during, study.load)
+    assert during is not None  # the factor is there because of it
+    first = Point(tuple((key, values[0]) for key, values in study.vary.items()))
+    names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
+    return replace(
+        window,
+        rate_share=shares_of((rate,))[rate],
+        maximum_of=names,
+        maximum_at=str(maximum_at(window.point, first)),
+    )
+
+
+def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+    """As around each window of a load; backups may last longer than the users work."""
+    assert isinstance(scene, DatabaseScene)  # as in `steps`
+    optional, spec = loop.may_be_spared(scene, window, _alike(study)), spec_of(study)
+    for step in usual.around(study, scene, window):
+        if step.kind == "window" and _keeps(study):
+            yield replace(_preparation(window, scene), if_undecided=optional)
+        longer = step.kind == "window" and window.point.values[BACKUP] == ON
+        times = spec.cycles if spec.is_idle else 1
+        usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
+        yield replace(
+            step,
+            if_undecided=optional,
+            cost=_longer(usually, scene, times) if longer else usually,
+        )
+
+
+def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
+    """A repository, with a backup on which others build."""
+    name, size = window.candidate, scene.largest.data_bytes
+    taken = Cost(
+        PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
+        scene.held, scene.memory(name),
+    )  # fmt: skip
+    return Step(step_id("prepare-backup", window.id), "prepare-backup", name, taken, window)
+
+
+def _without_users(study: Study, usually: Cost) -> Cost:
+    """Without the time that users would work, for there are none."""
+    users_s = study.load.ramp_up_s + study.load.duration_s
+    return replace(
+        usually, time_s=usually.time_s - users_s, time_s_max=usually.time_s_max - users_s
+    )
+
+
+def _longer(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
+    """And with so many backups and restores, and a second server."""
+    size = times * WORK * scene.largest.data_bytes
+    return Cost(
+        usually.time_s + size / BYTES_PER_S,
+        usually.time_s_max + size / BYTES_PER_S_MIN,
+        usually.space_bytes,
+        usually.memory_bytes + max(scene.memory_bytes.values()),
+    )

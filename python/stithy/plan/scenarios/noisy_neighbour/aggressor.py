@@ -1,0 +1,179 @@
+"""The interface of an aggressor: what the neighbour of the tenants does, and how much of it.
+
+An aggressor is one module in `aggressors/` with `NAME`, `Spec` (its keys in a study, a `Common`),
+and
+
+- `levels(spec)`, its intensities, rising: each is a point, beside that of the tenants alone;
+- `said(level)`, what a neighbour of this intensity is, as in `a neighbour of 2 databases`;
+- `added_bytes(spec, held)`, by role what it holds on a candidate's volumes; a database with its log
+  at its largest takes `held`.
+
+`HAS_DATASET` says that it has copies of the tenants' dataset, so that it is laid out after the
+dataset was loaded. `backups(spec)`, optional, are the methods of backup that it uses, with their
+options; `NEEDS`, optional, what it needs of the machine.
+
+What it does in a window is the activity `neighbour-<name>`, whose half in `stithy.run.activities`
+also has `lay_out(context, candidate)`: what is made once, before the first window.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Annotated, ClassVar, Literal, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+from stithy.registry import plugins
+from stithy.storage.provider import Role
+from stithy.study.problems import Violation, refuse, within
+from stithy.units import BytesOrNone, Seconds, format_duration, format_size
+
+USUAL = "block-io"
+"""What the neighbour does in a study that does not say it."""
+
+TENANTS_MOST = 64
+LEVELS_MOST = 10
+
+
+class Common(BaseModel):
+    """How many tenants share a candidate, and what the aggressor beside them does."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    FIXED: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose values `vary` cannot list."""
+
+    IMPLIED: ClassVar[frozenset[str]] = frozenset({"volume", "limit", "rest"})
+    """Keys that are said only where they differ from their default."""
+
+    tenants: Annotated[int, Field(ge=1, le=TENANTS_MOST)] = Field(
+        default=2,
+        description=(
+            "Instances of the database on each candidate. Each has its own copy of the dataset, "
+            "its own server with `database.memory`, and all users of `load`. All begin together."
+        ),
+        examples=[12],
+    )
+    aggressor: str
+    volume: Literal["data", "backup"] = Field(
+        default="data",
+        description=(
+            "Where the aggressor works: on the volume of the databases, or on that of the role "
+            "`backup`. With separate drives the second is the control that must find nothing."
+        ),
+        examples=["backup"],
+    )
+
+    rest_s: Annotated[
+        Seconds, within(0, 86_400, format_duration),
+        PlainSerializer(format_duration, when_used="json"),
+    ] = Field(
+        alias="rest",
+        default=0,
+        json_schema_extra={"default": "0 s"},
+        description=(
+            "How long the aggressor rests at the beginning and at the end of the measurement, at "
+            "most a third of it, so that the tenants are seen to feel it and to recover. Ratios of "
+            "percentiles and throughput are of the whole measurement, with its rests."
+        ),
+        examples=["5 s"],
+    )  # fmt: skip
+
+    def rests_s(self, duration_s: float) -> float:
+        """How long it rests at each end of a measurement of this length."""
+        return min(self.rest_s, duration_s / 3)
+
+    @property
+    def beside(self) -> int:
+        """How many servers run beside those of the tenants."""
+        return 0
+
+    @property
+    def connections_beside(self) -> int:
+        """How many connections one of these servers has."""
+        return 0
+
+
+class OwnDatabase(Common):
+    """The aggressor works on databases of its own, each with its server."""
+
+    every_s: Annotated[
+        Seconds, within(0, 86_400, format_duration),
+        PlainSerializer(format_duration, when_used="json"),
+    ] = Field(
+        alias="every",
+        default=0,
+        json_schema_extra={"default": "0 s"},
+        description=(
+            "Time from the beginning of one cycle to that of the next. A cycle that takes longer "
+            "delays the next one. With `0 s` each follows the one before at once, so that faster "
+            "storage has a busier neighbour."
+        ),
+        examples=["100 s"],
+    )  # fmt: skip
+    limit: Annotated[
+        BytesOrNone,
+        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "none"},
+        description=(
+            "Guard: the most bytes per second that the aggressor's servers and programs read, and "
+            "as many that they write, on each device of its volume. The kernel enforces it by a "
+            "control group (`blkio` or `io`); `stithy doctor` shows whether it can."
+        ),
+        examples=["20 MiB"],
+    )
+
+    @property
+    def beside(self) -> int:
+        """A server, unless the aggressor says otherwise."""
+        return 1
+
+
+Levels = tuple[int, ...]
+
+
+def rising(levels: Levels) -> Levels:
+    """In their order. Refuses one that is given twice."""
+    refuse(
+        Violation("a value given twice", "keep one of them", each, (i,))
+        for i, each in enumerate(levels)
+        if each in levels[:i]
+    )
+    return tuple(sorted(levels))
+
+
+class Aggressor(Protocol):
+    """A seam: one kind of neighbour, as its module has it."""
+
+    NAME: str
+    HAS_DATASET: bool
+    Spec: type[Common]
+
+    def levels(self, spec: Common) -> Sequence[int]:
+        """Its intensities."""
+        ...
+
+    def said(self, level: int) -> str:
+        """What a neighbour of this intensity is."""
+        ...
+
+    def added_bytes(self, spec: Common, held: int) -> Mapping[Role, int]:
+        """What it holds, by role."""
+        ...
+
+
+def known_aggressors() -> dict[str, ModuleType]:
+    """All aggressors, the usual one first."""
+    known = plugins("aggressor")
+    return {USUAL: known[USUAL], **known}
+
+
+def aggressor_of(spec: Common) -> Aggressor:
+    """What the neighbour of a study does."""
+    return aggressor_named(spec.aggressor)
+
+
+def aggressor_named(name: str) -> Aggressor:
+    """The aggressor of this name."""
+    return cast(Aggressor, known_aggressors()[name])

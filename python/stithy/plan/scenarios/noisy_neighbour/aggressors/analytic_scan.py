@@ -1,0 +1,62 @@
+"""A neighbour that reads the large tables of a database of its own from end to end."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, OwnDatabase, rising
+from stithy.storage.provider import Role
+
+NAME = "analytic-scan"
+HAS_DATASET = True
+
+CONNECTIONS_MOST = 64
+
+
+class Spec(OwnDatabase):
+    """How many tenants share a candidate, and who scans a database beside them."""
+
+    FIXED: ClassVar = frozenset({"connections"})
+
+    aggressor: Literal["analytic-scan"] = Field(
+        description=(
+            "What the neighbour does: `analytic-scan` aggregates over the large tables of a "
+            "database of its own, each read from end to end, one after the other."
+        ),
+        examples=["analytic-scan"],
+    )
+    connections: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=CONNECTIONS_MOST)], ...],
+        Field(min_length=1, max_length=LEVELS_MOST),
+        AfterValidator(rising),
+    ] = Field(
+        default=(1,),
+        json_schema_extra={"default": [1]},
+        description=(
+            "How many connections scan at the same time; several numbers are several points. Each "
+            "is measured in rounds with the tenants alone. Tables that fit into "
+            "`database.memory` are read from storage once only."
+        ),
+        examples=[[1, 4]],
+    )
+
+    @property
+    def connections_beside(self) -> int:
+        """Those that scan."""
+        return max(self.connections)
+
+
+def levels(spec: Spec) -> tuple[int, ...]:
+    """Connections that scan."""
+    return spec.connections
+
+
+def said(level: int) -> str:
+    """The number of connections."""
+    return f"{level} scanning connection{'s' if level > 1 else ''}"
+
+
+def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+    """Its database."""
+    return {spec.volume: held}

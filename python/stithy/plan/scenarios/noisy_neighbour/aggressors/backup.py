@@ -1,0 +1,137 @@
+"""A neighbour that backs databases of its own up, and restores them, in cycles."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from stithy.database.backup import Options
+from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, OwnDatabase, rising
+from stithy.registry import plugins
+from stithy.storage.provider import Role
+from stithy.study.problems import rule_error, within
+from stithy.suggest import instead
+from stithy.units import BytesOrNone, Seconds, format_duration, format_size
+
+NAME = "backup"
+HAS_DATASET = True
+
+EVERY_S, CYCLES = 100.0, 10
+"""As in the published test. Source: Kingston, DC1500M on vSAN, tests 5c and 5d."""
+INSTANCES_MOST = 16
+
+
+def _known() -> tuple[str, ...]:
+    """The methods of all engines."""
+    every = (getattr(engine, "BACKUPS", ()) for engine in plugins("engine").values())
+    return tuple(name for each in every for name in each)
+
+
+def _method(name: str) -> str:
+    if name not in _known():
+        raise rule_error("not a method of backup", instead(name, _known()))
+    return name
+
+
+class Spec(OwnDatabase):
+    """How many tenants share a candidate, and how databases beside them are backed up."""
+
+    FIXED: ClassVar = frozenset({"instances"})
+
+    aggressor: Literal["backup"] = Field(
+        description=(
+            "What the neighbour does: `backup` backs databases of its own up and restores them, in "
+            "cycles, while the tenants work."
+        ),
+        examples=["backup"],
+    )
+    instances: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=INSTANCES_MOST)], ...],
+        Field(min_length=1, max_length=LEVELS_MOST),
+        AfterValidator(rising),
+    ] = Field(
+        default=(1,),
+        json_schema_extra={"default": [1]},
+        description=(
+            "How many databases the aggressor backs up at the same time, each with its own server; "
+            "several numbers are several points. Each is measured in rounds with the tenants alone."
+        ),
+        examples=[[1, 2]],
+    )
+    every_s: Annotated[
+        Seconds, within(0, 86_400, format_duration),
+        PlainSerializer(format_duration, when_used="json"),
+    ] = Field(
+        alias="every",
+        default=EVERY_S,
+        json_schema_extra={"default": "100 s"},
+        description=(
+            "Time from the beginning of one cycle to that of the next; the first begins with the "
+            "measurement. A cycle that takes longer delays the next one. With `0 s` each follows "
+            "the one before at once, so that faster storage has a busier neighbour."
+        ),
+        examples=["100 s"],
+    )  # fmt: skip
+    cycles: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=CYCLES,
+        description=(
+            "The most cycles of each database in a window. None begins after the measurement."
+        ),
+        examples=[10],
+    )
+    method: Annotated[str, AfterValidator(_method)] = Field(
+        default=next(iter(_known())),
+        description="The method of backup, as in the scenario `backup`. Each backup is a full one.",
+        examples=[next(iter(_known()))],
+    )
+    processes: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=1,
+        description="Number of processes or threads of a backup, as in the scenario `backup`.",
+        examples=[2],
+    )
+    compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
+        default="none", description="How a backup is compressed.", examples=["zstd"]
+    )
+    bytes_per_s: Annotated[
+        BytesOrNone,
+        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+    ] = Field(
+        alias="bandwidth",
+        default=None,
+        json_schema_extra={"default": "as fast as it can"},
+        description="Bytes per second at which a backup reads its database at most.",
+        examples=["32 MiB"],
+    )
+
+    @property
+    def beside(self) -> int:
+        """A server for each database."""
+        return max(self.instances)
+
+    @property
+    def options(self) -> Options:
+        """As a method takes them."""
+        return Options(self.processes, self.compression, self.bytes_per_s)
+
+
+def levels(spec: Spec) -> tuple[int, ...]:
+    """Databases that are backed up at once."""
+    return spec.instances
+
+
+def said(level: int) -> str:
+    """The number of databases."""
+    return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
+
+
+def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+    """Each database, its backup, and what is restored of it."""
+    databases, kept = 2 * spec.beside * held, spec.beside * held
+    if spec.volume == "backup":
+        return {"backup": databases + kept}
+    return {"data": databases, "backup": kept}
+
+
+def backups(spec: Spec) -> list[tuple[str, Options]]:
+    """The method, with its options."""
+    return [(spec.method, spec.options)]

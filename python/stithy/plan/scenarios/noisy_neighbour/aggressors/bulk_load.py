@@ -1,0 +1,61 @@
+"""A neighbour that loads the tenants' dataset into a database of its own, again and again."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, OwnDatabase, rising
+from stithy.storage.provider import Role
+
+NAME = "bulk-load"
+HAS_DATASET = True
+
+WORKERS_MOST = 64
+
+
+class Spec(OwnDatabase):
+    """How many tenants share a candidate, and how a database beside them is loaded."""
+
+    FIXED: ClassVar = frozenset({"workers"})
+
+    aggressor: Literal["bulk-load"] = Field(
+        description=(
+            "What the neighbour does: `bulk-load` loads the dataset of the tenants into an empty "
+            "database of its own, again and again."
+        ),
+        examples=["bulk-load"],
+    )
+    workers: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=WORKERS_MOST)], ...],
+        Field(min_length=1, max_length=LEVELS_MOST),
+        AfterValidator(rising),
+    ] = Field(
+        default=(1,),
+        json_schema_extra={"default": [1]},
+        description=(
+            "How many connections load at the same time; several numbers are several points. Each "
+            "is measured in rounds with the tenants alone. Of a small dataset few can be at work."
+        ),
+        examples=[[1, 4]],
+    )
+
+    @property
+    def connections_beside(self) -> int:
+        """Those that load."""
+        return max(self.workers)
+
+
+def levels(spec: Spec) -> tuple[int, ...]:
+    """Connections that load."""
+    return spec.workers
+
+
+def said(level: int) -> str:
+    """The number of connections."""
+    return f"{level} loading connection{'s' if level > 1 else ''}"
+
+
+def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+    """Its database, twice for a moment: the old one is removed when the new one is there."""
+    return {spec.volume: 2 * held}

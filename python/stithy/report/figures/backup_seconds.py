@@ -1,0 +1,280 @@
+"""A window with backups over time: users, devices of data and backup, CPU and log, spans shaded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.answers.windows import median_block
+from stithy.analysis.evidence import Window
+from stithy.plan.scenarios.backup import BACKUP, ON
+from stithy.point import Point
+from stithy.report import metrics
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
+from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing, plural, took
+from stithy.results.manifest import CandidateFacts
+
+NAME = "backup_seconds"
+ORDER = 17
+SECTION = "backup"
+NEEDS = ("values",)
+KEY = "backup-seconds"
+COLUMNS_MOST, HEIGHT = 3, 70
+SECONDS_PER_MINUTE = 60
+EXTENT = 40
+"""Pixels kept for the labels of the vertical axes, so that strips below each other align."""
+
+READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
+READ_BYTES, WRITE_BYTES = (metrics.OPERATIONS[each][2] or "" for each in ("read", "write"))
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """A quantity over time: its title, and what the table shows it as; `scale` to the drawing."""
+
+    title: str
+    kind: str
+    scale: float = 1.0
+
+
+STRIPS: Mapping[str, _Strip] = {
+    "tpm": _Strip("TPM", "count"),
+    "read_s": _Strip("Reads (ms)", "duration", MS_PER_S),
+    "write_s": _Strip("Writes (ms)", "duration", MS_PER_S),
+    "data_bytes": _Strip("Data (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "backup_s": _Strip("To (ms)", "duration", MS_PER_S),
+    "backup_bytes": _Strip("To (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "cpu": _Strip("CPU (%)", "share", 100.0),
+    "log_bytes": _Strip("Log (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+}  # fmt: skip
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure: of each candidate its window of the median block, where the question is asked."""
+    points = [each for each in context.evidence.points if each.values.get(BACKUP) == ON]
+    if not points:
+        return []
+    asked = context.evidence.primary.point
+    point = asked if asked in points else points[-1]
+    windows = _windows(context, point)
+    frame = _seconds(context, windows)
+    if frame.is_empty():
+        return [Absent(KEY, "windows with backups over time", "no window has samples")]
+    return [_figure(context, point, windows, frame)]
+
+
+def _windows(context: Context, point: Point) -> dict[str, Window]:
+    """Of each candidate: of the median block, else the first that has numbers."""
+    block = median_block(context.evidence, point)
+    if block is not None:
+        return dict(block.windows)
+    every = {name: context.evidence.at(name, point) for name in context.evidence.candidates}
+    first = {name: next((w for w in each if w.measured), None) for name, each in every.items()}
+    return {name: window for name, window in first.items() if window is not None}
+
+
+def _figure(
+    context: Context, point: Point, windows: Mapping[str, Window], frame: pl.DataFrame
+) -> Figure:
+    spans = {name: list(_spans(window)) for name, window in windows.items()}
+    title, drawing = _finding(spans), Drawing()
+    present = [each for each in STRIPS if frame[each].count()]
+    shown = listing([STRIPS[each].title.partition(" (")[0].lower() for each in present])
+    return Figure(
+        name=KEY,
+        title=title,
+        caption=f"Every second of a window with backups at {point.in_words(context.level_unit)}, "
+        "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
+        "data are of the device of the data, “to” is that of the backups where it is another; "
+        "latencies are means of the requests that the device completed in the second; of stacked "
+        "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all "
+        "programs.",
+        description=f"{title}. Line charts over the seconds of a window: {shown}.",
+        footer=context.footer,
+        spec=drawing.spec(_charts(drawing, context, present, spans, frame)),
+        table=PageTable(
+            KEY, title,
+            (Show("candidate", "candidate"), Show("second", "second", "count"),
+             *(Show(each, STRIPS[each].title.partition(" (")[0], STRIPS[each].kind)
+               for each in present)),
+            frame.select("candidate", "second", *present),
+        ),
+    )  # fmt: skip
+
+
+def _spans(window: Window) -> Iterator[dict[str, float | str]]:
+    """The backups and restores of a window, from its start."""
+    begun_s = window.row["started_at_s"]
+    for span in window.spans:
+        kind = str(span["name"]).partition(" ")[0]
+        if begun_s is not None and span["to_s"] is not None and kind in ("backup", "restore"):
+            yield {
+                "kind": kind, "name": span["name"], "second": span["from_s"] - begun_s,
+                "until": span["to_s"] - begun_s,
+            }  # fmt: skip
+
+
+def _finding(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
+    said = []
+    for name, each in spans.items():
+        lengths = [float(s["until"]) - float(s["second"]) for s in each if s["kind"] == "backup"]
+        if lengths:
+            longest = f"the longest {took(max(lengths))}" if len(lengths) > 1 else took(lengths[0])
+            said.append(f"{plural(len(lengths), 'backup')} on {name}, {longest}")
+    return "; ".join(said) or "No backup was made in these windows"
+
+
+def _seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
+    """All strips by candidate and second, side by side; null where there is no value."""
+    parts = [_of_window(context, name, window) for name, window in windows.items()]
+    types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
+    return pl.concat([pl.DataFrame(schema=types), *parts])
+
+
+def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
+    facts = context.manifest.candidates if context.manifest else ()
+    devices = next((_devices(each) for each in facts if each.name == name), {})
+    keys = {"data", "backup"} & devices.keys()
+    of = {role: _device(context, window, devices[role]) for role in keys}
+    found: dict[str, dict[int, float]] = {
+        "tpm": _tpm(context, window),
+        "cpu": _cpu(context, window),
+        "log_bytes": _samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
+    }
+    if data := of.get("data"):
+        found |= {"read_s": data[READ_S], "write_s": data[WRITE_S], "data_bytes": data["bytes"]}
+    if backup := of.get("backup"):
+        found |= {"backup_s": backup[WRITE_S], "backup_bytes": backup["bytes"]}
+    seconds = sorted(set().union(*(each.keys() for each in found.values())))
+    rows = [
+        {"candidate": name, "second": second}
+        | {strip: found.get(strip, {}).get(second) for strip in STRIPS}
+        for second in seconds
+    ]
+    types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
+    return pl.DataFrame(rows, schema=types)
+
+
+def _devices(facts: CandidateFacts) -> dict[str, frozenset[str]]:
+    """The kernel names of the devices under data and backup; backup only where it has its own."""
+    roles: dict[str, set[str]] = {}
+    for drive in facts.drives:
+        roles.setdefault(drive.role, set()).add(drive.device.rpartition("/")[2])
+    for role in facts.roles:
+        roles.setdefault(role.role, set()).update(each.rpartition("/")[2] for each in role.devices)
+    roles.setdefault("data", set()).update(each.rpartition("/")[2] for each in facts.devices)
+    return {role: frozenset(names) for role, names in roles.items() if names}
+
+
+def _device(
+    context: Context, window: Window, names: frozenset[str]
+) -> Mapping[str, dict[int, float]]:
+    """By metric and second, of the device of these that moves most; `bytes` are of both kinds."""
+    wanted = [READ_S, WRITE_S, READ_BYTES, WRITE_BYTES]
+    samples = context.run.samples.of(metrics.BLOCK, wanted, {window.id})
+    mine = samples.filter(pl.col("subject").is_in(list(names)) & (pl.col("second") >= 0.5))
+    by_subject: dict[str, dict[str, dict[int, float]]] = {}
+    for row in mine.iter_rows(named=True):
+        of = by_subject.setdefault(row["subject"], {each: {} for each in (*wanted, "bytes")})
+        second = round(row["second"]) - 1
+        of[row["metric"]][second] = row["value"]
+        if row["metric"] in (READ_BYTES, WRITE_BYTES):
+            of["bytes"][second] = of["bytes"].get(second, 0.0) + row["value"]
+    none: dict[str, dict[int, float]] = {each: {} for each in (*wanted, "bytes")}
+    return max(by_subject.values(), key=lambda of: sum(of["bytes"].values()), default=none)
+
+
+def _samples(context: Context, window: Window, collector: str, metric: str) -> dict[int, float]:
+    samples = context.run.samples.of(collector, [metric], {window.id})
+    later = samples.filter(pl.col("second") >= 0.5)
+    return {round(row["second"]) - 1: row["value"] for row in later.iter_rows(named=True)}
+
+
+def _cpu(context: Context, window: Window) -> dict[int, float]:
+    """The share of all CPUs that were not idle."""
+    idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
+    samples = context.run.samples.of(metrics.CPU, idle, {window.id})
+    whole = samples.filter((pl.col("subject") == "") & (pl.col("second") >= 0.5))
+    summed = whole.group_by((pl.col("second").round() - 1).cast(pl.Int64)).agg(
+        pl.col("value").sum()
+    )
+    return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
+
+
+def _tpm(context: Context, window: Window) -> dict[int, float]:
+    seconds = context.run.seconds
+    mine = seconds.filter((pl.col("window_id") == window.id) & (pl.col("phase") != "drain"))
+    return {
+        row["second"]: float(row["committed"] + row["rolled_back"]) * SECONDS_PER_MINUTE
+        for row in mine.iter_rows(named=True)
+    }
+
+
+def _charts(
+    drawing: Drawing, context: Context, present: list[str],
+    spans: Mapping[str, list[dict[str, float | str]]], frame: pl.DataFrame,
+) -> Spec:  # fmt: skip
+    columns = min(len(spans), COLUMNS_MOST)
+    width = (WIDTH + 20) // columns - 60
+    ends = [float(each["until"]) for every in spans.values() for each in every]
+    last = max([*ends, *(float(each) + 1 for each in frame["second"].to_list())])
+    stacks = []
+    for index, (name, mine) in enumerate(spans.items()):
+        own = frame.filter(pl.col("candidate") == name)
+        charts = [
+            _chart(drawing, strip, mine, own, _domain(frame, strip), last, width,
+                   context.styles[name].colour, title=name if strip == present[0] else "",
+                   left=index % columns == 0, bottom=strip == present[-1])
+            for strip in present
+        ]  # fmt: skip
+        stacks.append(stacked(charts, spacing=18))
+    return grid(stacks, columns)
+
+
+def _domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
+    scale = STRIPS[strip].scale
+    return domain_of([{"value": each * scale} for each in frame[strip].drop_nulls()], log=False)
+
+
+def _chart(
+    drawing: Drawing, strip: str, spans: list[dict[str, float | str]], frame: pl.DataFrame,
+    domain: tuple[float, float], last: float, width: int, colour: str,
+    *, title: str, left: bool, bottom: bool,
+) -> Spec:  # fmt: skip
+    shown = STRIPS[strip]
+    x = alt.X(
+        "second:Q", title="Second" if bottom else None,
+        scale=alt.Scale(domain=[0, last], nice=False),
+        axis=alt.Axis(grid=False, tickCount=6, format="d", labels=bottom),
+    )  # fmt: skip
+    y = alt.Y(
+        "value:Q", title=shown.title if left else None,
+        scale=alt.Scale(domain=list(domain), nice=False),
+        axis=alt.Axis(format=NUMBERS, tickCount=3, minExtent=EXTENT),
+    )  # fmt: skip
+    known = frame.drop_nulls(strip)
+    rows = [{"second": second, "value": float(f"{value * shown.scale:.4g}")}
+            for second, value in known.select("second", strip).iter_rows()]  # fmt: skip
+    layers = [*_shades(drawing, spans, x)]
+    if rows:
+        line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.3, color=colour)
+        layers.append(unit(line.encode(x=x, y=y)))
+    return layer(layers, width=width, height=HEIGHT, title=title)
+
+
+def _shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
+    tips = [alt.Tooltip("name:N", title="span"), alt.Tooltip("second:Q", format=".1f"),
+            alt.Tooltip("until:Q", format=".1f")]  # fmt: skip
+    looks = {"backup": (palette.GRID[0], 0.9), "restore": (palette.AXIS[0], 0.6)}
+    for kind, (colour, opacity) in looks.items():
+        mine = [each for each in spans if each["kind"] == kind]
+        if mine:
+            rect = alt.Chart(drawing.add(mine)).mark_rect(color=colour, opacity=opacity)
+            yield unit(rect.encode(x=x, x2=alt.X2("until:Q"), tooltip=tips))

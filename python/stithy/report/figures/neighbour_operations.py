@@ -1,0 +1,179 @@
+"""What the device does second by second: the tenants alone, and beside the neighbour."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
+from stithy.point import Point
+from stithy.report import metrics
+from stithy.report.context import Context
+from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
+from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
+from stithy.report.drawing.compose import Drawing, Spec, grid, layer, unit
+from stithy.report.drawing.titles import named
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.paired import paired
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import count
+
+NAME = "neighbour_operations"
+ORDER = 16
+SECTION = "neighbours"
+NEEDS = ("tenant_seconds",)
+KEY = "neighbour-operations"
+WIDTH, HEIGHT = 320, 110
+WORDS = {"alone": "alone", "with": "with the neighbour"}
+READS, _, READ_BYTES = metrics.OPERATIONS["read"]
+WRITES, WRITE_S, WRITE_BYTES = metrics.OPERATIONS["write"]
+MOVED = "bytes"
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """A quantity over time: its title, what the table shows it as, the scale to the drawing."""
+
+    title: str
+    kind: str
+    scale: float = 1.0
+    log: bool = False
+
+
+STRIPS: Mapping[str, _Strip] = {
+    READS: _Strip("Reads per second", "rate"),
+    WRITES: _Strip("Writes per second", "rate"),
+    WRITE_S: _Strip("Write latency (ms)", "duration", MS_PER_S, log=True),
+    MOVED: _Strip("Read and written (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+}
+
+
+def draw(context: Context) -> list[Drawn]:
+    """The busiest device of each candidate, in its first valid block of both."""
+    points = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
+    if not points:
+        return []
+    most = context.evidence.primary.point
+    frame = _seconds(context, most if most in points else points[-1])
+    if frame.is_empty():
+        because = "no valid block has samples of a device"
+        return [Absent(KEY, "operations of the device over time", because)]
+    present = [each for each in STRIPS if frame[each].count()]
+    title, drawing = _finding(context, frame), Drawing()
+    return [
+        Figure(
+            name=KEY,
+            title=title,
+            caption="Each second of the busiest device, with what tenants and neighbour do on it: "
+            "the tenants alone (left), and with the neighbour (right). Both windows are of one "
+            "block, the first valid one.",
+            description=f"{title}. Line charts against time, a line for each candidate: alone, and "
+            "with the neighbour.",
+            footer=context.footer,
+            spec=drawing.spec(_charts(context, drawing, frame, present)),
+            table=PageTable(
+                KEY, title,
+                (Show("candidate", "candidate"), Show("neighbour", "neighbour"),
+                 Show("second", "second", "count"),
+                 *(Show(each, STRIPS[each].title.partition(" (")[0], STRIPS[each].kind)
+                   for each in present)),
+                frame.select("candidate", "neighbour", "second", *present),
+            ),
+        )
+    ]  # fmt: skip
+
+
+def _pair(context: Context, name: str, point: Point) -> tuple[Window, ...]:
+    """The windows of the first valid block: alone, then beside."""
+    return next(paired(context.evidence, name, point), ())
+
+
+def _seconds(context: Context, point: Point) -> pl.DataFrame:
+    """By candidate, alone and with the neighbour, and second: all strips side by side."""
+    types = {"candidate": pl.String, "neighbour": pl.String, "second": pl.Int64}
+    parts = [
+        _of_window(context, window).with_columns(
+            pl.lit(name).alias("candidate"), pl.lit(word).alias("neighbour")
+        )
+        for name in context.evidence.candidates
+        for word, window in zip(WORDS, _pair(context, name, point), strict=False)
+    ]
+    empty = pl.DataFrame(schema=types | dict.fromkeys(STRIPS, pl.Float64))
+    return pl.concat([empty, *(each.select(empty.columns) for each in parts)])
+
+
+def _of_window(context: Context, window: Window) -> pl.DataFrame:
+    """The seconds of the device that moves most."""
+    wanted = [each for each in (READS, WRITES, WRITE_S, READ_BYTES, WRITE_BYTES) if each]
+    samples = context.run.samples.of(metrics.BLOCK, wanted, {window.id})
+    later = samples.filter(pl.col("second") >= 0.5)
+    second = (pl.col("second").round() - 1).cast(pl.Int64)
+    moved = later.filter(pl.col("metric").is_in([READ_BYTES, WRITE_BYTES]))
+    busiest = moved.group_by("subject").agg(pl.col("value").sum()).sort("value", "subject")
+    subject = busiest["subject"].to_list()[-1:]
+    mine = later.filter(pl.col("subject").is_in(subject)).with_columns(second)
+    found = {
+        (row["metric"], row["second"]): float(row["value"])
+        for row in mine.iter_rows(named=True)
+        if row["value"] is not None
+    }
+    seconds = sorted({at for _, at in found})
+    rows: list[dict[str, Any]] = [
+        {
+            "second": at,
+            **{each: found.get((each, at)) for each in STRIPS},
+            MOVED: sum(found.get((each, at), 0.0) for each in (READ_BYTES, WRITE_BYTES)),
+        }
+        for at in seconds
+    ]
+    return pl.DataFrame(rows, schema={"second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)})
+
+
+def _finding(context: Context, frame: pl.DataFrame) -> str:
+    """The median second of each candidate, both kinds of operations together."""
+    both = pl.col(READS).fill_null(0) + pl.col(WRITES).fill_null(0)
+    medians = frame.group_by("candidate", "neighbour").agg(both.median().alias("done"))
+    known = {(name, word): float(value) for name, word, value in medians.iter_rows()}
+    names = [
+        name for name in context.evidence.candidates if all((name, word) in known for word in WORDS)
+    ]
+    said = named(
+        names,
+        lambda name: known[name, "with"],
+        lambda name: f"{count(known[name, 'alone'])} and {count(known[name, 'with'])} on {name}",
+    )
+    return f"Operations per second of the device, alone and with the neighbour: {said}"
+
+
+def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, present: list[str]) -> Spec:
+    charts = []
+    for strip in present:
+        shown = STRIPS[strip]
+        rows = [
+            {"candidate": name, "neighbour": word, "second": at, "value": value * shown.scale}
+            for name, word, at, value in frame.select(
+                "candidate", "neighbour", "second", strip
+            ).iter_rows()
+            if value is not None and (value > 0 or not shown.log)
+        ]
+        domain = domain_of(rows, log=shown.log)
+        for word, title in WORDS.items():
+            mine = [row for row in rows if row["neighbour"] == word]
+            charts.append(_panel(
+                context, drawing, mine, value_axis(Axis(shown.title, shown.log), domain,
+                                                   titled=word == "alone"),
+                f"Seconds, {title}" if strip == present[-1] else None,
+            ))  # fmt: skip
+    return grid(charts, len(WORDS))
+
+
+def _panel(
+    context: Context, drawing: Drawing, rows: list[dict[str, Any]], y: alt.Y, title: str | None
+) -> Spec:
+    x = alt.X("second:Q", title=title, axis=alt.Axis(format="d", tickCount=6))
+    line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.5)
+    own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
+    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)

@@ -1,0 +1,117 @@
+"""What of a neighbour the section and the figure need: its words, its moments, its cycles."""
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.answers.reactions import Moments
+from stithy.analysis.evidence import Window
+from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR, OF_NEIGHBOURS
+from stithy.plan.scenarios.noisy_neighbour.aggressor import aggressor_named
+from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles, part_of, parts
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+
+DURATIONS = "neighbour-cycles"
+
+Tenants = dict[str, dict[str, list[tuple[float, int]]]]
+"""By window and tenant, the begin of each measured second and its transactions."""
+
+
+def neighbour_said(context: Context, point: Point) -> str:
+    """What the neighbour at a point is: `700 requests per second`."""
+    level = int(point.values.get(NEIGHBOUR, ALONE))
+    for window in context.evidence.windows:
+        if window.point == point and (name := _aggressor(window)):
+            return aggressor_named(name).said(level)
+    return str(level)
+
+
+def _aggressor(window: Window) -> str | None:
+    """By the activity that was the neighbour's."""
+    names = (each.strip() for each in str(window.row["activity"]).split(","))
+    found = (each.removeprefix(OF_NEIGHBOURS) for each in names if each.startswith(OF_NEIGHBOURS))
+    return next(found, None)
+
+
+def seconds_of_tenants(context: Context) -> Tenants:
+    """The measured seconds of each tenant, by window and tenant."""
+    found: Tenants = {}
+    for window in context.evidence.windows:
+        for row in context.run.detail("tenant_seconds", window.id).to_dicts():
+            if row["phase"] == "measure":
+                mine = found.setdefault(window.id, {}).setdefault(row["tenant"], [])
+                mine.append((row["at_s"], row["completed"]))
+    return found
+
+
+def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
+    """By window and tenant, its transactions in each second of the measurement."""
+    return {
+        window: {name: [count for _, count in each] for name, each in of.items()}
+        for window, of in tenants.items()
+    }
+
+
+def moments(context: Context, tenants: Tenants) -> Mapping[str, Moments]:
+    """By window, when its seconds began, of the tenant with most, and when the neighbour worked."""
+    times = {
+        window: [at_s for at_s, _ in max(of.values(), key=len)] for window, of in tenants.items()
+    }
+    return {
+        window.id: Moments(times.get(window.id, ()), at_work(window.spans))
+        for window in context.evidence.windows
+    }
+
+
+def durations(context: Context) -> PageTable:
+    """How long the neighbour's cycles and their parts took, by candidate and point."""
+    evidence = context.evidence
+    rows = [
+        row
+        for point in evidence.points
+        if point.values.get(NEIGHBOUR, ALONE) != ALONE
+        for name in evidence.candidates
+        for row in _rows(context, name, point)
+    ]
+    others = [each for each in context.factors if each != NEIGHBOUR]
+    shows = (
+        *(Show(each, each) for each in others), Show("candidate", "Candidate"),
+        Show("neighbour", "Neighbour"), Show("what", "What"), Show("done", "Done", "count"),
+        Show("failed", "Failed", "count"), Show("cut", "Cut by the end", "count"),
+        Show("mean_s", "Mean", "duration"), Show("least_s", "Shortest", "duration"),
+        Show("most_s", "Longest", "duration"),
+    )  # fmt: skip
+    texts, counts = (*others, "candidate", "neighbour", "what"), ("done", "failed", "cut")
+    types: dict[str, Any] = dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64)
+    types |= dict.fromkeys(("mean_s", "least_s", "most_s"), pl.Float64)
+    return PageTable(DURATIONS, "Cycles of the neighbour", shows, pl.DataFrame(rows, schema=types))
+
+
+def _rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:
+    windows = context.evidence.at(name, point)
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for window in windows:
+        kinds.setdefault("cycle", []).extend(cycles(window.spans))
+        for each in parts(window.spans):
+            kinds.setdefault(str(part_of(each["name"])), []).append(each)
+    values = context.factor_values(point)
+    factors = {key: str(value) for key, value in values.items() if key != NEIGHBOUR}
+    for what, spans in kinds.items():
+        if spans:
+            own = {"candidate": name, "neighbour": neighbour_said(context, point), "what": what}
+            yield {**factors, **own, **_counted(spans)}
+
+
+def _counted(spans: list[Mapping[str, Any]]) -> dict[str, Any]:
+    outcomes = [each["outcome"] for each in spans]
+    took = [each["to_s"] - each["from_s"] for each in spans if each["outcome"] == "done"]
+    return {
+        **{word: outcomes.count(word) for word in ("done", "failed", "cut")},
+        "mean_s": fmean(took) if took else None,
+        "least_s": min(took, default=None),
+        "most_s": max(took, default=None),
+    }

@@ -1,0 +1,305 @@
+"""A neighbour with databases of its own beside the tenants: their files, servers and cycles.
+
+Each has a copy of the tenants' dataset on the candidate, which is made once, and a server with the
+tenants' memory and settings, which runs only in windows with the neighbour. What a cycle is an
+activity says by `cycle`. When the tenants are done the servers are stopped at once: a cycle that
+goes on is cut, and counts neither as done nor as failed. A server that ends by itself, or storage
+that fails, is this window's loss alone.
+"""
+
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.collect.collector import TimedSample
+from stithy.database.engine import Instance
+from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
+from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
+from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
+from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
+from stithy.plan.steps import WindowPlan
+from stithy.results.tables import Row, Table
+from stithy.run.activities.tenants import lead_s
+from stithy.run.activities.tenants.cycles import (
+    PAUSE_AFTER_FAILURE_S,
+    Cycle,
+    Schedule,
+    achieved_per_s,
+    asked_per_s,
+    bytes_per_s,
+    mean_s,
+)
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+from stithy.run.volumes import master_name
+from stithy.storage.consent import NEIGHBOUR
+from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
+from stithy.storage.provider import Role
+from stithy.units import format_duration, format_size
+
+TAIL_S = 1.0
+"""How long the neighbour works on after the users' measurement, which it must outlast."""
+
+AS_FAST_AS_IT_CAN = "it works as fast as it can"
+BY_BYTES = "its limit counts bytes, not cycles"
+NO_CYCLE = "no cycle of it ended within the window"
+
+
+@dataclass(frozen=True)
+class OwnPlace:
+    """A database of the neighbour, numbered from 0, and the groups of its processes."""
+
+    number: int
+    data: Path
+    memory_cgroup: Path | None
+    io_cgroup: Path | None
+
+
+@dataclass(frozen=True)
+class OwnServer:
+    """A database of the neighbour while its server runs."""
+
+    place: OwnPlace
+    instance: Instance
+
+
+class Beside:
+    """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
+
+    `at_measurement`: whether its first cycles begin with the measurement, and not before.
+    """
+
+    name = ""
+    servers, workers = 1, 1
+    at_measurement = False
+    most: int | None = None
+    is_full = False
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """No server runs yet."""
+        self.context, self.window = context, window
+        spec = spec_of(context.file.study.at(window.point))
+        assert isinstance(spec, OwnDatabase)  # as all have who are made here
+        self.spec, self.level = spec, level_of(window.point)
+        self.files = context.session.directory.window(window.id).root / NEIGHBOUR
+        self.up: list[OwnServer] = []
+        self.cycles: list[Cycle] = []
+        self.ended = threading.Event()
+        self._errors: list[BaseException] = []
+        self.ended_because: str | None = None
+        self.times: Times | None = None
+
+    def cycle(self, worker: int) -> Cycle:
+        """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
+        raise NotImplementedError
+
+    def prepared(self, place: OwnPlace) -> Mapping[str, str]:
+        """What comes before the start of a server; the settings that it gets besides."""
+        del place
+        return {}
+
+    def warm_up(self) -> None:
+        """What comes before the users begin, once all servers run."""
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """All its servers run."""
+        shutil.rmtree(self.files, ignore_errors=True)
+        self.files.mkdir(parents=True)
+        with ExitStack() as stack:
+            self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
+            self.warm_up()
+            yield Subject(pids=frozenset(each.instance.pid for each in self.up))
+
+    @contextmanager
+    def _server(self, number: int) -> Iterator[OwnServer]:
+        servers, candidate = self.context.servers, self.window.candidate
+        data = data_of(self.context, candidate, self.spec.volume, number)
+        with servers.limited(candidate, self.window.point) as limit:
+            group = limit.group.path if limit.group else None
+            with servers.throttled(data, self.spec.limit, group, candidate) as throttle:
+                place = OwnPlace(number, data, group, throttle.path if throttle else None)
+                with servers.second(
+                    candidate, data, self.log(number), self.prepared(place), name=f"n{number}",
+                    memory_cgroup=group, point=self.window.point,
+                ) as instance:  # fmt: skip
+                    if throttle is not None:
+                        throttle.hold(instance.pid)
+                    yield OwnServer(place, instance)
+
+    def log(self, number: int) -> Path:
+        """Where a server and the programs that work on it write."""
+        return self.files / f"server-{number + 1}.log"
+
+    def begin(self) -> None:
+        """Nothing is counted besides."""
+
+    def act(self) -> None:
+        """Work until the users' measurement has ended."""
+        clock, window = self.context.session.clock, self.window
+        began_s = clock.now_s()
+        from_s = began_s + lead_s(window.tenants) + window.ramp_up_s
+        rest_s = self.spec.rests_s(window.duration_s)
+        until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
+        first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
+        schedule = Schedule(first_s, until_s, self.spec.every_s, self.most)
+        threads = [
+            threading.Thread(target=self._work, args=(worker, schedule))
+            for worker in range(self.workers)
+        ]
+        for each in threads:
+            each.start()
+        self._wait_until(until_s)
+        ended_s = clock.now_s()
+        self._end()
+        for each in threads:
+            each.join()
+        if self._errors:
+            raise self._errors[0]
+        self.context.session.stop.check()
+        if self.ended_because is None:
+            self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
+
+    def _wait_until(self, until_s: float) -> None:
+        """To the end of the users, or until there is nothing left to be done."""
+        clock, asked = self.context.session.clock, self.context.session.stop.asked
+        while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
+            if asked.wait(min(left_s, 0.2)):
+                return
+
+    def _end(self) -> None:
+        """Whoever still works is cut; a server that is gone already is why the window is lost."""
+        for each in self.up:
+            self._lose_by(each.instance)
+        self.ended.set()
+        for each in self.up:
+            each.instance.stop(at_once=True)
+
+    def _lose_by(self, instance: Instance) -> None:
+        """A server that ended by itself leaves a neighbour that is not what was asked for."""
+        ended = None if self.ended.is_set() else instance.ended_by()
+        if ended is not None and self.ended_because is None:
+            self.ended_because = f"the neighbour failed: its server {ended}"
+
+    def _work(self, worker: int, schedule: Schedule) -> None:
+        try:
+            self._work_on(worker, schedule)
+        except BaseException as error:  # noqa: BLE001 raised by `act`, once all have ended
+            self._errors.append(error)
+
+    def _work_on(self, worker: int, schedule: Schedule) -> None:
+        clock = self.context.session.clock
+        for _ in schedule.due(clock, self.ended):
+            began_s = clock.now_s()
+            done = self._tried(worker, began_s)
+            self.cycles.append(done)
+            self._lose_by(self.up[worker % len(self.up)].instance)
+            if done.cut or self.ended_because is not None:
+                return
+            if done.failed_because is not None:
+                self.ended.wait(PAUSE_AFTER_FAILURE_S)
+
+    def _tried(self, worker: int, began_s: float) -> Cycle:
+        """A cycle, whatever becomes of it."""
+        clock, because, cut = self.context.session.clock, None, False
+        try:
+            with failures_of_the_machine("the neighbour"):
+                return self.cycle(worker)
+        except Interrupted:
+            cut = True
+        except StithyError as error:
+            # What ended with the window did not fail.
+            cut, because = self.ended.is_set(), f"{error.where}: {error.problem}"
+        return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
+                     cut=cut)  # fmt: skip
+
+    def end(self) -> None:
+        """Nothing is counted besides."""
+
+    def aftermath(self) -> None:
+        """Nothing is left to be found out."""
+
+    def cut_short(self) -> str:
+        """It ends at its time, or by an error."""
+        return self.ended_because or "the neighbour did not end"
+
+    def values(self) -> Iterator[Measured]:
+        """What was asked and what came of it."""
+        workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
+        asked = asked_per_s(workers, every_s)
+        free = AS_FAST_AS_IT_CAN if asked is None else None
+        yield Measured("neighbour.asked_per_s", asked, missing_because=free)
+        offered, why = (asked, free) if limit is None else (None, BY_BYTES)
+        yield Measured("neighbour.offered_per_s", offered, missing_because=why)
+        found = {
+            "neighbour.achieved_per_s": achieved_per_s(self.cycles, workers, every_s),
+            "neighbour.mean_s": mean_s(self.cycles),
+            "neighbour.bytes_per_s": bytes_per_s(self.cycles, workers),
+        }
+        for metric, value in found.items():
+            missing = None if value is not None else self.ended_because or NO_CYCLE
+            yield Measured(metric, value, missing_because=missing)
+        if limit is not None:
+            yield Measured("neighbour.limit_bytes_per_s", float(limit))
+
+    def spans(self) -> Iterator[Span]:
+        """While it worked, and each of its cycles."""
+        if self.times is not None:
+            yield Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done")
+        for number, each in enumerate(sorted(self.cycles, key=lambda one: one.from_s), 1):
+            yield from self._spans_of(number, each)
+
+    def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
+        outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"
+        because = cycle.failed_because
+        yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)
+        for part, (from_s, to_s) in cycle.parts.items():
+            yield Span(cycle_name(number, part), from_s, to_s, outcome, because)
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """All is in values and spans."""
+        yield from ()
+
+    def surroundings(self) -> Row:
+        """What its servers did is the neighbour's."""
+        return {}
+
+    def said(self) -> str:
+        """How many cycles it came to, and how long they took."""
+        done, took_s = sum(each.done for each in self.cycles), mean_s(self.cycles)
+        failed = sum(each.failed_because is not None for each in self.cycles)
+        said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"
+        said += f" of {format_duration(took_s)}" if took_s else ""
+        return f"{said}, {failed} FAILED" if failed else said
+
+
+def data_of(context: Context, candidate: str, role: Role, number: int) -> Path:
+    """The files of one of the neighbour's databases, numbered from 0."""
+    return context.volumes.of(candidate).of(role).path / NEIGHBOUR / f"database-{number + 1}"
+
+
+def lay_out(context: Context, candidate: str) -> str:
+    """Copy the dataset for each of the neighbour's databases; in words."""
+    spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
+    tree = context.volumes.make_tree(candidate, NEIGHBOUR, spec.volume)
+    master = context.volumes.keeper.place() / master_name(dataset)
+    most = max(spec_of(each).beside for each in context.file.study.variants)
+    for number in range(most):
+        place = data_of(context, candidate, spec.volume, number)
+        place.mkdir(mode=0o700)
+        try:
+            copy_tree(master, place)
+        except OSError as error:
+            raise InfrastructureError(
+                f"the neighbour's database could not be copied: {error.strerror or error}",
+                where=str(place),
+                remedy="free space there, or look for errors of the device in the kernel log",
+            ) from error
+    sync_filesystem(tree)
+    if not context.volumes.of(candidate).memory_backed:
+        evict_tree(tree)
+    size = most * context.volumes.masters[dataset.name].size_bytes
+    return f"{most} database{'' if most == 1 else 's'} of the neighbour, {format_size(size)}"

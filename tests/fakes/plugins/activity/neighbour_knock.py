@@ -1,0 +1,5 @@
+"""It measures nothing of its own."""
+
+NAME = "neighbour-knock"
+TABLES = ()
+METRICS = ()

@@ -1,0 +1,36 @@
+"""An aggressor that knocks at a server of its own; of some databases the knocks fail."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
+from stithy.storage.provider import Role
+
+NAME = "knock"
+HAS_DATASET = True
+
+
+class Spec(OwnDatabase):
+    """How often it knocks."""
+
+    FIXED: ClassVar = frozenset({"knocks"})
+
+    aggressor: Literal["knock"] = Field(description="It knocks.", examples=["knock"])
+    knocks: tuple[int, ...] = Field(description="Hands that knock.", examples=[[1]])
+
+
+def levels(spec: Spec) -> tuple[int, ...]:
+    """Hands."""
+    return spec.knocks
+
+
+def said(level: int) -> str:
+    """The number of hands."""
+    return f"{level} hands"
+
+
+def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+    """Its database."""
+    return {spec.volume: held}

@@ -1,0 +1,253 @@
+"""Stithy's figures against those of fio by hand, in turns on the same target.
+
+Job files are written here by hand, and what fio answers is read here, too. What is compared is the
+median of the pairs, against the spread of fio by hand from run to run: a difference that repeated
+runs of the same command have themselves is none.
+"""
+
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from stithy.drives.spec import DriveSpec
+from stithy.fio import library
+from stithy.fio.load import Load, Target
+from stithy.fio.measure import Machine, lay_out, measure
+from stithy.fio.output import Answer
+from stithy.fio.program import find
+from stithy.hosts.runner import LocalRunner
+from support.places import DISK, a_place
+from support.raised_drive import Raised, all_raised
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")
+
+MIB = 2**20
+SIZE_BYTES = 64 * MIB
+PROFILE = """version = 1
+name = "made-up"
+title = "made up"
+capacity_bytes = 67108864
+channels = 64
+[read]
+p50_us = 4000
+p99_us = 5000
+bytes_per_s = 1e9
+[write]
+p50_us = 4000
+p99_us = 5000
+bytes_per_s = 1e9
+[cap]
+total_iops = 1500
+total_bytes_per_s = 40e6
+[flush]
+cost_us = 3000
+[provenance]
+assumed = ["capacity_bytes", "channels", "read", "write", "cap", "flush"]
+"""
+"""So slow and even that little of what differs from run to run is the drive's or the machine's."""
+
+COMMON = """[global]
+filename={path}
+size={size}
+direct=1
+thread=1
+norandommap=1
+random_generator=tausworthe64
+randseed={seed}
+refill_buffers=1
+time_based=1
+runtime={runtime_ms}ms
+lat_percentiles=1
+percentile_list=50:99
+group_reporting=1
+[job]
+"""
+BY_HAND = {
+    "sql-80-20": "ioengine=libaio rw=randrw rwmixread=80 bs=8k iodepth=18",
+    "four-corners/random-read-4k": "ioengine={engine} rw=randread bs=4k numjobs=4 iodepth=32",
+    "four-corners/random-write-4k": "ioengine={engine} rw=randwrite bs=4k numjobs=4 iodepth=16",
+    "four-corners/sequential-read-64k": "ioengine={engine} rw=read bs=64k iodepth=16",
+    "four-corners/sequential-write-64k": "ioengine={engine} rw=write bs=64k iodepth=8",
+    "commit-log/one-writer": "ioengine={engine} rw=write bs=8k iodepth=1 fdatasync=1",
+}
+"""The patterns' own parameters, as a person would write them."""
+
+NOISE_WANTED, NOISE_MOST = 0.02, 0.05
+"""Standard errors above which more pairs are measured, and above which they say nothing."""
+
+ERRORS_MOST, DIFFERENCE_LEAST = 3.0, 0.01
+"""A difference is one where it is above so many standard errors, and above one percent."""
+
+PAIRS, PAIRS_MOST = 5, 15
+NORMAL = 1.4826
+"""The standard deviation of normal values over the median of their distances from their median."""
+
+OF_MEDIAN = math.sqrt(math.pi / 2)
+"""The standard error of a median over that of a mean, of normal values."""
+
+Figures = Mapping[str, float]
+
+
+@dataclass
+class Pairs:
+    """Logarithms of each figure, by hand and by Stithy, in the order of the runs."""
+
+    hand: list[Figures] = field(default_factory=list)
+    own: list[Figures] = field(default_factory=list)
+
+    def difference(self, name: str) -> float:
+        """The median of the pairs, as a logarithm of Stithy's over fio's."""
+        pairs = zip(self.own, self.hand, strict=True)
+        return median(math.log(own[name] / hand[name]) for own, hand in pairs)
+
+    def error(self, name: str) -> float:
+        """The standard error of that median, by the spread of fio by hand alone."""
+        logs = [math.log(each[name]) for each in self.hand]
+        middle = median(logs)
+        spread = NORMAL * median(abs(each - middle) for each in logs)
+        return OF_MEDIAN * spread * math.sqrt(2 / len(logs))
+
+    def differing(self) -> Iterator[str]:
+        """Each figure that Stithy and fio by hand do not agree on."""
+        for name in self.hand[0]:
+            difference, error = self.difference(name), self.error(name)
+            if abs(difference) > max(DIFFERENCE_LEAST, ERRORS_MOST * error):
+                yield f"{name}: {difference:+.2%}, standard error {error:.2%}"
+
+    def noisy(self, most: float = NOISE_MOST) -> Iterator[str]:
+        """Each figure of which nothing can be said; of so few requests a p99 always is."""
+        rates_and_means = (each for each in self.hand[0] if not each.endswith("p99"))
+        yield from (each for each in rates_and_means if self.error(each) > most)
+
+
+def measured_in_turns(
+    machine: Machine, target: Target, name: str, folder: Path, runtime_s: float
+) -> Pairs:
+    """As many pairs as it takes to tell them apart."""
+    pairs = Pairs()
+    while len(pairs.hand) < PAIRS_MOST:
+        seed = 11 + len(pairs.hand)
+        pairs.hand.append(by_hand(machine, target, name, runtime_s, seed))
+        pairs.own.append(
+            by_stithy(machine, target, name, folder / name / f"own-{seed}", runtime_s, seed)
+        )
+        open_questions = [*pairs.noisy(NOISE_WANTED), *pairs.differing()]
+        if len(pairs.hand) >= PAIRS and not open_questions:
+            break
+    return pairs
+
+
+def by_hand(machine: Machine, target: Target, name: str, runtime_s: float, seed: int) -> Figures:
+    """The figures of fio's own document."""
+    job = (COMMON + BY_HAND[name].replace(" ", "\n") + "\n").format(
+        path=target.path, size=target.size_bytes, seed=seed, engine=machine.engine,
+        runtime_ms=round(1000 * runtime_s),
+    )  # fmt: skip
+    words = [machine.found.program, "--output-format=json", "-"]
+    done = subprocess.run(words, input=job, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)["jobs"][0]
+    sides = [found["read"], found["write"]]
+    figures: dict[str, float] = {
+        "IOPS": sum(each["iops"] for each in sides),
+        "bytes/s": sum(each["bw_bytes"] for each in sides),
+    }
+    for way in ("read", "write"):
+        if (side := found[way])["total_ios"]:
+            figures |= dict(latencies(way, side["lat_ns"]))
+    if "fdatasync" in job:
+        figures |= dict(latencies("flush", found["sync"]["lat_ns"]))
+    return figures
+
+
+def latencies(kind: str, told: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    """Mean and percentiles in seconds."""
+    percentiles = told["percentile"]
+    assert isinstance(percentiles, dict)
+    for name, value in (
+        ("mean", told["mean"]), ("p50", percentiles["50.000000"]),
+        ("p99", percentiles["99.000000"]),
+    ):  # fmt: skip
+        yield f"{kind} {name}", float(str(value)) / 1e9
+
+
+def by_stithy(
+    machine: Machine, target: Target, name: str, folder: Path, runtime_s: float, seed: int
+) -> Figures:
+    """The same figures of a measurement as studies make it."""
+    load = Load(runtime_s, 0.0, seed, engine=machine.engine)
+    pattern = library.find(name).patterns[0]
+    (answer,) = measure(machine, pattern, [(target, load)], folder).answers
+    return dict(of_answer(answer))
+
+
+def of_answer(answer: Answer) -> Iterator[tuple[str, float]]:
+    """By the same names."""
+    kinds = {"read": answer.read, "write": answer.write}
+    yield "IOPS", answer.iops
+    yield "bytes/s", sum(each.bytes_per_s for each in kinds.values() if each)
+    distributions = {way: each.latency for way, each in kinds.items() if each}
+    if answer.flush is not None:
+        distributions["flush"] = answer.flush
+    for kind, latency in distributions.items():
+        yield f"{kind} mean", latency.mean_s or 0.0
+        yield f"{kind} p50", latency.quantile_s(0.5) or 0.0
+        yield f"{kind} p99", latency.quantile_s(0.99) or 0.0
+
+
+def agree(machine: Machine, target: Target, name: str, folder: Path, runtime_s: float) -> None:
+    """Fail where a figure differs by more than fio by hand differs from itself."""
+    pairs = measured_in_turns(machine, target, name, folder, runtime_s)
+    assert (list(pairs.differing()), list(pairs.noisy())) == ([], [])
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raised]:
+    """A drive of known limits, which is alike from second to second."""
+    specs = [DriveSpec("by-hand", PROFILE, SIZE_BYTES)]
+    with all_raised(specs, tmp_path_factory.mktemp("by-hand")) as drives:
+        yield drives["by-hand"]
+
+
+@pytest.mark.needs_drive
+@pytest.mark.parametrize("name", ["sql-80-20", "commit-log/one-writer"])
+def test_stithy_agrees_with_fio_by_hand(drive: Raised, name: str) -> None:
+    """A mix and a log, in short runs."""
+    agree(drive.machine, drive.target, name, drive.folder, runtime_s=0.5)
+
+
+@pytest.mark.long
+@pytest.mark.needs_drive
+@pytest.mark.parametrize("name", BY_HAND)
+def test_stithy_agrees_with_fio_by_hand_in_every_pattern(drive: Raised, name: str) -> None:
+    """Longer runs. Long: six patterns of ten runs and more."""
+    agree(drive.machine, drive.target, name, drive.folder / "long", runtime_s=2.0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BY_HAND)
+def test_stithy_agrees_with_fio_by_hand_on_a_directory(name: str) -> None:
+    """As far as a shared disk is like itself. Long: beside other work it never is."""
+    with a_place(DISK) as folder:
+        machine = Machine(LocalRunner(), find(LocalRunner()))
+        target = Target(str(folder / "target"), SIZE_BYTES)
+        lay_out(machine, target, folder / "laid-out", seed=1)
+        pairs = measured_in_turns(machine, target, name, folder, runtime_s=2.0)
+        assert list(pairs.differing()) == []
+
+
+def test_a_difference_is_told_from_noise() -> None:
+    """Of 2 % by hand, 5 % are a difference and 1 % are none; without noise 2 % are one."""
+    noise = (1.0, 1.02, 0.98, 1.01, 0.99)
+    for times, spread, differs in ((1.05, 0.2, True), (1.01, 1, False), (1.02, 0, True)):
+        pairs = Pairs()
+        for each in noise:
+            pairs.hand.append({"IOPS": 1000 * each**spread})
+            pairs.own.append({"IOPS": 1000 * each**spread * times})
+        assert bool(list(pairs.differing())) == differs

@@ -1,0 +1,69 @@
+"""A guard of reads and writes by the kernel's own groups, on a loop device."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.processes import kill
+from stithy.hosts.resources import make_group, remove_group
+from stithy.hosts.runner import Command, LocalRunner
+from stithy.hosts.throttle import make_throttle, problem
+from stithy.run.cleanup.handlers import clean_up
+from stithy.run.cleanup.register import Resource
+from stithy.storage.provider import ROLES, Site
+from stithy.storage.providers.device import Spec, create
+from support.loops import a_loop
+
+pytestmark = [
+    pytest.mark.needs_root,
+    pytest.mark.needs_drive,
+    pytest.mark.skipif(problem() is not None, reason=str(problem())),
+]
+RUNNER = LocalRunner()
+LIMIT, SIZE = 4 * 2**20, 8 * 2**20
+
+
+def _read(file: Path, group: Path | None) -> float:
+    """How long it takes to read it, seconds."""
+    began_s = time.monotonic()
+    words = ["dd", f"if={file}", "of=/dev/null", "bs=1M", "iflag=direct"]
+    assert RUNNER.run(Command(words, io_cgroup=group)).code == 0
+    return time.monotonic() - began_s
+
+
+def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
+    place: Path,
+) -> None:
+    """8 MiB at 4 MiB a second; and a server that runs already is brought in with its children."""
+    made: list[Resource] = []
+    groups: list[Path] = []
+
+    def record(kind: str, facts: dict[str, str]) -> None:
+        made.append(Resource(len(made), kind, facts))
+
+    with a_loop(place, "disk") as device:
+        site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        spec = Spec.model_validate({"device": device, "filesystem": "ext4"})
+        volume = create(spec, "disk", site).provision("r1", record)
+        try:
+            file = volume.path / "file"
+            file.write_bytes(bytes(SIZE))
+            name = f"stithy-test-{device.name}"
+            # Version 2 has no other group than that of the memory.
+            limit = make_group(f"{name}-m", 2**28, runner=RUNNER, record=groups.append)
+            own = limit.group.path if limit.group else None
+            throttle = make_throttle(name, volume.path, LIMIT, own, groups.append)
+            assert _read(file, None) < 1.0
+            assert 1.5 < _read(file, throttle.path) < 10.0
+            shell = RUNNER.start(Command(["sh", "-c", "sleep 60; :"], detached=True))
+            throttle.hold(shell.pid)
+            members = (throttle.path / "cgroup.procs").read_text().split()
+            assert str(shell.pid) in members
+            for pid in members:
+                kill(int(pid))
+            shell.wait(10)
+        finally:
+            for group in groups:
+                remove_group(group)
+            assert clean_up("r1", made, lambda number: None, everything=False) == []

@@ -1,0 +1,147 @@
+"""`make papers` prints published ratios beside those found, each with the direction of both."""
+
+import math
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import papers
+from stithy.analysis.search import capacity
+from stithy.results.tables import SPACE, schema
+
+ENDS = (papers.End("a", "1", {}), papers.End("b", "2", {}))
+BETTER = papers.Row("s.yaml", {}, "nopm", ENDS, 3.0)
+WORSE = papers.Row("s.yaml", {}, "nopm", ENDS, 1 / 3)
+EQUAL = papers.Row("s.yaml", {}, "nopm", ENDS, 0.99, equal=True)
+USERS_AND_BACKUPS = [
+    ("nvme", "nvme", "tpm", 1_113_300 / 958_338),
+    ("nvme", "nvme", "nopm", 259_631 / 208_311),
+    ("nvme", "dc500m", "tpm", 1_463_290 / 738_067),
+    ("nvme", "dc500m", "nopm", 318_092 / 160_410),
+    ("nvme", "micron", "tpm", 1_463_290 / 628_499),
+    ("nvme", "micron", "nopm", 318_092 / 136_436),
+    ("nvme", "micron", "tpm", 1.84 / 0.96),
+    ("nvme", "micron", "nopm", 361_743 / 184_451),
+    ("nvme", "micron", "block.read_latency_s", 2.36 / 0.92),
+    ("nvme", "micron", "drive.read_p99", 7.05 / 1.61),
+    ("nvme", "micron", "backup.duration_s", 1.5),
+    ("nvme", "micron", "backup.restore_s", 2.15),
+    ("nvme", "micron", "tpm", 523_516 / 269_320),
+    ("nvme", "micron", "nopm", 113_812 / 58_544),
+    ("nvme", "micron", "block.read_latency_s", 3.8 / 0.8),
+    ("nvme", "micron", "block.write_latency_s", 5.5 / 0.8),
+    ("nvme", "micron", "tpm", 575_933 / 351_258),
+    ("nvme", "micron", "nopm", 125_206 / 76_355),
+    ("nvme", "micron", "block.read_latency_s", 7.3 / 2.5),
+    ("nvme", "micron", "block.write_latency_s", 4.9 / 2.5),
+    ("nvme", "nvme", "tpm", 523_516 / 575_933),
+    ("nvme", "nvme", "block.read_latency_s", 2.5 / 0.8),
+    ("nvme", "nvme", "block.write_latency_s", 2.5 / 0.8),
+    ("micron", "micron", "tpm", 269_320 / 351_258),
+    ("micron", "micron", "block.read_latency_s", 7.3 / 3.8),
+    ("micron", "micron", "block.write_latency_s", 4.9 / 5.5),
+]
+
+
+def test_every_file_of_published_numbers_compares_what_its_study_has(
+    root: Path, monkeypatch: Any
+) -> None:
+    """Candidates, points and metrics of every ratio; a study that is compared is there."""
+    from stithy.study.load import read_study
+
+    monkeypatch.chdir(root)
+    rows = papers.all_rows()
+    for name in {row.study for row in rows}:
+        study = read_study(root / "studies/papers" / name).study
+        asked = [row for row in rows if row.study == name]
+        assert {name for row in asked for name in row.candidates} <= set(study.candidates)
+
+
+@pytest.mark.parametrize(
+    ("file", "ratios"),
+    [
+        (
+            "space.toml",
+            [
+                ("mirrors-zstd", "mirrors", "space", 5050 / 2220),
+                ("coded-zstd", "mirrors", "space", 5050 / 1900),
+                ("reduced", "plain", "nopm", 7965 / 8022),
+                ("coded-reduced", "plain", "nopm", 7880 / 8022),
+                ("plain", "coded", "block.write_latency_s", 4.4 / 2.1),
+            ],
+        ),
+        (
+            "raid.toml",
+            [
+                ("ssds-8", "disks", papers.USERS, 1.4),
+                ("ssds-4", "disks", papers.USERS, 1.05),
+                ("ssds-8", "ssds-4", papers.USERS, 14_000 / 10_500),
+            ],
+        ),
+        ("published.toml", USERS_AND_BACKUPS),
+    ],
+)
+def test_ratios_of_policies_space_and_arrays_are_those_of_the_published_numbers(
+    root: Path, file: str, ratios: list[tuple[str, str, str, float]]
+) -> None:
+    """Of damaged numbers by the probable ones; rates first by second, the rest inverse."""
+    found = papers.published(tomllib.loads((root / "studies/papers" / file).read_text()))
+    for row, (*words, ratio) in zip(found, ratios, strict=True):
+        assert [*row.candidates, row.metric] == words
+        assert row.ratio == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "better", "worse", "equal"),
+    [
+        ((1.5, 2.5), "agrees", "differs", "differs"),
+        ((0.4, 0.6), "differs", "agrees", "differs"),
+        ((0.9, 1.4), "undecided", "undecided", "undecided"),
+        ((0.96, 1.04), "undecided", "undecided", "agrees"),
+        ((1.2, math.inf), "agrees", "differs", "differs"),
+        ((None, None), "undecided", "undecided", "undecided"),
+    ],
+)
+def test_a_direction_is_decided_only_by_an_interval_on_one_side(
+    bounds: tuple[float | None, float | None], better: str, worse: str, equal: str
+) -> None:
+    """Whatever the ratio itself is; of what was published as equal, on one side of the margin."""
+    own = papers.Own(1.0, *bounds)
+    said = [papers.direction(row, own, 0.1) for row in (BETTER, WORSE, EQUAL)]
+    assert said == [better, worse, equal]
+    confounded = replace(BETTER, confounded=True)
+    assert papers.direction(confounded, own, 0.1) == "confounded"
+
+
+def test_space_is_compared_by_what_the_drives_hold() -> None:
+    """Once loaded; a candidate that holds half as much is twice as good."""
+    row: dict[str, Any] = dict.fromkeys(column.name for column in SPACE.columns)
+    row |= {"role": "data", "moment": "loaded", "log_stored_bytes": 0, "redundancy": 1.0}
+    sizes = {"a": 5, "b": 10}
+    rows = [{**row, "candidate": name, "physical_bytes": size} for name, size in sizes.items()]
+    space = pl.DataFrame(rows, schema=schema(SPACE))
+    context: Any = SimpleNamespace(run=SimpleNamespace(space=space))
+    asked = papers.Row("s.yaml", {}, papers.SPACE, ENDS, 2.27)
+    assert papers.measured(context, asked) == papers.Own(2.0, 2.0, 2.0)
+
+
+def test_users_within_the_target_lie_between_the_levels_that_were_measured(
+    monkeypatch: Any,
+) -> None:
+    """16 to 64 users against at least 64: more of them, however many."""
+    within = {
+        "a": capacity.UsersWithinTarget(64),
+        "b": capacity.UsersWithinTarget(16, not_at=64),
+    }
+    monkeypatch.setattr(papers, "users_within_target", lambda evidence, name, limit: within[name])
+    context: Any = SimpleNamespace(evidence=None, limit="a limit")
+    row = papers.Row("s.yaml", {}, papers.USERS, ENDS, 1.4)
+    own = papers.measured(context, row)
+    assert (own.ratio, own.high) == (4.0, math.inf)
+    assert papers.direction(row, own, 0.1) == "agrees"
+    assert papers.cells(row, own, 0.1)[-3:] == ("4.00", "≥ 1.00", "agrees")

@@ -1,0 +1,110 @@
+"""A trace of any kind is replayed: its requests in their places and order, at their times."""
+
+import struct
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import UserError
+from stithy.fio import library
+from stithy.fio.blktrace import EVENT
+from stithy.fio.jobfile import job_file, why_no_rate
+from stithy.fio.load import Load, Target
+from stithy.fio.traces import read_requests
+
+MIB = 2**20
+
+
+def iolog(folder: Path, count: int = 200, gap_us: int = 5000) -> Path:
+    """Reads of 8 KiB at 1 MiB and after it, every tenth a write with a flush."""
+    lines = ["fio version 3 iolog"]
+    for number in range(count):
+        at = number * gap_us
+        way = "write" if number % 10 == 9 else "read"
+        lines.append(f"{at} /dev/x {way} {MIB + 8192 * number} 8192")
+        if way == "write":
+            lines.append(f"{at + 100} /dev/x datasync 0 0")
+    path = folder / "db.iolog"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_at_its_own_times_each_request_waits_for_its_moment_and_all_are_there(
+    tmp_path: Path,
+) -> None:
+    """By submitters in turn; a short trace begins again, and places begin with the target."""
+    (pattern,) = library.find(str(iolog(tmp_path))).patterns
+    target = Target("/dev/y", 16 * MIB, begin_bytes=4 * MIB)
+    made = job_file(pattern, target, Load(2.0, 0.0, 7, submitters=16))
+    assert len(made.logs) == made.streams[0].outstanding == 16
+    assert "time_based" not in made.text
+    assert "replay_redirect=/dev/y" in made.text
+    found = sorted(
+        (int(wait.split()[2]), int(done.split()[2]))
+        for text in made.logs.values()
+        for wait, done in zip(*[iter(text.splitlines()[3:-1])] * 2, strict=True)
+        if done.split()[1] != "datasync"
+    )
+    assert [at for at, _ in found[:3]] == [2000, 2005, 2010]
+    assert found[0][1] == 4 * MIB
+    assert max(at for at, _ in found) == pytest.approx(2000 + 4000, abs=20)
+    assert len(found) == pytest.approx(800, abs=3)
+
+
+def test_as_fast_as_it_goes_one_submitter_has_all_in_their_order(tmp_path: Path) -> None:
+    """Without times, again and again."""
+    (pattern,) = library.find(str(iolog(tmp_path))).patterns
+    made = job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
+    (text,) = made.logs.values()
+    lines = text.splitlines()[3:]
+    assert lines[:2] == ["target read 0 8192", "target read 8192 8192"]
+    assert not any("wait" in each for each in lines)
+    assert made.text.count("read_iolog") == 1
+
+
+def test_a_trace_says_what_it_is_like_and_takes_no_rate_or_shape(tmp_path: Path) -> None:
+    """Its stream has its sizes and its share of reads."""
+    (pattern,) = library.find(str(iolog(tmp_path))).patterns
+    (stream,) = pattern.streams
+    assert (stream.read_share, stream.read_sizes, stream.write_sizes) == (
+        0.9, {8192: 1.0}, {8192: 1.0},
+    )  # fmt: skip
+    assert why_no_rate(pattern) == "it is a trace, which has its own times"
+    with pytest.raises(UserError, match="touches 1,638,400 bytes"):
+        job_file(pattern, Target("/dev/y", MIB), Load(2.0, 0.0, 7))
+    (tmp_path / "x.trace").write_text("what")
+    with pytest.raises(UserError, match="no trace that is known"):
+        library.find(str(tmp_path / "x.trace"))
+
+
+def event(at_ns: int, sector: int, length: int, action: int, categories: int) -> bytes:
+    """An event of blktrace, with two bytes behind it."""
+    head = (0x65617407, 1, at_ns, sector, length, action | categories << 16, 1, 8 << 20, 0, 0, 2)
+    return EVENT.pack(*head) + b"??"
+
+
+def test_blktraces_own_files_are_read_of_all_processors(tmp_path: Path) -> None:
+    """A write issued on one and completed on another, a read, a flush, a message, a discard."""
+    write, read, flush, notify, discard = 2, 1, 4, 1 << 10, 1 << 13
+    first = [
+        event(1_000_000, 8, 4096, 7, write), event(2_000_000, 64, 8192, 7, read),
+        event(2_500_000, 0, 0, 0, notify), event(4_000_000, 0, 0, 7, flush),
+        event(5_000_000, 0, 4096, 7, discard), event(6_000_000, 0, 4096, 8, discard),
+    ]  # fmt: skip
+    second = [
+        event(1_500_000, 8, 4096, 8, write), event(3_000_000, 64, 8192, 8, read),
+        event(4_700_000, 0, 0, 8, flush),
+    ]  # fmt: skip
+    for number, events in enumerate((first, second)):
+        (tmp_path / f"sda.blktrace.{number}").write_bytes(b"".join(events))
+    found = list(read_requests(tmp_path / "sda.blktrace.0"))
+    assert [(each.operation, each.offset_bytes, each.length_bytes) for each in found] == [
+        ("write", 4096, 4096), ("read", 32768, 8192), ("flush", 0, 0),
+    ]  # fmt: skip
+    latencies = [each.latency_s for each in found]
+    assert latencies == pytest.approx([0.5e-3, 1e-3, 0.7e-3])
+    damaged = chain(first[:1], [struct.pack("<I", 7) * 12])
+    (tmp_path / "sdb.blktrace.0").write_bytes(b"".join(damaged))
+    with pytest.raises(UserError, match="it is damaged"):
+        list(read_requests(tmp_path / "sdb.blktrace.0"))

@@ -1,0 +1,68 @@
+"""How long backup and restore took, drawn from the spans of windows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stithy.plan.scenarios.backup import ON
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Figure
+from stithy.report.figures import backup_durations
+from support.drawn import context_built
+from support.sample_run import Shape
+
+POINT = Point.of(users=4, backup=ON)
+
+
+def _with_backups(context: Context, spans: Mapping[str, list[dict[str, Any]]]) -> Context:
+    """The run as if its windows had had these spans, by candidate."""
+    windows = tuple(
+        replace(each, row={**each.row, "point": str(POINT)}, spans=tuple(spans[each.candidate]))
+        for each in context.evidence.windows
+    )
+    evidence = replace(context.evidence, windows=windows, points=(POINT,))
+    return replace(context, evidence=evidence)
+
+
+def _span(name: str, duration_s: float, because: str | None = None) -> dict[str, Any]:
+    return {"name": name, "from_s": 100.0, "to_s": 100.0 + duration_s, "invalid_because": because}
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """A run of two candidates at one level."""
+    return context_built(tmp_path_factory.mktemp("run"), Shape(users=(4,), repeat=2, series=False))
+
+
+def test_each_cycle_is_a_mark_and_a_candidate_is_named_with_its_means(context: Context) -> None:
+    """What failed, and what is no backup, is left out; a restore may have a number or none."""
+    spans = {
+        "disk": [_span("backup 1", 20.0), _span("backup 2", 40.0), _span("restore", 10.0)],
+        "memory": [
+            _span("backup 1", 5.0), _span("backup 2", 1.0, "signal 9"), _span("restore 1", 2.5),
+            _span("tenant-1", 99.0),
+        ],
+    }  # fmt: skip
+    [figure] = backup_durations.draw(_with_backups(context, spans))
+    assert isinstance(figure, Figure)
+    assert figure.title == (
+        "A backup takes 30.0 s on disk and 5.00 s on memory; a restore takes 10.0 s on disk and "
+        "2.50 s on memory"
+    )
+    rows = figure.table.frame.group_by("operation", "candidate").agg("duration_s").rows()
+    found = {(operation, name): sorted(of) for operation, name, of in rows}
+    assert found == {
+        ("backup", "disk"): [20.0, 20.0, 40.0, 40.0], ("restore", "disk"): [10.0, 10.0],
+        ("backup", "memory"): [5.0, 5.0], ("restore", "memory"): [2.5, 2.5],
+    }  # fmt: skip
+
+
+def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -> None:
+    """And nothing at all where a study has no backups."""
+    failed = [_span("backup 1", 20.0, "signal 9")]
+    [absent] = backup_durations.draw(_with_backups(context, {"disk": failed, "memory": failed}))
+    assert isinstance(absent, Absent)
+    assert backup_durations.draw(context) == []

@@ -1,0 +1,48 @@
+"""The table of OSDs, hosts and pools: means of valid windows at the point of the answer."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from stithy.report.page import Page
+from stithy.report.sections import cluster_parts, storage_cpu
+from support.drawn import context_built
+from support.sample_run import Shape
+
+
+def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> None:
+    """Latencies as weighted by requests; a run without a cluster has no such section."""
+    shape = Shape(users=(1, 4), repeat=2, duration_s=2, series=False)
+    context = context_built(tmp_path, shape)
+    assert list(cluster_parts.sections(Page(context))) == []
+    point = context.answer_level
+    assert point is not None
+    windows = context.evidence.valid_at("disk", point)
+    plain = {("osd.0", "writes_per_s"): 20.0, ("", "writes_per_s"): 40.0,
+             ("host1", "cpu_share"): 0.5, ("volumes", "queue_length"): 3.0,
+             ("osd.0", "write_latency_s"): 9.0}  # fmt: skip
+    rows = [
+        {"window_id": each.id, "candidate": "disk", "point": str(point), "block": each.block,
+         "collector": "cluster", "subject": subject, "metric": metric, "unit": "",
+         "mean": mean + 2 * each.block, "maximum": mean, "samples": 2}
+        for each in windows
+        for (subject, metric), mean in plain.items()
+    ]  # fmt: skip
+    means = pl.DataFrame(rows, schema=context.sampled.means.schema)
+    weighted = means.filter(metric="write_latency_s").with_columns(mean=pl.lit(0.004))
+    weighted = weighted.select(context.sampled.weighted.columns)
+    with_it = replace(context, sampled=replace(context.sampled, means=means, weighted=weighted))
+    page = Page(with_it)
+    frame = page.tables[cluster_parts.NAME].frame
+    found = {row["part"]: row for row in frame.to_dicts()}
+    assert list(found) == ["all OSDs", "host1", "osd.0", "volumes"]
+    assert found["osd.0"]["writes_per_s"] == 21
+    assert found["osd.0"]["write_latency_s"] == 0.004
+    assert found["all OSDs"]["writes_per_s"] == 41
+    assert found["host1"]["cpu_share"] == 1.5
+    assert found["volumes"]["reads_per_s"] is None
+    [section] = cluster_parts.sections(page)
+    assert section.key == cluster_parts.NAME
+    [beside] = page.tables[storage_cpu.NAME].frame.to_dicts()
+    assert beside["storage"] == 1.5

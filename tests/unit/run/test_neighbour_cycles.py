@@ -1,0 +1,90 @@
+"""Cycles of a neighbour: when they are due, and what of them was achieved, by hand."""
+
+import threading
+
+import pytest
+
+from fakes.clock import FakeClock
+from stithy.run.activities.tenants.cycles import (
+    Cycle,
+    Schedule,
+    achieved_per_s,
+    asked_per_s,
+    bytes_per_s,
+    mean_s,
+)
+
+
+def _cycles(*times: tuple[float, float], worker: int = 0) -> list[Cycle]:
+    return [Cycle(worker, begin, end) for begin, end in times]
+
+
+class _Waiting(threading.Event):
+    """Nobody sets it, and to wait for it takes no time but the clock's."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Let the time pass."""
+        self._clock.sleep_s(timeout or 0.0)
+        return False
+
+
+def _begun(schedule: Schedule, takes_s: float) -> list[float]:
+    """When cycles begin that take so long each."""
+    clock, begun = FakeClock(0.0), list[float]()
+    ended = _Waiting(clock)
+    for _ in schedule.due(clock, ended):
+        begun.append(clock.now_s())
+        clock.sleep_s(takes_s)
+    return begun
+
+
+def test_cycles_begin_at_fixed_times_as_long_as_each_ends_before_the_next() -> None:
+    """And none begins after the window's end."""
+    assert _begun(Schedule(2.0, 12.0, 4.0), takes_s=1.0) == [2.0, 6.0, 10.0]
+    assert _begun(Schedule(2.0, 12.0, 4.0, most=2), takes_s=1.0) == [2.0, 6.0]
+
+
+def test_a_cycle_that_takes_too_long_delays_the_next_and_nothing_piles_up() -> None:
+    """After it they are as far apart as they were to be, and not nearer."""
+    assert _begun(Schedule(0.0, 12.0, 4.0), takes_s=5.0) == [0.0, 5.0, 10.0]
+    assert _begun(Schedule(0.0, 10.0, 0.0), takes_s=4.0) == [0.0, 4.0, 8.0]
+
+
+def test_who_keeps_up_achieves_what_is_asked_however_short_the_window() -> None:
+    """Two workers with a cycle every 5 s each: 0.4 a second, though the last ends early."""
+    cycles = _cycles((0, 2), (5, 8)) + _cycles((0, 1), worker=1)
+    assert asked_per_s(2, 5.0) == pytest.approx(0.4)
+    assert achieved_per_s(cycles, 2, 5.0) == pytest.approx(0.4)
+
+
+def test_who_falls_behind_achieves_what_the_time_allowed() -> None:
+    """Three cycles of 8 s for which 15 s were meant: 3 in 24 s."""
+    assert achieved_per_s(_cycles((0, 8), (8, 16), (16, 24)), 1, 5.0) == pytest.approx(3 / 24)
+
+
+def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out() -> None:
+    """One of two that ended: half of what was asked. Who works at once has its own pace."""
+    failed = Cycle(0, 5, 6, failed_because="no room")
+    cut = Cycle(0, 10, 11, cut=True)
+    assert achieved_per_s([*_cycles((0, 2)), failed, cut], 1, 5.0) == pytest.approx(0.1)
+    assert achieved_per_s(_cycles((0, 2), (2, 4)), 1, 0.0) == pytest.approx(0.5)
+    assert asked_per_s(1, 0.0) is None
+
+
+def test_nothing_is_said_of_a_worker_that_ended_no_cycle() -> None:
+    """Its rate is unknown, and so is that of all."""
+    assert achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
+    assert achieved_per_s([Cycle(0, 0, 9, cut=True)], 1, 5.0) is None
+    assert (bytes_per_s([], 1), mean_s([])) == (None, None)
+
+
+def test_bytes_a_second_are_those_of_all_workers_while_they_were_at_it() -> None:
+    """100 in 2 s and 300 in 3 s are 75 a second on average; another worker adds its own 10."""
+    first = [Cycle(0, 0, 2, size_bytes=100), Cycle(0, 9, 12, size_bytes=300)]
+    second = [Cycle(1, 0, 10, size_bytes=100)]
+    assert bytes_per_s([*first, *second], 2) == pytest.approx((50 + 100) / 2 + 10)
+    assert mean_s([*first, *second]) == pytest.approx(5.0)

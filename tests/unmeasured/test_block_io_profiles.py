@@ -1,0 +1,181 @@
+"""Every I/O profile that is shipped, by the real fio on a directory and on an emulated drive.
+
+A study runs one pattern of each kind; another each profile with all of its patterns, which takes
+long. Every pattern runs for a moment without a study around it, too.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from stithy.analysis.evidence import Window
+from stithy.drives.measure.compare import raised
+from stithy.drives.profiles import profile_text
+from stithy.drives.spec import DriveSpec
+from stithy.exits import Exit
+from stithy.fio import library
+from stithy.fio.load import Load, Target, for_workers
+from stithy.fio.measure import Machine, lay_out, measure, ready
+from stithy.fio.profile import Pattern, Profile
+from stithy.fio.program import find
+from stithy.hosts.runner import LocalRunner
+from stithy.metrics import ALL, PERCENTILES, values_needed
+from stithy.report.context import context_of
+from stithy.results.read import read_run
+from stithy.run.activities.fio.outcome import Outcome
+from support.running import Stithy, left_by
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")
+
+MIB = 2**20
+SIZE_BYTES = 32 * MIB
+DRIVE = "gp3"
+"""3,000 requests a second, which every machine can serve."""
+
+AT_ONCE = 4
+MOMENT = Load(0.3, 0.0, 7)
+# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
+ENDED_WELL = (Exit.OK, Exit.INVALID)
+
+Asked = tuple[Profile, Pattern]
+
+
+def every_pattern() -> Iterator[Asked]:
+    """All that are shipped."""
+    for profile in map(library.shipped, library.names()):
+        yield from ((profile, each) for each in profile.patterns)
+
+
+def one_of_each_kind() -> Iterator[Asked]:
+    """The first of those that have the same of what sets patterns apart, whatever their numbers."""
+    found: dict[object, Asked] = {}
+    for profile, pattern in every_pattern():
+        streams = pattern.streams
+        kind = (
+            len(streams) > 1, pattern.is_weighted, profile.workers > 1,
+            frozenset(each.sync for each in streams),
+            any(each.hot_spots for each in streams), any(each.burst for each in streams),
+            any(len(each.read_sizes) > 1 for each in streams),
+        )  # fmt: skip
+        found.setdefault(kind, (profile, pattern))
+    yield from found.values()
+
+
+def figures_of(pattern: Pattern) -> set[tuple[str, str]]:
+    """The metrics that a report has of a pattern, and what they are of."""
+    moved = {ALL, *chain.from_iterable(each.directions for each in pattern.streams)}
+    flushed = {"flush"} if any(each.sync == "fdatasync" for each in pattern.streams) else set()
+    latencies = ("fio.mean_s", *(f"fio.{name}" for name in PERCENTILES))
+    named = {(name, of) for name in ("fio.iops", *latencies) for of in moved | flushed}
+    return named | {("fio.bytes_per_s", of) for of in moved}
+
+
+@pytest.fixture(params=["directory", pytest.param("drive", marks=pytest.mark.needs_drive)])
+def target(request: pytest.FixtureRequest, own_state: Path, disk_place: Path) -> Iterator[Target]:
+    """A file in a directory, or an emulated drive; all of it was written."""
+    machine = Machine(LocalRunner(), find(LocalRunner()))
+    if request.param == "directory":
+        file = Target(str(disk_place / "target"), SIZE_BYTES)
+        lay_out(machine, file, disk_place / "laid-out", seed=1)
+        yield file
+        return
+    spec = DriveSpec("of-profiles", profile_text(DRIVE), SIZE_BYTES)
+    with raised(spec, machine.runner) as program:
+        device = Target(program.devices[spec.name], SIZE_BYTES)
+        program.control.set(spec.name, paced=False)
+        lay_out(machine, device, disk_place / "laid-out", seed=1)
+        program.control.set(spec.name, paced=True)
+        yield device
+
+
+def test_every_pattern_of_every_profile_runs_and_has_all_figures(
+    target: Target, disk_place: Path
+) -> None:
+    """Some at a time, for a moment; values without a number are those of whole seconds alone."""
+    machine = ready(LocalRunner(), [target], disk_place / "tried")
+
+    def missing(asked: Asked) -> str:
+        profile, pattern = asked
+        label = profile.label(pattern)
+        workers = for_workers([target], MOMENT, profile.workers)
+        found = measure(machine, pattern, workers, disk_place / label)
+        outcome = Outcome(found, pattern, len(workers), MOMENT.duration_s)
+        values = {(each.metric, each.of) for each in outcome.values() if each.value is not None}
+        lacking = sorted(figures_of(pattern) - values)
+        return f"{label} lacks {lacking}" if lacking else ""
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        assert [each for each in pool.map(missing, every_pattern()) if each] == []
+
+
+STUDY = """study: Does every profile run?
+candidates: {{directory: {{path: "{place}/a"}}, drive: {{drive: {drive}}}}}
+scenario:
+  block-io: {{size: 32 MiB, ramp_up: 0 s, duration: 1 s, repeat: 1, profiles: [{profiles}]}}
+"""
+
+
+def studied(stithy: Stithy, place: Path, asked: Sequence[Asked]) -> None:
+    """Run a study of these patterns on both, and fail where its report lacks a figure of any."""
+    patterns = {profile.label(each): each for profile, each in asked}
+    study, out = place / "s.yaml", place / "out"
+    study.write_text(STUDY.format(place=place, drive=DRIVE, profiles=", ".join(patterns)))
+    ended = stithy.run("run", study, "--out", out)
+    assert ended.returncode in ENDED_WELL, ended.stdout + ended.stderr
+    windows = context_of(read_run(out)).evidence.windows
+    assert {(each.candidate, each.point.values["profile"]) for each in windows} == {
+        (name, label) for name in ("directory", "drive") for label in patterns
+    }
+    for each in windows:
+        known = {key for key, found in each.values.items() if found["value"] is not None}
+        assert figures_of(patterns[str(each.point.values["profile"])]) <= known, each.id
+    reported = of_report(stithy, out)
+    for each in (each for each in windows if each.valid):
+        label = str(each.point.values["profile"])
+        wanted = {key for key in figures_of(patterns[label]) if is_enough(each, *key)}
+        assert wanted <= reported[each.candidate, label], (each.id, wanted)
+    assert left_by(out) == []
+    assert stithy.drives() == stithy.registered() == []
+
+
+def is_enough(window: Window, name: str, of: str) -> bool:
+    """Whether there were as many requests as a percentile needs to be reported."""
+    percent = PERCENTILES.get(name.removeprefix("fio."), (None,))[0]
+    return percent is None or window.values[name, of]["count"] >= values_needed(percent)
+
+
+def of_report(stithy: Stithy, out: Path) -> Mapping[tuple[str, str], set[tuple[str, str]]]:
+    """The metrics with a number in the report's table, by candidate and pattern."""
+    made = stithy.run("report", out, "--format", "json")
+    assert made.returncode in ENDED_WELL, made.stderr
+    section = json.loads((out / "report.json").read_text())["sections"]["measured"]
+    assert {"fio-iops", "fio-mean-s", "fio-p99"} <= section["figures"].keys()
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for row in section["tables"]["measured"]:
+        of = {(name, row["of"]) for name, value in row.items() if value is not None}
+        found.setdefault((row["candidate"], row["profile"]), set()).update(of)
+    return found
+
+
+@pytest.mark.needs_drive
+def test_a_study_of_one_pattern_of_each_kind_is_reported_with_all_its_figures(
+    stithy: Stithy, disk_place: Path
+) -> None:
+    """On a directory and on an emulated drive."""
+    studied(stithy, disk_place, list(one_of_each_kind()))
+
+
+@pytest.mark.long
+@pytest.mark.needs_drive
+@pytest.mark.parametrize("name", library.names())
+def test_a_study_of_each_profile_is_reported_with_all_its_figures(
+    stithy: Stithy, disk_place: Path, name: str
+) -> None:
+    """All of its patterns. Long: two windows for each."""
+    profile = library.shipped(name)
+    studied(stithy, disk_place, [(profile, each) for each in profile.patterns])
