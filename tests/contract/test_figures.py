@@ -22,7 +22,7 @@ FAMILIES = plugins("figure")
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
-UNASKED = {"factors", "neighbours"}
+UNASKED = {"factors", "neighbours", "backups", "backup_seconds"}
 """What only a study that varies more than users, or has tenants, asks for. They are drawn by
 `unmeasured/test_faked.py` and `unit/report/test_neighbours.py`."""
 

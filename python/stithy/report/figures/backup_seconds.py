@@ -94,7 +94,8 @@ def _figure(
         "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
         "data are of the device of the data, “to” is that of the backups where it is another; "
         "latencies are means of the requests that the device completed in the second; of stacked "
-        "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all programs.",
+        "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all "
+        "programs.",
         description=f"{title}. Line charts over the seconds of a window: {shown}.",
         footer=context.footer,
         spec=drawing.spec(_charts(drawing, context, present, spans, frame)),
