@@ -40,9 +40,9 @@ RUN_PAPERS = out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; for ea
 	    .venv/bin/stithy run $$each --out $$out/$$(basename $$each .yaml) || echo "$$each ended with $$?"; \
 	done; $(PYTHON) tools/papers.py $$out $(notdir $(1))
 
-papers: setup papers-users papers-hci papers-block ## run studies/papers, scale models of published tests, in about an hour
+papers: setup papers-users papers-hci papers-block ## run studies/papers, scale models of published tests, in about two hours
 
-papers-users: setup ## those of users on a database; print published ratios beside those found here
+papers-users: setup ## those of users on a database, in about an hour and a half; print published ratios beside those found here
 	@$(call RUN_PAPERS,$(USERS))
 
 papers-hci: setup ## those of storage policies, arrays and space, in about 15 minutes; print the same

@@ -18,6 +18,7 @@ from stithy.units import format_duration
 
 NS_PER_S = 1e9
 NOTHING = "nothing was answered"
+UNCOUNTED = "fio counted no CPU time of so few requests"
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ class Outcome:
         yield Measured("fio.messages", float(len(self.found.messages)), ALL)
 
     def _cpu(self) -> Measured:
-        count, because = self.sides[ALL].latency.count, None if self.sides[ALL].iops else NOTHING
-        cpu_s = sum(each.cpu_s for each in self.found.answers)
+        """Of few requests fio may count no time at all, which is not none."""
+        count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
+        because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
         return Measured("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
 
     def _paced(self) -> Iterator[Measured]:
