@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,26 +38,35 @@ def killed(methods: Sequence[str]) -> dict[str, Window]:
     """By method, the window whose first backup is killed, of a whole run."""
     with a_place() as place:
         stithy = Stithy(place / "state")
-        vary = f"{{scenario.backup.method: [{', '.join(methods)}]}}"
-        running = stithy.start("run", study(place, "{cycles: 2}", vary), "--out", place / "run")
-        killer = threading.Thread(target=kill_first_ones, args=(place, methods))
+        if len(methods) > 1:
+            vary, keys = f"{{scenario.backup.method: [{', '.join(methods)}]}}", "{cycles: 2}"
+        else:  # slow enough to be seen while it runs
+            vary, keys = "", f"{{method: {methods[0]}, cycles: 2, bandwidth: 32 MiB}}"
+        running = stithy.start("run", study(place, keys, vary), "--out", place / "run")
+        ended = threading.Event()
+        killer = threading.Thread(target=kill_first_ones, args=(place, methods, ended))
         killer.start()
         said, wrong = running.communicate(timeout=600)
+        ended.set()
         killer.join()
         # A machine that does other work may make windows invalid; the proof does not depend on it.
         proven = "10 tables are equal after backup and restore, nothing acknowledged is missing"
         assert proven in said + wrong
         windows = context_of(read_run(place / "run")).evidence.windows
         return {
-            method: next(each for each in windows if "on" in each.id and method in each.id)
+            method: next(
+                each
+                for each in windows
+                if "on" in each.id and (method in each.id or len(methods) == 1)
+            )
             for method in methods
         }
 
 
-def kill_first_ones(place: Path, methods: Sequence[str]) -> None:
-    """Kill the first backup of each method."""
-    until_s, left = time.monotonic() + 500, {PROGRAMS[each] for each in methods}
-    while left and time.monotonic() < until_s:
+def kill_first_ones(place: Path, methods: Sequence[str], ended: threading.Event) -> None:
+    """Kill the first backup of each method, while the run lasts."""
+    left = {PROGRAMS[each] for each in methods}
+    while left and not ended.wait(0.005):
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 words = path.read_bytes().split(b"\0")[:-1]
@@ -68,7 +76,6 @@ def kill_first_ones(place: Path, methods: Sequence[str]) -> None:
             if found and str(place).encode() in b" ".join(words) and is_backup(words):
                 os.kill(int(path.parent.name), signal.SIGKILL)
                 left -= found
-        time.sleep(0.005)
 
 
 def is_backup(words: list[bytes]) -> bool:

@@ -82,8 +82,12 @@ BY_HAND = {
 NOISE_WANTED, NOISE_MOST = 0.02, 0.05
 """Standard errors above which more pairs are measured, and above which they say nothing."""
 
-ERRORS_MOST, DIFFERENCE_LEAST = 3.0, 0.01
-"""A difference is one where it is above so many standard errors, and above one percent."""
+ERRORS_MOST, DIFFERENCE_LEAST = 4.0, 0.02
+"""A difference is one where it is above so many standard errors, and above two percent.
+
+Of some forty figures that are compared, three standard errors would call chance a difference once
+in some ten runs.
+"""
 
 PAIRS, PAIRS_MOST = 5, 15
 NORMAL = 1.4826
@@ -243,9 +247,9 @@ def test_stithy_agrees_with_fio_by_hand_on_a_directory(name: str) -> None:
 
 
 def test_a_difference_is_told_from_noise() -> None:
-    """Of 2 % by hand, 5 % are a difference and 1 % are none; without noise 2 % are one."""
+    """Of 2 % by hand, 5 % are a difference and 1 % are none; without noise 3 % are one."""
     noise = (1.0, 1.02, 0.98, 1.01, 0.99)
-    for times, spread, differs in ((1.05, 0.2, True), (1.01, 1, False), (1.02, 0, True)):
+    for times, spread, differs in ((1.05, 0.2, True), (1.01, 1, False), (1.03, 0, True)):
         pairs = Pairs()
         for each in noise:
             pairs.hand.append({"IOPS": 1000 * each**spread})
