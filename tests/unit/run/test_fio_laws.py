@@ -55,9 +55,11 @@ def test_a_size_that_is_not_the_profile_s_is_an_error_beyond_chance() -> None:
     pattern = library.find("four-corners/random-read-4k").patterns[0]
     stream = pattern.streams[0].model_copy(update={"name": "data", "read_sizes": {KIB8: 1.0}})
     own = pattern.model_copy(update={"streams": (stream,)})
-    assert values(size_errors(own, measured({0: 100})))["fio.size_error_share"] == 0.0
-    wrong = values(size_errors(own, measured({0: 100}, size=9011)))
+    assert values(size_errors(own, measured({0: 100}), 0))["fio.size_error_share"] == 0.0
+    wrong = values(size_errors(own, measured({0: 100}, size=9011), 0))
     assert wrong["fio.size_error_share"] == pytest.approx(0.1, abs=1e-3)
+    one_more = values(size_errors(own, measured({0: 100}, size=KIB8 * 101 // 100), 1))
+    assert one_more["fio.size_error_share"] == 0.0
 
 
 def test_seconds_without_a_row_are_seconds_without_an_answer() -> None:

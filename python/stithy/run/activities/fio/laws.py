@@ -36,22 +36,27 @@ def _waiting(answer: Answer) -> float:
     return (answer.latency.sum_s + flushed_s) / answer.duration_s
 
 
-def size_errors(pattern: Pattern, found: FioMeasured) -> Iterator[Measured]:
-    """By how much bandwidth differs from IOPS x the profile's mean size, beyond chance."""
+def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[Measured]:
+    """By how much bandwidth differs from IOPS x the profile's mean size, beyond chance.
+
+    Each fio may count the bytes of a request that was under way when the measurement began, and not
+    its answer.
+    """
     for way in DIRECTIONS:
-        errors = [each for each in _errors(pattern, found, way) if each is not None]
+        errors = list(_errors(pattern, found, way, workers))
         if errors:
             yield Measured("fio.size_error_share", max(errors), way)
 
 
-def _errors(pattern: Pattern, found: FioMeasured, way: Direction) -> Iterator[float | None]:
+def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) -> Iterator[float]:
     streams = {each.name: each for each in pattern.streams}
     for rendered, answer in zip(found.streams, found.answers, strict=True):
         side, asked = answer.side(way), rendered.sides.get(way)
         if side is None or asked is None:
             continue
         measured = side.moved_bytes / side.latency.count
-        chance = CHANCE * _spread(streams[rendered.name], way) / math.sqrt(side.latency.count)
+        count = side.latency.count
+        chance = CHANCE * _spread(streams[rendered.name], way) / math.sqrt(count) + workers / count
         yield max(0.0, abs(measured / asked.mean_bytes - 1) - chance)
 
 

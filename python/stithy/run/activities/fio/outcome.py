@@ -55,7 +55,7 @@ class Outcome:
             yield from _values(of, side)
         yield self._cpu()
         yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
-        yield from size_errors(self.pattern, self.found)
+        yield from size_errors(self.pattern, self.found, self.workers)
         yield from evenness(self.found, self.duration_s)
         yield Measured("fio.messages", float(len(self.found.messages)), ALL)
 
