@@ -540,6 +540,8 @@ def _shown(factor: str, point: Point) -> int | str:
 
 def _memory(row: Mapping[str, object]) -> str:
     limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
+    if row["memory_limit_enforced"] is None:
+        return "whether the memory limit was enforced is recorded only while users work"
     if not row["memory_limit_enforced"]:
         return str(note or "the memory limit was not enforced: the reason is not known")
     size = format_size(limit) if isinstance(limit, int) else "of unknown size"

@@ -11,6 +11,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import backup_durations
+from stithy.report.parts.compared import compared_table
 from support.drawn import context_built
 from support.sample_run import Shape
 
@@ -66,3 +67,23 @@ def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -
     [absent] = backup_durations.draw(_with_backups(context, {"disk": failed, "memory": failed}))
     assert isinstance(absent, Absent)
     assert backup_durations.draw(context) == []
+
+
+def test_an_idle_database_has_no_ramp_and_no_word_on_a_limit_that_was_not_recorded(
+    context: Context,
+) -> None:
+    """The hammer records whether a limit held, and nobody hammered; windows last as they must."""
+    assert context.manifest is not None
+    load = context.manifest.load.model_copy(update={"users": (0,)})
+    manifest = context.manifest.model_copy(update={"given_load": load})
+    limits = ("memory_limit_enforced", "memory_limit_bytes", "memory_limit_note")
+    windows = tuple(
+        replace(each, row={**each.row, **dict.fromkeys(limits)})
+        for each in context.evidence.windows
+    )
+    run = replace(context.run, manifest=manifest)
+    idle = replace(context, run=run, evidence=replace(context.evidence, windows=windows))
+    facts = dict(compared_table(idle).frame.iter_rows())
+    assert facts["windows"].endswith("each lasts as long as its work")
+    assert "recorded only while users work" in facts["database memory"]
+    assert "not enforced" not in facts["database memory"]

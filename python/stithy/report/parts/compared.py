@@ -138,6 +138,8 @@ def _windows(context: Context, manifest: Manifest) -> str:
     found = f"{len(windows)}, of them {valid or 'none'} valid"
     if load is None:
         return found
+    if load.is_idle:
+        return f"{found}; each lasts as long as its work"
     return (
         f"{found}; each {duration(load.ramp_up_s)} ramp-up and {duration(load.duration_s)} "
         "measurement"
