@@ -5,7 +5,11 @@ from stithy.report.context import Context
 from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis, note
 from stithy.report.drawing.compose import Rows
 
-SCALES: dict[Unit, tuple[float, str]] = {"s": (1000.0, " (ms)"), "B/s": (2.0**-20, " (MiB/s)")}
+SCALES: dict[Unit, tuple[float, str]] = {
+    "s": (1000.0, " (ms)"),
+    "B": (2.0**-20, " (MiB)"),
+    "B/s": (2.0**-20, " (MiB/s)"),
+}
 """By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
 
 
