@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from tidy.project import Finding, Project, Rule
 
 FILE_LINES_MAX = 600
+REPORTS = "docs/evidence/"
 FUNCTION_LINES_MAX = 70
 PYTHON = ("python/", "tests/", "tools/", "benches/")
 CODE_SUFFIXES = (".py", ".rs", ".sql", ".html", ".css", ".js")
 
 
 def files_are_short(project: Project) -> Iterator[Finding]:
-    """No file of code has more lines than the wall."""
+    """No file of code has more lines than the wall; kept reports are no code."""
     for source in project.sources.values():
+        if source.path.startswith(REPORTS):
+            continue
         if source.path.endswith(CODE_SUFFIXES) and len(source.lines) > FILE_LINES_MAX:
             problem = f"{len(source.lines)} lines, more than {FILE_LINES_MAX}"
             yield source.found(FILE_LINES_MAX + 1, problem, "make it two files with one idea each")
@@ -66,7 +69,8 @@ def quantities_end_in_their_unit(project: Project) -> Iterator[Finding]:
 RULES = (
     Rule("files are short", files_are_short,
          breaks={"python/stithy/long.py": "x = 1\n" * 601},
-         keeps={"python/stithy/long.py": "x = 1\n" * 600, "docs/long.md": "x\n" * 900}),
+         keeps={"python/stithy/long.py": "x = 1\n" * 600, "docs/long.md": "x\n" * 900,
+                "docs/evidence/report.html": "x\n" * 900}),
     Rule("functions are short", functions_are_short,
          breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
          keeps={"python/stithy/long.py": 'def f():\n    """F."""\n' + "    x = 1\n" * 69}),
