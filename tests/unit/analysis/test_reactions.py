@@ -16,9 +16,9 @@ def _kept(low: range) -> list[float]:
 
 
 def test_onset_is_from_the_begin_of_the_cycle_and_settling_from_its_end() -> None:
-    """A cycle from 104.5 to 110: felt in the seconds from 106 to 112."""
-    found = reaction(AT, _kept(range(6, 13)), 104.5, 110.0, 120.0)
-    assert found == Reaction(onset_s=1.5, settling_s=3.0)
+    """A cycle from 104.3 to 110: felt from 106 to 112, to the second."""
+    found = reaction(AT, _kept(range(6, 13)), 104.3, 110.0, 120.0)
+    assert found == Reaction(onset_s=2.0, settling_s=3.0)
 
 
 def test_what_is_felt_in_the_very_second_of_the_begin_has_an_onset_of_nothing() -> None:

@@ -20,7 +20,7 @@ one second of ten is below 0.9 by chance, and three in a row begin in one second
 
 @dataclass(frozen=True)
 class Reaction:
-    """How tenants took one cycle, seconds.
+    """How tenants took one cycle, whole seconds: they are counted by the second.
 
     `onset_s`: from its begin until the first of several seconds below the bound; None: not felt.
     `settling_s`: from its end until the first of several seconds above it; None: not within what
@@ -47,9 +47,13 @@ def reaction(
     after = [n for n, at in enumerate(at_s[: len(kept)]) if to_s < at + 1 and at < until_s]
     again = _first_of_several(kept, after, below=False)
     return Reaction(
-        max(0.0, at_s[onset] - from_s),
-        None if again is None else max(0.0, at_s[again] - to_s),
+        _since(from_s, at_s[onset]), None if again is None else _since(to_s, at_s[again])
     )
+
+
+def _since(from_s: float, at_s: float) -> float:
+    """Whole seconds; 0: within the first."""
+    return float(max(0, round(at_s - from_s)))
 
 
 def _first_of_several(kept: Sequence[float], among: Sequence[int], *, below: bool) -> int | None:

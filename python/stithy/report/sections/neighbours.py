@@ -50,8 +50,8 @@ FELT = (
     "Onset is the time from the begin of a cycle, or of the work after a rest, to the first of "
     f"{IN_A_ROW} seconds in a row in which the tenants got less than {percent(KEPT_SHARE)} of what "
     "they have alone; settling is that from its end to the first of as many in which they got it "
-    "again. Both are medians of the cycles that were felt. A cycle that is cut by the end of a "
-    "window counts neither as done nor as failed."
+    "again. Both are medians of the cycles that were felt, in whole seconds; 0 is within the "
+    "first. A cycle that is cut by the end of a window counts neither as done nor as failed."
 )
 
 
