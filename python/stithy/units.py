@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 SECONDS_BY_UNIT = {
@@ -133,6 +133,11 @@ Seconds = Annotated[
 ]
 """A duration in a study file; seconds once read."""
 
+ShownSeconds = Annotated[
+    Seconds, PlainSerializer(lambda length_s: format_duration(length_s), when_used="json")
+]
+"""The same, with its unit where a run says what it was asked."""
+
 _PERCENT_PARTS = (
     BeforeValidator(_telling(parse_percent, "not a percentage")),
     WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,3}\s*%\s*$", "examples": ["50%"]}),
@@ -170,6 +175,12 @@ Bytes = Annotated[int, *_BYTES_PARTS]
 
 BytesOrNone = Annotated[int | None, *_BYTES_PARTS]
 """The same where leaving it out has a meaning of its own."""
+
+ShownBytesOrNone = Annotated[
+    BytesOrNone,
+    PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
+]
+"""The same, with its unit where a run says what it was asked."""
 
 Scale = Annotated[
     float,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from stithy.database.backup import (
     FULL,
@@ -26,6 +26,7 @@ from stithy.database.backup import (
 )
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
+from stithy.plan.backup_keys import Compression, MethodName, Processes, known_methods
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.scenarios import load as usual
@@ -38,14 +39,12 @@ from stithy.plan.scenarios.backup.during import (
 )
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import USERS, Point, Value
-from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.study.problems import Violation, rule_error, within
+from stithy.study.problems import Violation, within
 from stithy.study.sections import workload_named
-from stithy.suggest import instead
-from stithy.units import BytesOrNone, FinePercent, format_size
+from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
 NEEDS = (
@@ -70,18 +69,6 @@ WORK = 2
 """A backup and a restore, each as large as the database."""
 
 
-def _known() -> dict[str, str]:
-    """The methods of all engines, with what they do."""
-    every = (getattr(engine, "BACKUPS", {}) for engine in plugins("engine").values())
-    return {name: said for each in every for name, said in each.items()}
-
-
-def _method(name: str) -> str:
-    if name not in _known():
-        raise rule_error("not a method of backup", instead(name, tuple(_known())))
-    return name
-
-
 class Spec(BaseModel):
     """How the database is backed up while users work."""
 
@@ -93,14 +80,14 @@ class Spec(BaseModel):
     IMPLIED: ClassVar = frozenset({"limit"})
     """Keys that are said only where they differ from their default."""
 
-    method: Annotated[str, AfterValidator(_method)] = Field(
-        default=next(iter(_known())),
+    method: MethodName = Field(
+        default=next(iter(known_methods())),
         description=(
             "The method of the engine with which the database is backed up. "
-            + ". ".join(f"`{name}` {said}" for name, said in _known().items())
+            + ". ".join(f"`{name}` {said}" for name, said in known_methods().items())
             + "."
         ),
-        examples=[next(iter(_known()))],
+        examples=[next(iter(known_methods()))],
     )
     kind: Literal["full", "incremental", "differential"] = Field(
         default=FULL,
@@ -119,18 +106,15 @@ class Spec(BaseModel):
         ),
         examples=[2],
     )
-    processes: Annotated[int, Field(ge=1, le=256)] = Field(
+    processes: Processes = Field(
         default=1,
         description="Number of processes or threads of a backup and its restore.",
         examples=[2],
     )
-    compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
+    compression: Compression = Field(
         default="none", description="How a backup is compressed.", examples=["zstd"]
     )
-    bytes_per_s: Annotated[
-        BytesOrNone,
-        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
-    ] = Field(
+    bytes_per_s: ShownBytesOrNone = Field(
         alias="bandwidth",
         default=None,
         json_schema_extra={"default": "as fast as it can"},

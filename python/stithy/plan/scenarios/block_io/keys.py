@@ -29,10 +29,11 @@ from stithy.storage.provider import ROLES, Role
 from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.units import (
     Bytes,
-    BytesOrNone,
     Percent,
     PerSecondOrNone,
     Seconds,
+    ShownBytesOrNone,
+    ShownSeconds,
     format_duration,
     format_size,
 )
@@ -42,7 +43,6 @@ FIO_MOST = 128
 """How many fio one machine runs at once; each may have many threads."""
 
 _ONE_RATE = [{"type": "string"}, {"type": "number"}]
-_SHOWN = PlainSerializer(format_duration, when_used="json")
 
 
 def _profile(name: str) -> str:
@@ -190,10 +190,7 @@ class Spec(BaseModel):
         ),
         examples=["2000/s"],
     )
-    write_bytes_per_s: Annotated[
-        BytesOrNone,
-        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
-    ] = Field(
+    write_bytes_per_s: ShownBytesOrNone = Field(
         alias="write_bandwidth",
         default=None,
         json_schema_extra={"default": "as fast as it goes; none beside a `read_rate`"},
@@ -261,7 +258,7 @@ class Spec(BaseModel):
         ),
         examples=["snia"],
     )
-    precondition_test_s: Annotated[Seconds, within(1, 3600, format_duration), _SHOWN] = Field(
+    precondition_test_s: Annotated[ShownSeconds, within(1, 3600, format_duration)] = Field(
         alias="precondition_test",
         default=60.0,
         json_schema_extra={"default": "1 min"},
@@ -288,14 +285,14 @@ class Spec(BaseModel):
         ),
         examples=[True],
     )
-    ramp_up_s: Annotated[Seconds, within(0, 3600, format_duration), _SHOWN] = Field(
+    ramp_up_s: Annotated[ShownSeconds, within(0, 3600, format_duration)] = Field(
         alias="ramp_up",
         default=5.0,
         json_schema_extra={"default": "5 s"},
         description="I/O before each measurement.",
         examples=["30 s"],
     )
-    duration_s: Annotated[Seconds, within(1, 86_400, format_duration), _SHOWN] = Field(
+    duration_s: Annotated[ShownSeconds, within(1, 86_400, format_duration)] = Field(
         alias="duration",
         default=30.0,
         json_schema_extra={"default": "30 s"},

@@ -18,20 +18,39 @@ also has `lay_out(context, candidate)`: what is made once, before the first wind
 
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Annotated, ClassVar, Literal, Protocol, cast
+from typing import Annotated, ClassVar, Literal, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.problems import Violation, refuse, within
-from stithy.units import BytesOrNone, Seconds, format_duration, format_size
+from stithy.units import ShownBytesOrNone, ShownSeconds, format_duration
 
 USUAL = "block-io"
 """What the neighbour does in a study that does not say it."""
 
 TENANTS_MOST = 64
 LEVELS_MOST = 10
+
+Pause = Annotated[ShownSeconds, within(0, 86_400, format_duration)]
+
+
+def _rising(levels: tuple[int, ...]) -> tuple[int, ...]:
+    """In their order. Refuses one that is given twice."""
+    refuse(
+        Violation("a value given twice", "keep one of them", each, (i,))
+        for i, each in enumerate(levels)
+        if each in levels[:i]
+    )
+    return tuple(sorted(levels))
+
+
+_Level = TypeVar("_Level")
+Levels = Annotated[
+    tuple[_Level, ...], Field(min_length=1, max_length=LEVELS_MOST), AfterValidator(_rising)
+]
+"""The intensities of an aggressor; several are several points."""
 
 
 class Common(BaseModel):
@@ -63,10 +82,7 @@ class Common(BaseModel):
         examples=["backup"],
     )
 
-    rest_s: Annotated[
-        Seconds, within(0, 86_400, format_duration),
-        PlainSerializer(format_duration, when_used="json"),
-    ] = Field(
+    rest_s: Pause = Field(
         alias="rest",
         default=0,
         json_schema_extra={"default": "0 s"},
@@ -96,10 +112,7 @@ class Common(BaseModel):
 class OwnDatabase(Common):
     """The aggressor works on databases of its own, each with its server."""
 
-    every_s: Annotated[
-        Seconds, within(0, 86_400, format_duration),
-        PlainSerializer(format_duration, when_used="json"),
-    ] = Field(
+    every_s: Pause = Field(
         alias="every",
         default=0,
         json_schema_extra={"default": "0 s"},
@@ -110,10 +123,7 @@ class OwnDatabase(Common):
         ),
         examples=["100 s"],
     )  # fmt: skip
-    limit: Annotated[
-        BytesOrNone,
-        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
-    ] = Field(
+    limit: ShownBytesOrNone = Field(
         default=None,
         json_schema_extra={"default": "none"},
         description=(
@@ -128,19 +138,6 @@ class OwnDatabase(Common):
     def beside(self) -> int:
         """A server, unless the aggressor says otherwise."""
         return 1
-
-
-Levels = tuple[int, ...]
-
-
-def rising(levels: Levels) -> Levels:
-    """In their order. Refuses one that is given twice."""
-    refuse(
-        Violation("a value given twice", "keep one of them", each, (i,))
-        for i, each in enumerate(levels)
-        if each in levels[:i]
-    )
-    return tuple(sorted(levels))
 
 
 class Aggressor(Protocol):

@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import Field
 
 from stithy.database.backup import Options
-from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, OwnDatabase, rising
-from stithy.registry import plugins
+from stithy.plan.backup_keys import Compression, MethodName, Processes, known_methods
+from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role
-from stithy.study.problems import rule_error, within
-from stithy.suggest import instead
-from stithy.units import BytesOrNone, Seconds, format_duration, format_size
+from stithy.units import ShownBytesOrNone
 
 NAME = "backup"
 HAS_DATASET = True
@@ -19,18 +17,6 @@ HAS_DATASET = True
 EVERY_S, CYCLES = 100.0, 10
 """As in the published test. Source: Kingston, DC1500M on vSAN, tests 5c and 5d."""
 INSTANCES_MOST = 16
-
-
-def _known() -> tuple[str, ...]:
-    """The methods of all engines."""
-    every = (getattr(engine, "BACKUPS", ()) for engine in plugins("engine").values())
-    return tuple(name for each in every for name in each)
-
-
-def _method(name: str) -> str:
-    if name not in _known():
-        raise rule_error("not a method of backup", instead(name, _known()))
-    return name
 
 
 class Spec(OwnDatabase):
@@ -45,11 +31,7 @@ class Spec(OwnDatabase):
         ),
         examples=["backup"],
     )
-    instances: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=INSTANCES_MOST)], ...],
-        Field(min_length=1, max_length=LEVELS_MOST),
-        AfterValidator(rising),
-    ] = Field(
+    instances: Levels[Annotated[int, Field(ge=1, le=INSTANCES_MOST)]] = Field(
         default=(1,),
         json_schema_extra={"default": [1]},
         description=(
@@ -58,10 +40,7 @@ class Spec(OwnDatabase):
         ),
         examples=[[1, 2]],
     )
-    every_s: Annotated[
-        Seconds, within(0, 86_400, format_duration),
-        PlainSerializer(format_duration, when_used="json"),
-    ] = Field(
+    every_s: Pause = Field(
         alias="every",
         default=EVERY_S,
         json_schema_extra={"default": "100 s"},
@@ -79,23 +58,20 @@ class Spec(OwnDatabase):
         ),
         examples=[10],
     )
-    method: Annotated[str, AfterValidator(_method)] = Field(
-        default=next(iter(_known())),
+    method: MethodName = Field(
+        default=next(iter(known_methods())),
         description="The method of backup, as in the scenario `backup`. Each backup is a full one.",
-        examples=[next(iter(_known()))],
+        examples=[next(iter(known_methods()))],
     )
-    processes: Annotated[int, Field(ge=1, le=256)] = Field(
+    processes: Processes = Field(
         default=1,
         description="Number of processes or threads of a backup, as in the scenario `backup`.",
         examples=[2],
     )
-    compression: Literal["none", "gzip", "lz4", "zstd"] = Field(
+    compression: Compression = Field(
         default="none", description="How a backup is compressed.", examples=["zstd"]
     )
-    bytes_per_s: Annotated[
-        BytesOrNone,
-        PlainSerializer(lambda size: None if size is None else format_size(size), when_used="json"),
-    ] = Field(
+    bytes_per_s: ShownBytesOrNone = Field(
         alias="bandwidth",
         default=None,
         json_schema_extra={"default": "as fast as it can"},

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 from stithy.errors import UserError
 from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
-from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, Common, rising
+from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.problems import rule_error, within
 from stithy.units import Bytes, format_size
@@ -51,11 +51,7 @@ class Spec(Common):
         description="The aggressor's I/O profile, with one pattern.",
         examples=["four-corners/random-read-4k"],
     )
-    rate: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=10_000_000)], ...],
-        Field(min_length=1, max_length=LEVELS_MOST),
-        AfterValidator(rising),
-    ] = Field(
+    rate: Levels[Annotated[int, Field(ge=1, le=10_000_000)]] = Field(
         description=(
             "What is asked of the aggressor, requests a second; several are several points. Each "
             "is measured in rounds with the tenants alone."

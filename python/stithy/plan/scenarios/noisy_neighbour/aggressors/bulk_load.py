@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from stithy.plan.scenarios.noisy_neighbour.aggressor import LEVELS_MOST, OwnDatabase, rising
+from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
 from stithy.storage.provider import Role
 
 NAME = "bulk-load"
@@ -26,11 +26,7 @@ class Spec(OwnDatabase):
         ),
         examples=["bulk-load"],
     )
-    workers: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=WORKERS_MOST)], ...],
-        Field(min_length=1, max_length=LEVELS_MOST),
-        AfterValidator(rising),
-    ] = Field(
+    workers: Levels[Annotated[int, Field(ge=1, le=WORKERS_MOST)]] = Field(
         default=(1,),
         json_schema_extra={"default": [1]},
         description=(
