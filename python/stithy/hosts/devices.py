@@ -131,6 +131,12 @@ def is_partition(name: str, sys: Path = Path("/sys")) -> bool:
     return (sys / "class" / "block" / name / "partition").exists()
 
 
+def whole_disk(device: Path) -> Path:
+    """The disk of a partition; any other device as it is. Paths are those of `/sys/class/block`."""
+    real = device.resolve()
+    return real.parent if (real / "partition").exists() else real
+
+
 def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
     """A device and what it is made of: disk of a partition, members, file of a loop device."""
     yield name

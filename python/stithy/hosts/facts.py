@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stithy.hosts.devices import devices_under, mount_of, mounts
+from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
 from stithy.results.manifest import Fact
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
@@ -88,7 +88,7 @@ def storage_facts(
 
 def _device(place: Path) -> dict[str, Fact]:
     """Facts of one block device; a partition has its disk's queue."""
-    disk = place.parent if (place / "partition").exists() else place
+    disk = whole_disk(place)
     queue = disk / "queue"
     readers: dict[str, Callable[[], Value]] = {
         "size_bytes": lambda: int(_read(place / "size")) * 512,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError
-from stithy.hosts.devices import mount_of, mounts, of_mount
+from stithy.hosts.devices import mount_of, mounts, of_mount, whole_disk
 from stithy.hosts.processes import descendants
 from stithy.hosts.resources import inside, own_groups, parents
 
@@ -106,8 +106,7 @@ def _disks(place: Path, proc: Path, sys: Path) -> list[str]:
     """`major:minor` of the disks on which the file system of a place directly is."""
     found = []
     for name in of_mount(mount_of(place, proc), sys):
-        disk = (sys / "class/block" / name).resolve()
-        disk = disk.parent if (disk / "partition").exists() else disk
+        disk = whole_disk(sys / "class/block" / name)
         with suppress(OSError):
             found.append((disk / "dev").read_text().strip())
     return list(dict.fromkeys(found))

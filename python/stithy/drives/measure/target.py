@@ -15,7 +15,7 @@ from typing import Literal
 
 from stithy.drives.measure.measurement import TargetFacts
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.devices import devices_under, mount_of, mounts
+from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
 from stithy.units import format_size
 
 SPARE_SHARE = 0.05
@@ -182,7 +182,7 @@ def facts(
     target: Target, span_bytes: int, proc: Path = Path("/proc"), sys: Path = Path("/sys")
 ) -> TargetFacts:
     """What is kept of a target; what the machine does not tell is None."""
-    queue = _whole(sys / "class" / "block" / (target.device or "-")) / "queue"
+    queue = whole_disk(sys / "class" / "block" / (target.device or "-")) / "queue"
     shown = _read(queue / "write_cache")
     rotates = _read(queue / "rotational")
     return TargetFacts(
@@ -200,12 +200,6 @@ def facts(
         else None,
         in_virtual_machine=" hypervisor" in (_read(proc / "cpuinfo") or ""),
     )
-
-
-def _whole(place: Path) -> Path:
-    """The disk of a partition; anything else as it is."""
-    real = place.resolve()
-    return real.parent if (real / "partition").exists() else real
 
 
 def _read(path: Path) -> str | None:
