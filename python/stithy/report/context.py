@@ -1,6 +1,6 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -299,6 +299,18 @@ class Context:
     def level_plural(self) -> str:
         """What levels count: `users`, in an open loop `connections`, or another factor."""
         return f"{self.level_unit}s" if self.axis == USERS else self.axis
+
+    def asked_of(self, points: Sequence[Point]) -> Point | None:
+        """Of these the point where the question is asked, else the last; None of none."""
+        asked = self.evidence.primary.point
+        return asked if asked in points else points[-1] if points else None
+
+    def samples_by_second(
+        self, collector: str, metrics: Collection[str], windows: Collection[str]
+    ) -> pl.DataFrame:
+        """Samples of whole seconds of windows; `second` is the one that each ended, from 0."""
+        found = self.run.samples.of(collector, metrics, windows).filter(pl.col("second") >= 0.5)
+        return found.with_columns((pl.col("second").round() - 1).cast(pl.Int64))
 
     def level(self, point: Point) -> str:
         """A level as people say it: `1 user`, `32 connections`."""

@@ -109,8 +109,15 @@ class Run:
 
     def detail(self, name: str, window_id: str | None = None) -> "pl.DataFrame":
         """A table that only one activity fills: of a window, or of the run; empty without one."""
-        of = self.directory if window_id is None else self.directory.window(window_id)
-        return _one(table_named(name), of.table(name))
+        if (known := self._details.get((name, window_id))) is None:
+            of = self.directory if window_id is None else self.directory.window(window_id)
+            known = self._details[name, window_id] = _one(table_named(name), of.table(name))
+        return known
+
+    @cached_property
+    def _details(self) -> "dict[tuple[str, str | None], pl.DataFrame]":
+        """Those that were read: several parts of a report ask for the same ones."""
+        return {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -166,7 +166,7 @@ def disturbance(
     """
     found = [
         (one, Moments.of(moments, other.id), pair)
-        for one, other in _pairs(evidence, candidate, point, alone)
+        for one, other in pairs_of(evidence, candidate, point, alone)
         if (pair := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {}),
                               Moments.of(moments, other.id).worked))
     ]  # fmt: skip
@@ -194,9 +194,10 @@ def disturbance(
     )  # fmt: skip
 
 
-def _pairs(
+def pairs_of(
     evidence: Evidence, candidate: str, point: Point, alone: Point
 ) -> Iterator[tuple[Window, Window]]:
+    """Of each block that has a valid window of both: that alone, then that with the neighbour."""
     firsts = {_turn(window): window for window in evidence.valid_at(candidate, alone)}
     for window in evidence.valid_at(candidate, point):
         if (first := firsts.get(_turn(window))) is not None:
@@ -223,7 +224,7 @@ def _growths(
     evidence: Evidence, candidate: str, point: Point, alone: Point, quantity: Quantity
 ) -> dict[Turn, float]:
     found = {}
-    for first, window in _pairs(evidence, candidate, point, alone):
+    for first, window in pairs_of(evidence, candidate, point, alone):
         one = evidence.value_of(first, quantity).number
         other = evidence.value_of(window, quantity).number
         if one and other:

@@ -8,21 +8,19 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.backup import BACKUP, ON
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (
-    MIN_EXTENT,
-    NUMBERS,
+    Axis,
     Domain,
     candidate_scale,
     domain_of,
-    even_ticks,
-    exactly,
+    value_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.backups import drawn_point
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import took
 
@@ -47,11 +45,9 @@ class _Cycle:
 
 def draw(context: Context) -> list[Drawn]:
     """Bars for each candidate, a chart for backups and one for restores."""
-    points = [each for each in context.evidence.points if each.values.get(BACKUP) == ON]
-    if not points:
+    point = drawn_point(context)
+    if point is None:
         return []
-    asked = context.evidence.primary.point
-    point = asked if asked in points else points[-1]
     cycles = list(_cycles(context, point))
     if not cycles:
         because = "no valid window has a backup that succeeded"
@@ -145,13 +141,7 @@ def _chart(
         "candidate:N", title=None, scale=alt.Scale(domain=names),
         axis=alt.Axis(labelAngle=0, grid=False),
     )  # fmt: skip
-    y = alt.Y(
-        "value:Q", title="Duration (s)" if is_first else None,
-        scale=alt.Scale(domain=list(domain), nice=False),
-        axis=alt.Axis(
-            format=NUMBERS, minExtent=MIN_EXTENT, **exactly(even_ticks(domain) or domain)
-        ),
-    )  # fmt: skip
+    y = value_axis(Axis("Duration (s)"), domain, titled=is_first)
     colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
     bar = alt.Chart(drawing.add(means)).mark_bar(opacity=PALE, size=BAR)
     tips = [

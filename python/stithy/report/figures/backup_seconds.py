@@ -8,7 +8,6 @@ import polars as pl
 
 from stithy.analysis.answers.windows import median_block
 from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.backup import BACKUP, ON
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -17,6 +16,8 @@ from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
 from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.parts.backups import drawn_point
+from stithy.report.parts.devices import MOVED, busiest_device
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, plural, took
 from stithy.results.manifest import CandidateFacts
@@ -32,7 +33,6 @@ EXTENT = 40
 """Pixels kept for the labels of the vertical axes, so that strips below each other align."""
 
 READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
-READ_BYTES, WRITE_BYTES = (metrics.OPERATIONS[each][2] or "" for each in ("read", "write"))
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,9 @@ STRIPS: Mapping[str, _Strip] = {
 
 def draw(context: Context) -> list[Drawn]:
     """One figure: of each candidate its window of the median block, where the question is asked."""
-    points = [each for each in context.evidence.points if each.values.get(BACKUP) == ON]
-    if not points:
+    point = drawn_point(context)
+    if point is None:
         return []
-    asked = context.evidence.primary.point
-    point = asked if asked in points else points[-1]
     windows = _windows(context, point)
     frame = _seconds(context, windows)
     if frame.is_empty():
@@ -142,16 +140,16 @@ def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
     facts = context.manifest.candidates if context.manifest else ()
     devices = next((_devices(each) for each in facts if each.name == name), {})
     keys = {"data", "backup"} & devices.keys()
-    of = {role: _device(context, window, devices[role]) for role in keys}
-    found: dict[str, dict[int, float]] = {
+    of = {role: busiest_device(context, window, (READ_S, WRITE_S), devices[role]) for role in keys}
+    found: dict[str, Mapping[int, float]] = {
         "tpm": _tpm(context, window),
         "cpu": _cpu(context, window),
         "log_bytes": _samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
     }
     if data := of.get("data"):
-        found |= {"read_s": data[READ_S], "write_s": data[WRITE_S], "data_bytes": data["bytes"]}
+        found |= {"read_s": data[READ_S], "write_s": data[WRITE_S], "data_bytes": data[MOVED]}
     if backup := of.get("backup"):
-        found |= {"backup_s": backup[WRITE_S], "backup_bytes": backup["bytes"]}
+        found |= {"backup_s": backup[WRITE_S], "backup_bytes": backup[MOVED]}
     seconds = sorted(set().union(*(each.keys() for each in found.values())))
     rows = [
         {"candidate": name, "second": second}
@@ -173,38 +171,17 @@ def _devices(facts: CandidateFacts) -> dict[str, frozenset[str]]:
     return {role: frozenset(names) for role, names in roles.items() if names}
 
 
-def _device(
-    context: Context, window: Window, names: frozenset[str]
-) -> Mapping[str, dict[int, float]]:
-    """By metric and second, of the device of these that moves most; `bytes` are of both kinds."""
-    wanted = [READ_S, WRITE_S, READ_BYTES, WRITE_BYTES]
-    samples = context.run.samples.of(metrics.BLOCK, wanted, {window.id})
-    mine = samples.filter(pl.col("subject").is_in(list(names)) & (pl.col("second") >= 0.5))
-    by_subject: dict[str, dict[str, dict[int, float]]] = {}
-    for row in mine.iter_rows(named=True):
-        of = by_subject.setdefault(row["subject"], {each: {} for each in (*wanted, "bytes")})
-        second = round(row["second"]) - 1
-        of[row["metric"]][second] = row["value"]
-        if row["metric"] in (READ_BYTES, WRITE_BYTES):
-            of["bytes"][second] = of["bytes"].get(second, 0.0) + row["value"]
-    none: dict[str, dict[int, float]] = {each: {} for each in (*wanted, "bytes")}
-    return max(by_subject.values(), key=lambda of: sum(of["bytes"].values()), default=none)
-
-
 def _samples(context: Context, window: Window, collector: str, metric: str) -> dict[int, float]:
-    samples = context.run.samples.of(collector, [metric], {window.id})
-    later = samples.filter(pl.col("second") >= 0.5)
-    return {round(row["second"]) - 1: row["value"] for row in later.iter_rows(named=True)}
+    samples = context.samples_by_second(collector, [metric], {window.id})
+    return {row["second"]: row["value"] for row in samples.iter_rows(named=True)}
 
 
 def _cpu(context: Context, window: Window) -> dict[int, float]:
     """The share of all CPUs that were not idle."""
     idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
-    samples = context.run.samples.of(metrics.CPU, idle, {window.id})
-    whole = samples.filter((pl.col("subject") == "") & (pl.col("second") >= 0.5))
-    summed = whole.group_by((pl.col("second").round() - 1).cast(pl.Int64)).agg(
-        pl.col("value").sum()
-    )
+    samples = context.samples_by_second(metrics.CPU, idle, {window.id})
+    whole = samples.filter(pl.col("subject") == "")
+    summed = whole.group_by("second").agg(pl.col("value").sum())
     return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
 
 

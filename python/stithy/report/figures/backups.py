@@ -20,7 +20,7 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.backups import Setting, fastest, limit_share, settings_of
+from stithy.report.parts.backups import Setting, at_load, fastest, limit_share, settings_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent, took
 
@@ -58,7 +58,7 @@ def _figures(context: Context) -> Iterator[Drawn]:
 def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -> Figure:
     share, tail = limit_share(context), settings[0].tail_of.label
     rows = [_row(each) for each in settings]
-    at = _at(context, load)
+    at = at_load(context, load)
     title, drawing = _finding(context, settings, share, tail, at), Drawing()
     return Figure(
         name=stem,
@@ -97,11 +97,6 @@ def _row(of: Setting) -> dict[str, Any]:
         "candidate": of.candidate, "setting": of.text, "duration_s": of.value("duration_s"),
         "change": (tail.ratio or 0.0) - 1, "low": low, "high": high,
     }  # fmt: skip
-
-
-def _at(context: Context, load: Point) -> str:
-    told = [each for each in load.factors if each[0] in context.factors]
-    return f" at {Point(tuple(told)).in_words(context.level_unit)}" if told else ""
 
 
 def _finding(

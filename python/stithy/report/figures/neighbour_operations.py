@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -17,7 +16,8 @@ from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, 
 from stithy.report.drawing.compose import Drawing, Spec, grid, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.paired import paired
+from stithy.report.parts.devices import MOVED, busiest_device
+from stithy.report.parts.neighbour import drawn_point, first_pair
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count
 
@@ -28,9 +28,8 @@ NEEDS = ("tenant_seconds",)
 KEY = "neighbour-operations"
 WIDTH, HEIGHT = 320, 110
 WORDS = {"alone": "alone", "with": "with the neighbour"}
-READS, _, READ_BYTES = metrics.OPERATIONS["read"]
-WRITES, WRITE_S, WRITE_BYTES = metrics.OPERATIONS["write"]
-MOVED = "bytes"
+READS = metrics.OPERATIONS["read"][0]
+WRITES, WRITE_S = metrics.OPERATIONS["write"][:2]
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,10 @@ STRIPS: Mapping[str, _Strip] = {
 
 def draw(context: Context) -> list[Drawn]:
     """The busiest device of each candidate, in its first valid block of both."""
-    points = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
-    if not points:
+    point = drawn_point(context)
+    if point is None:
         return []
-    most = context.evidence.primary.point
-    frame = _seconds(context, most if most in points else points[-1])
+    frame = _seconds(context, point)
     if frame.is_empty():
         because = "no valid block has samples of a device"
         return [Absent(KEY, "operations of the device over time", because)]
@@ -86,11 +84,6 @@ def draw(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _pair(context: Context, name: str, point: Point) -> tuple[Window, ...]:
-    """The windows of the first valid block: alone, then beside."""
-    return next(paired(context.evidence, name, point), ())
-
-
 def _seconds(context: Context, point: Point) -> pl.DataFrame:
     """By candidate, alone and with the neighbour, and second: all strips side by side."""
     types = {"candidate": pl.String, "neighbour": pl.String, "second": pl.Int64}
@@ -99,7 +92,7 @@ def _seconds(context: Context, point: Point) -> pl.DataFrame:
             pl.lit(name).alias("candidate"), pl.lit(word).alias("neighbour")
         )
         for name in context.evidence.candidates
-        for word, window in zip(WORDS, _pair(context, name, point), strict=False)
+        for word, window in zip(WORDS, first_pair(context, name, point), strict=False)
     ]
     empty = pl.DataFrame(schema=types | dict.fromkeys(STRIPS, pl.Float64))
     return pl.concat([empty, *(each.select(empty.columns) for each in parts)])
@@ -107,27 +100,10 @@ def _seconds(context: Context, point: Point) -> pl.DataFrame:
 
 def _of_window(context: Context, window: Window) -> pl.DataFrame:
     """The seconds of the device that moves most."""
-    wanted = [each for each in (READS, WRITES, WRITE_S, READ_BYTES, WRITE_BYTES) if each]
-    samples = context.run.samples.of(metrics.BLOCK, wanted, {window.id})
-    later = samples.filter(pl.col("second") >= 0.5)
-    second = (pl.col("second").round() - 1).cast(pl.Int64)
-    moved = later.filter(pl.col("metric").is_in([READ_BYTES, WRITE_BYTES]))
-    busiest = moved.group_by("subject").agg(pl.col("value").sum()).sort("value", "subject")
-    subject = busiest["subject"].to_list()[-1:]
-    mine = later.filter(pl.col("subject").is_in(subject)).with_columns(second)
-    found = {
-        (row["metric"], row["second"]): float(row["value"])
-        for row in mine.iter_rows(named=True)
-        if row["value"] is not None
-    }
-    seconds = sorted({at for _, at in found})
+    found = busiest_device(context, window, (READS, WRITES, WRITE_S))
     rows: list[dict[str, Any]] = [
-        {
-            "second": at,
-            **{each: found.get((each, at)) for each in STRIPS},
-            MOVED: sum(found.get((each, at), 0.0) for each in (READ_BYTES, WRITE_BYTES)),
-        }
-        for at in seconds
+        {"second": at, **{each: found[each].get(at) for each in STRIPS}}
+        for at in sorted({second for each in found.values() for second in each})
     ]
     return pl.DataFrame(rows, schema={"second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)})
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
 from stithy.plan.scenarios.noisy_neighbour.spans import cycles
 from stithy.point import Point
 from stithy.report import metrics
@@ -16,7 +14,7 @@ from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, 
 from stithy.report.drawing.compose import Drawing, Spec, beside, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.neighbour import neighbour_said
+from stithy.report.parts.neighbour import drawn_point, first_pair, neighbour_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import took
 
@@ -31,11 +29,9 @@ READS, LATENCY, _ = metrics.OPERATIONS["read"]
 
 def draw(context: Context) -> list[Drawn]:
     """Reads of the busiest device of each candidate, in its first valid block of both."""
-    points = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
-    if not points:
+    point = drawn_point(context)
+    if point is None:
         return []
-    most = context.evidence.primary.point
-    point = most if most in points else points[-1]
     frame = _seconds(context, point)
     if frame.is_empty():
         return [Absent(KEY, "latency over time", "no valid block has samples of a device")]
@@ -62,17 +58,9 @@ def draw(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _pair(context: Context, name: str, point: Point) -> Sequence[Window]:
-    """The windows of one block: alone, then beside."""
-    evidence = context.evidence
-    alone = {w.block: w for w in evidence.valid_at(name, point.replaced(NEIGHBOUR, ALONE))}
-    both = ((alone[w.block], w) for w in evidence.valid_at(name, point) if w.block in alone)
-    return next(both, ())
-
-
 def _seconds(context: Context, point: Point) -> pl.DataFrame:
     words = ("alone", "with")
-    pairs = {name: _pair(context, name, point) for name in context.evidence.candidates}
+    pairs = {name: first_pair(context, name, point) for name in context.evidence.candidates}
     shown = {
         window.id: (name, word)
         for name, pair in pairs.items()
@@ -124,7 +112,7 @@ def _cycles(context: Context, point: Point) -> Marks:
     """When the neighbour's cycles were, in seconds of the window that is drawn."""
     found: list[dict[str, object]] = []
     for name in context.evidence.candidates:
-        for window in _pair(context, name, point)[1:]:
+        for window in first_pair(context, name, point)[1:]:
             start_s = window.row["started_at_s"] or 0.0
             found += [
                 {"candidate": name, "from": each["from_s"] - start_s, "to": each["to_s"] - start_s}

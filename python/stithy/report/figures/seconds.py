@@ -166,9 +166,8 @@ def _sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[
 def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
-    begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
-    samples = context.run.samples.of(metrics.BLOCK, rates, windows).filter(pl.col("second") >= 0.5)
-    devices = samples.group_by("window_id", "subject", begun).agg(pl.col("value").sum())
+    samples = context.samples_by_second(metrics.BLOCK, rates, windows)
+    devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
     return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")
 

@@ -9,22 +9,19 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (
-    MIN_EXTENT,
-    NUMBERS,
     WIDTH,
+    Axis,
     Domain,
     domain_of,
-    even_ticks,
-    exactly,
+    value_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.paired import paired
+from stithy.report.parts.neighbour import drawn_point, paired
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
 
@@ -57,11 +54,10 @@ class _Kept:
 
 def draw(context: Context) -> list[Drawn]:
     """A pair of bars for each tenant, a chart for each candidate."""
-    points = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
-    if not points:
+    point = drawn_point(context)
+    if point is None:
         return []
-    most = context.evidence.primary.point
-    kept = list(_all_kept(context, most if most in points else points[-1]))
+    kept = list(_all_kept(context, point))
     if not kept:
         because = "no valid block has a tenant alone and with the neighbour"
         return [Absent(KEY, "throughput of each tenant", because)]
@@ -86,7 +82,7 @@ def _all_kept(context: Context, point: Point) -> Iterator[_Kept]:
     rows = context.run.values.filter(pl.col("metric") == METRIC)
     tenants = rows["of"].unique(maintain_order=True).to_list()
     for name in context.evidence.candidates:
-        pairs = list(paired(context.evidence, name, point))
+        pairs = paired(context, name, point)
         for tenant in sorted(tenants, key=lambda each: (len(each), each)):
             both = list(_both(context.evidence, pairs, Quantity(METRIC, tenant)))
             alone = fmean(one for one, _ in both) if both else 0.0
@@ -158,13 +154,7 @@ def _chart(
                 "tenant:N", title="Tenant", sort=None, axis=alt.Axis(labelAngle=0, grid=False)
             ),
             xOffset=alt.XOffset("neighbour:N", sort=list(WORDS)),
-            y=alt.Y(
-                "value:Q", title="Transactions per minute" if is_first else None,
-                scale=alt.Scale(domain=list(domain), nice=False),
-                axis=alt.Axis(
-                    format=NUMBERS, minExtent=MIN_EXTENT, **exactly(even_ticks(domain) or domain)
-                ),
-            ),
+            y=value_axis(Axis("Transactions per minute"), domain, titled=is_first),
             opacity=alt.Opacity("neighbour:N", scale=pale, legend=legend),
             tooltip=[
                 alt.Tooltip("tenant:N"), alt.Tooltip("neighbour:N"),

@@ -76,10 +76,26 @@ def _is_setting(name: str) -> bool:
     return name == BACKUP or name.startswith(SETTINGS)
 
 
+def points_of(evidence: Evidence) -> list[Point]:
+    """Those with backups."""
+    return [each for each in evidence.points if each.values.get(BACKUP) == ON]
+
+
+def drawn_point(context: Context) -> Point | None:
+    """Where figures show backups; None where a study has none."""
+    return context.asked_of(points_of(context.evidence))
+
+
+def at_load(context: Context, load: Point) -> str:
+    """At which load, in words, where there are several."""
+    told = [each for each in load.factors if each[0] in context.factors]
+    return f" at {Point(tuple(told)).in_words(context.level_unit)}" if told else ""
+
+
 def settings_of(context: Context) -> tuple[Setting, ...]:
     """Each candidate at each point with backups."""
     evidence = context.evidence
-    points = [each for each in evidence.points if each.values.get(BACKUP) == ON]
+    points = points_of(evidence)
     tail = _tail(evidence, points)
     return tuple(
         Setting(evidence, name, point, tail)

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.answers.neighbours import pairs_of
 from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.evidence import Window
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR, OF_NEIGHBOURS
@@ -19,6 +20,23 @@ DURATIONS = "neighbour-cycles"
 
 Tenants = dict[str, dict[str, list[tuple[float, int]]]]
 """By window and tenant, the begin of each measured second and its transactions."""
+
+
+def drawn_point(context: Context) -> Point | None:
+    """Where figures show the neighbour; None where a study has none."""
+    beside = [each for each in context.evidence.points if each.values.get(NEIGHBOUR, ALONE)]
+    return context.asked_of(beside)
+
+
+def paired(context: Context, candidate: str, point: Point) -> list[tuple[Window, Window]]:
+    """The windows alone and with the neighbour of each block that has a valid one of both."""
+    alone = point.replaced(NEIGHBOUR, ALONE)
+    return list(pairs_of(context.evidence, candidate, point, alone))
+
+
+def first_pair(context: Context, candidate: str, point: Point) -> tuple[Window, ...]:
+    """Those of the first such block; none without any."""
+    return next(iter(paired(context, candidate, point)), ())
 
 
 def neighbour_said(context: Context, point: Point) -> str:

@@ -7,12 +7,12 @@ import polars as pl
 
 from stithy.analysis.verdict.effect import Effect
 from stithy.plan.scenarios.backup import BACKUP
-from stithy.point import Point
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts.backups import (
     Setting,
+    at_load,
     fastest,
     is_own,
     limit_share,
@@ -158,7 +158,7 @@ def _within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
         best = [fastest([each for each in here if each.candidate == name], share) for name in names]
         found = [f"{where(context, each)} in {took(each.value('duration_s') or 0.0)}"
                  for each in best if each is not None]  # fmt: skip
-        label, at = here[0].tail_of.label, _at(context, load)
+        label, at = here[0].tail_of.label, at_load(context, load)
         if found:
             yield f"Fastest backups that keep {label} within +{percent(share)}{at}, by the upper " \
                   f"end of the interval: {listing(found)}."  # fmt: skip
@@ -168,17 +168,12 @@ def _within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
                   f"{listing(lacking)}{at}."  # fmt: skip
 
 
-def _at(context: Context, load: Point) -> str:
-    """At which load, where there are several."""
-    told = [each for each in load.factors if each[0] in context.factors]
-    return f" at {Point(tuple(told)).in_words(context.level_unit)}" if told else ""
-
-
 def _maxima(context: Context) -> Iterator[str]:
     """Of what the rates are shares, and whether candidates had the same ones."""
-    for point, rates in maxima(context):
+    every = maxima(context)
+    for point, rates in every:
         each = listing([f"{name} {count(rate)}" for name, rate in rates.items()])
-        users = f" with {point.users:,} users" if len(maxima(context)) > 1 else ""
+        users = f" with {point.users:,} users" if len(every) > 1 else ""
         yield f"Measured maximum{users}, without backups, in transactions per second: {each}."
         if is_own(context):
             yield (

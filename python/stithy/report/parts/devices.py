@@ -1,0 +1,36 @@
+"""What a device did in each second of a window, for figures that draw one device."""
+
+from collections.abc import Collection, Mapping
+
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.report import metrics
+from stithy.report.context import Context
+
+MOVED = "bytes"
+"""Bytes per second that a device read and wrote together."""
+
+_BYTES = tuple(metrics.OPERATIONS[each][2] or "" for each in ("read", "write"))
+
+
+def busiest_device(
+    context: Context, window: Window, wanted: Collection[str], among: Collection[str] | None = None
+) -> Mapping[str, Mapping[int, float]]:
+    """By metric and second, of the device that moves most: what is wanted, and `MOVED`.
+
+    `among`: the names of the devices that are asked, None for all.
+    """
+    samples = context.samples_by_second(metrics.BLOCK, (*wanted, *_BYTES), {window.id})
+    if among is not None:
+        samples = samples.filter(pl.col("subject").is_in(list(among)))
+    none: dict[str, dict[int, float]] = {each: {} for each in (*wanted, MOVED)}
+    by_subject: dict[str, dict[str, dict[int, float]]] = {}
+    for row in samples.iter_rows(named=True):
+        of = by_subject.setdefault(row["subject"], {name: {} for name in none})
+        name, second = row["metric"], row["second"]
+        if name in _BYTES:
+            of[MOVED][second] = of[MOVED].get(second, 0.0) + row["value"]
+        else:
+            of[name][second] = row["value"]
+    return max(by_subject.values(), key=lambda of: sum(of[MOVED].values()), default=none)
