@@ -15,7 +15,7 @@ from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.parts import answer, certainty, factors, machine, searches, validity
+from stithy.report.parts import answer, certainty, factors, machine, reasons, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
 from stithy.report.sections.environment import unequal_settings
@@ -225,14 +225,29 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
         text = f"lock of page {block} s lost" if block else "another one"
         changes[window_id("disk", 4, block)].update(errors=1, error_text=text)
     context = run(tmp_path, repeat=5, changes=changes)
-    rows = validity.gathered_table(context).frame.to_dicts()
+    rows = reasons.gathered_table(context).frame.to_dicts()
     late = {row["windows"]: row for row in rows if row["sentence"].startswith("The driver was")}
     assert "99th percentile 20 to 24 ms, allowed" in late["all 5 of disk"]["sentence"]
     assert "996 ms to 1 s, allowed" in late["all 5 of memory"]["sentence"]
     assert late["all 5 of disk"]["weight"] == "invalid"
     assert late["all 5 of disk"]["window_ids"] == ", ".join(f"w-disk-u4-b{n}" for n in range(5))
     assert sum("errors" in row["sentence"] for row in rows) == 2
-    assert validity.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+    assert reasons.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+
+
+def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path: Path) -> None:
+    """Of four candidates the drives by their first and last, the windows by candidate."""
+    names = ("a", "b", "c", "d")
+    seen = [
+        reasons._Seen(True, f"The emulated drive for data-{at + 1} was late by {9 + at} µs.", "",
+                      (window_id(name, 4, 0), window_id(name, 4, 1))[: 1 + at])
+        for at, name in enumerate(names)
+    ]  # fmt: skip
+    owner = {window_id(name, 4, block): name for name in names for block in (0, 1)}
+    [row] = reasons._gathered(seen, owner)
+    assert row.sentence == "The emulated drive for data-1 to data-4 was late by 9 to 12 µs."
+    said = reasons._named(row.ids, owner)
+    assert said == "1 of 2 of a\nall 2 of b\nall 2 of c\nall 2 of d"
 
 
 def test_what_makes_a_search_doubtful_is_told(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from stithy.report.findings.growth import Growth
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
+from stithy.report.words.missing import missing_for
 from stithy.workload.workloads.order_entry import HAMMERDB
 from support.points import at
 from support.sample_drives import drive_rows
@@ -209,3 +210,13 @@ SATA, DRIVER = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2)), "the driver
 def test_users_served_are_said_with_what_it_rests_on(of: list[Capacity], words: str) -> None:
     """Nothing is claimed beyond the windows; what misses by little does not read as the limit."""
     assert words in _say(CapacityFinding(SEARCH, tuple(of), None))
+
+
+def test_reasons_that_differ_in_numbers_alone_are_said_once() -> None:
+    """From the least to the greatest; numbers in names stay, and so do other reasons."""
+    told = "p95 (needs 2,000 values, and there are {})."
+    known = [("a1", told.format("1,208")), ("b", told.format("372")), ("c", "cost.")]
+    assert list(missing_for(known)) == [
+        "Missing for a1 and b: p95 (needs 2,000 values, and there are 372 to 1,208).",
+        "Missing for c: cost.",
+    ]

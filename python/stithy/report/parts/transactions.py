@@ -11,6 +11,7 @@ from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.missing import missing_for
 from stithy.report.words.wording import listing, upper_bound
 
 PERCENTILES = ("p50", "p95")
@@ -144,14 +145,8 @@ def work_note(shown: PageTable) -> str:
 
 
 def _gaps(frame: pl.DataFrame) -> Iterator[str]:
-    names: dict[str, list[str]] = {}
-    for name, because in (
-        frame.select("candidate", "missing_because").unique().sort("*").iter_rows()
-    ):
-        if because is not None:
-            names.setdefault(because, []).append(name)
-    for because, of in names.items():
-        yield f"Missing for {listing(of)}: {because}"
+    known = frame.filter(pl.col("missing_because").is_not_null())
+    yield from missing_for(known.select("candidate", "missing_because").unique().sort("*").rows())
 
 
 def _rows(context: Context) -> Iterator[Row]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stithy.report.blocks import Block, Grid, Section, figures, grid, paragraph
 from stithy.report.page import Page
-from stithy.report.parts import certainty, validity
+from stithy.report.parts import certainty, reasons, validity
 from stithy.report.tables import PageTable
 from stithy.report.words import loads
 
@@ -18,8 +18,8 @@ def tables(page: Page) -> Iterator[PageTable]:
     """Verdicts with their statistics, the order of the candidates, reasons against windows."""
     yield from certainty.verdict_tables(page.context)
     yield certainty.order_table(page.context)
-    yield validity.reasons_table(page.context)
-    yield validity.gathered_table(page.context)
+    yield reasons.reasons_table(page.context)
+    yield reasons.gathered_table(page.context)
 
 
 def sections(page: Page) -> Iterator[Section]:

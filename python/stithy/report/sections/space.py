@@ -59,15 +59,17 @@ def _compared(context: Context, frame: pl.DataFrame) -> str | None:
     if len(ordered) < 2:
         return None
     most = max(ordered, key=lambda name: held[name])
-    said = [
-        f"{name} in {format_size(held[name])}, {held[most] / held[name]:.2f} times less"
-        for name in ordered
-        if name != most
-    ]
+    said = [_beside(name, held[name], held[most]) for name in ordered if name != most]
     return (
         f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "
         f"drives; {listing(said)}."
     )
+
+
+def _beside(name: str, held: int, most: int) -> str:
+    ratio = f"{most / held:.2f}"
+    less = "as much" if ratio == "1.00" else f"{ratio} times less"
+    return f"{name} in {format_size(held)}, {less}"
 
 
 def held_bytes(frame: pl.DataFrame) -> dict[str, int]:

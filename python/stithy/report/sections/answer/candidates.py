@@ -15,6 +15,7 @@ from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
 from stithy.report.tables import KINDS, PageTable, Show
 from stithy.report.words import servers
+from stithy.report.words.missing import missing_for
 from stithy.report.words.wording import count, duration, listing
 from stithy.units import Money
 
@@ -119,13 +120,9 @@ def note(context: Context, reported: PageTable) -> str | None:
 
 
 def _missing(frame: pl.DataFrame) -> Iterator[str]:
-    """Why there are dashes, candidates with the same reasons together."""
+    """Why there are dashes."""
     known = frame.filter(pl.col("missing_because").is_not_null())
-    names: dict[str, list[str]] = {}
-    for name, because in known.select("candidate", "missing_because").iter_rows():
-        names.setdefault(because, []).append(name)
-    for because, of in names.items():
-        yield f"Missing for {listing(of)}: {because}"
+    yield from missing_for(known.select("candidate", "missing_because").iter_rows())
 
 
 def _limit_note(context: Context) -> str:
