@@ -66,7 +66,7 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
 def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     place: Path, own_state: Path, recorded: Recorded, policy: dict[str, object], kind: int
 ) -> None:
-    """Up in a minute, with cephx, on its own addresses; each byte as often as the policy says."""
+    """Up in a minute, with cephx, on its own addresses; each byte as often as the policy says, and none of a file that is gone."""
     begun_s = time.monotonic()
     provider = _provider(place, policy=policy, network_gbit=10)
     provider.check()
@@ -87,6 +87,10 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     assert after.physical_bytes is not None
     grown = after.physical_bytes - before.physical_bytes
     assert grown / 2**26 == pytest.approx(asked.redundancy, rel=0.1)
+    (volume.path / "file").unlink()
+    left = provider.space(volume).physical_bytes
+    assert left is not None
+    assert left - before.physical_bytes < grown / 10
     _assert_gone(entry, folder, recorded)
 
 

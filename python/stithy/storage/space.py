@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from stithy.hosts.runner import Runner
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import Command, Runner
 from stithy.registry import plugins
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Volume
@@ -137,6 +138,21 @@ def space_of(
         logical, written, stored, physical, redundancy,
         provisioned_bytes=provisioned, allocated_bytes=provisioned,
     )  # fmt: skip
+
+
+def give_back(mount_point: Path, runner: Runner) -> None:
+    """Discard what no file uses any more: thin storage holds it until it is told.
+
+    A journal lets go of blocks only when it is written.
+    """
+    sync_filesystem(mount_point)
+    finished = runner.run(Command(argv=("fstrim", str(mount_point))))
+    if finished.code != 0:
+        raise InfrastructureError(
+            f"its free blocks cannot be given back: {finished.stderr.strip() or 'fstrim failed'}",
+            where=str(mount_point),
+            remedy=f"try it by hand, as root: fstrim {mount_point}",
+        )
 
 
 def _of_directory(logical: int, written: int, module: ModuleType | None, volume: Volume) -> Space:

@@ -21,7 +21,7 @@ from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.space import Space, space_of
+from stithy.storage.space import Space, give_back, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
@@ -224,8 +224,12 @@ class LaboratoryProvider:
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
 
     def space(self, volume: Volume) -> Space:
-        """From the OSDs' own books: `rbd du` counts whole objects that were only touched."""
+        """From the OSDs' own books: `rbd du` counts whole objects that were only touched.
+
+        What files have left is given back before: it would count for the policy.
+        """
         assert volume.cluster is not None  # provision gives it
+        give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
         own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
