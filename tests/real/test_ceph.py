@@ -66,7 +66,7 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
 def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     place: Path, own_state: Path, recorded: Recorded, policy: dict[str, object], kind: int
 ) -> None:
-    """Up in a minute, with cephx, on its own addresses; each byte as often as the policy says, and none of a file that is gone."""
+    """Up in a minute, on its own addresses; what files hold as often as the policy says."""
     begun_s = time.monotonic()
     provider = _provider(place, policy=policy, network_gbit=10)
     provider.check()
