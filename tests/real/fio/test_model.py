@@ -114,6 +114,10 @@ DRIVES = {
         read="bytes_per_s = 1e12\nload_shares = [0, 1]\n"
         "load_us = [[4096, 1, 10000, 10000], [65536, 1, 40000, 40000]]"
     ),
+    "loaded": drive(
+        read="bytes_per_s = 1e12\nload_shares = [0, 1]\n"
+        "load_us = [[4096, 1, 8000, 12000], [4096, 4, 16000, 24000]]"
+    ),
     "disk": DISK,
 }  # fmt: skip
 
@@ -175,6 +179,11 @@ def shapes() -> Iterator[Shape]:
     yield flushed("volatile", log, 8 * MS, drained_s - 8 * MS + 4 * MS)
     yield at_rates("full", Point(0.0, 16 * KIB, 32), write=16e6 / 2**14)
     yield at_rates("slows-down", Point(0.0, 4 * KIB, 16), write=500)
+    # Of times under load the depth is the number of requests that fio keeps outstanding.
+    loaded_s = 4 * MS / math.log(1.5)
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 1), read=1 / loaded_s)
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 4), read=4 / (2 * loaded_s))
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 8), read=8 / (4 * loaded_s))
     # Between two sizes of a table times are interpolated geometrically.
     yield at_rates("table", Point(1.0, 16 * KIB, 1), read=1 / (20 * MS))
     # Electronics, a mean seek, half a turn, and the transfer at the mean of the zones.
