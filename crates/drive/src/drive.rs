@@ -3,6 +3,7 @@
 //! It has no clock, no thread and no kernel of its own: moments, clock and transport are given to each call.
 
 mod breaking;
+mod client_depth;
 mod pace;
 mod recording;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 use stithy_measure::{nanoseconds, Clock, Moment};
 use stithy_wire::CutCounts;
 
+use self::client_depth::ClientDepth;
 use self::pace::Pace;
 use self::recording::{Asked, Recording};
 use crate::backing::{Mark, Need, Store, Write};
@@ -81,6 +83,7 @@ pub struct Drive {
     /// The longest own time of the requests under way.
     ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
+    client_depth: ClientDepth,
     /// The newest request, if it is a write whose content lies in the transport still.
     not_kept: Option<u64>,
     due: BinaryHeap<Reverse<(Moment, u64)>>,
@@ -111,6 +114,7 @@ impl Drive {
             compensation: LatencyCompensation::default(),
             ahead: Duration::ZERO,
             under_way: HashMap::new(),
+            client_depth: ClientDepth::default(),
             not_kept: None,
             due: BinaryHeap::new(),
             waiting: Vec::new(),
@@ -160,12 +164,14 @@ impl Drive {
         self.arrivals += 1;
         self.under_way.insert(incoming.id, under_way);
         let operation = incoming.request.operation;
+        let depth = self.client_depth.arrive(now, operation);
         let at_once =
             !self.powered || self.faults.is_gone() || (lying && operation == Operation::Flush);
         if at_once {
             self.due.push(Reverse((now, incoming.id)));
         } else if self.is_paced() {
-            self.model.submit(now, incoming.id, &incoming.request);
+            self.model
+                .submit(now, incoming.id, &incoming.request, depth);
             self.in_model += 1;
             self.want(&incoming);
         } else {
@@ -293,6 +299,7 @@ impl Drive {
         let given = request.given.max(stalled_until.since(request.arrived));
         let is_paced = self.is_paced();
         let asked = request.asked();
+        let transport_time = self.transport_time(&asked.request);
         let need = request.need;
         let outcome = match !self.powered || self.faults.fails(&asked.request) {
             true => Err(libc::EIO),
@@ -317,6 +324,8 @@ impl Drive {
             true => self.compensation.count(asked.request.operation, given),
             false => self.compensation.start_anew(),
         }
+        self.client_depth
+            .answer(now, asked.request.operation, transport_time);
         transport.answer(&incoming, outcome)?;
         self.let_go(need);
         Ok(())

@@ -107,7 +107,12 @@ impl Simulation {
 
     fn submit(&mut self, now: Moment) {
         let request = self.next();
-        self.model.submit(now, self.arrivals, &request);
+        let others = self
+            .under_way
+            .values()
+            .filter(|(each, _)| each.moves_data());
+        let depth = others.count() as u64 + 1;
+        self.model.submit(now, self.arrivals, &request, depth);
         self.under_way
             .insert(self.arrivals, (request.operation, now));
         self.arrivals += 1;

@@ -27,6 +27,11 @@ impl Operation {
         self as usize
     }
 
+    /// Whether it reads or writes data.
+    pub fn moves_data(self) -> bool {
+        matches!(self, Operation::Read | Operation::Write)
+    }
+
     /// Its name in messages.
     pub fn name(self) -> &'static str {
         ["read", "write", "flush", "discard"][self.index()]

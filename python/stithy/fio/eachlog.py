@@ -6,6 +6,7 @@ histograms made of it have fio's bins, so they merge with those of closed loops.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
@@ -48,11 +49,19 @@ class _Counted:
 
 def requests(stream: str, folders: Iterable[Path]) -> Iterator[Request]:
     """All requests of a stream, in no order; `folders` hold the logs of one worker each."""
-    for folder in folders:
-        for path in sorted(folder.glob(f"{stream}_lat.*.log")):
-            with path.open(errors="replace") as file:
-                for number, line in enumerate(file, 1):
-                    yield _request(line, f"{path}:{number}")
+    return chain.from_iterable(map(_in_log, _logs(stream, folders)))
+
+
+def _logs(stream: str, folders: Iterable[Path]) -> list[Path]:
+    """One for each submitter."""
+    return [path for folder in folders for path in sorted(folder.glob(f"{stream}_lat.*.log"))]
+
+
+def _in_log(path: Path) -> Iterator[Request]:
+    """Those of one submitter, in the order in which they ended."""
+    with path.open(errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            yield _request(line, f"{path}:{number}")
 
 
 def _request(line: str, where: str) -> Request:
@@ -71,9 +80,10 @@ def _request(line: str, where: str) -> Request:
 def seconds(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:
     """The whole seconds of a closed loop, from its first request; the last has what came late."""
     found: dict[tuple[int, Direction], _Counted] = {}
-    begin_s = first_s(requests(stream, list(folders)))
+    paths = _logs(stream, folders)
+    begin_s = first_s(chain.from_iterable(islice(_in_log(path), 1) for path in paths))
     last = max(0, int(duration_s) - 1)
-    for each in requests(stream, folders):
+    for each in chain.from_iterable(map(_in_log, paths)):
         second = min(int(each.end_s - begin_s), last)
         found.setdefault((second, each.direction), _Counted()).add(each)
     ways = {way for _, way in found}

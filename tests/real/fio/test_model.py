@@ -3,13 +3,18 @@
 Drives are so slow that their times are theirs, and not the machine's. Of made-up drives of every
 shape the figures follow from the profile by a formula; of all that are shipped they are those of
 the simulated drive. On a machine that does other work the best of some tries counts.
+
+fio draws the kind of each request of a mix by itself. Where a cap limits writes, the rate of reads
+follows from the share that was drawn, and not from the one that was asked for: in 1500 requests, of
+which 70 % are reads, that rate has a standard deviation of 6 %. So expected figures are those of
+the drawn share.
 """
 
 import math
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -114,35 +119,50 @@ DRIVES = {
         read="bytes_per_s = 1e12\nload_shares = [0, 1]\n"
         "load_us = [[4096, 1, 10000, 10000], [65536, 1, 40000, 40000]]"
     ),
+    "loaded": drive(
+        read="bytes_per_s = 1e12\nload_shares = [0, 1]\n"
+        "load_us = [[4096, 1, 8000, 12000], [4096, 4, 16000, 24000]]"
+    ),
     "disk": DISK,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A drive, what is asked of it, and what comes of it by its profile."""
+    """A drive, what is asked of it, and what its profile makes of a drawn share of reads."""
 
     drive: str
     point: Point
-    expected: Figures
+    expected: Callable[[float], Figures]
 
 
-def at_rates(drive: str, point: Point, mean_s: float | None = None, **iops: float) -> Shape:
+def figures_at(point: Point, iops: Mapping[str, float], mean_s: float | None = None) -> Figures:
     """Requests of these kinds a second; the mean latency is by Little's law, if not another.
 
-    Bandwidth is IOPS x block size, and each flush belongs to a write.
+    Bandwidth is IOPS x block size.
     """
     whole = sum(iops.values())
     figures = {("mean_s", "all"): point.depth / whole if mean_s is None else mean_s}
     for kind, rate in iops.items():
         figures |= {("iops", kind): rate, ("bytes_per_s", kind): rate * point.length_bytes}
-    return Shape(drive, point, figures)
+    return figures
+
+
+def at_rates(drive: str, point: Point, **iops: float) -> Shape:
+    """One kind of request at a rate."""
+    figures = figures_at(point, iops)
+    return Shape(drive, point, lambda _: figures)
+
+
+def mixed(drive: str, point: Point, iops: Callable[[float], Mapping[str, float]]) -> Shape:
+    """Both kinds at the rates that follow from the share of reads."""
+    return Shape(drive, point, lambda share: figures_at(point, iops(share)))
 
 
 def flushed(drive: str, point: Point, write_s: float, flush_s: float) -> Shape:
-    """One writer, who waits for both."""
-    found = at_rates(drive, point, mean_s=write_s, write=1 / (write_s + flush_s))
-    return Shape(drive, point, {**found.expected, ("mean_s", "flush"): flush_s})
+    """One writer, who waits for both; each flush belongs to a write."""
+    figures = figures_at(point, {"write": 1 / (write_s + flush_s)}, write_s)
+    return Shape(drive, point, lambda _: {**figures, ("mean_s", "flush"): flush_s})
 
 
 def log_normal_mean(p50: float, p99: float) -> float:
@@ -162,10 +182,19 @@ def shapes() -> Iterator[Shape]:
     yield at_rates("large-blocks", Point(0.0, 256 * KIB, 4), write=4 / large_s)
     yield at_rates("rates", Point(1.0, 4 * KIB, 32), read=1200)
     yield at_rates("rates", Point(0.0, 4 * KIB, 16), write=400)
-    yield at_rates("rates", Point(0.5, 4 * KIB, 32), read=400, write=400)
+    # Whoever waits for a write asks for no read meanwhile.
+    yield mixed(
+        "rates",
+        Point(0.5, 4 * KIB, 32),
+        lambda reads: {"read": 400 * reads / (1 - reads), "write": 400},
+    )
     yield at_rates("bandwidths", Point(1.0, 128 * KIB, 16, sequential=True), read=60e6 / 2**17)
     yield at_rates("bandwidths", Point(0.0, 64 * KIB, 16), write=30e6 / 2**16)
-    yield at_rates("total", Point(0.7, 8 * KIB, 64), read=0.7 * 1500, write=0.3 * 1500)
+    yield mixed(
+        "total",
+        Point(0.7, 8 * KIB, 64),
+        lambda reads: {"read": reads * 1500, "write": (1 - reads) * 1500},
+    )
     yield at_rates("total", Point(1.0, 128 * KIB, 16), read=60e6 / 2**17)
     yield flushed(
         "flushes", Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1), 10 * MS, 15 * MS
@@ -175,6 +204,11 @@ def shapes() -> Iterator[Shape]:
     yield flushed("volatile", log, 8 * MS, drained_s - 8 * MS + 4 * MS)
     yield at_rates("full", Point(0.0, 16 * KIB, 32), write=16e6 / 2**14)
     yield at_rates("slows-down", Point(0.0, 4 * KIB, 16), write=500)
+    # Of times under load the depth is the number of requests that fio keeps outstanding.
+    loaded_s = 4 * MS / math.log(1.5)
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 1), read=1 / loaded_s)
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 4), read=4 / (2 * loaded_s))
+    yield at_rates("loaded", Point(1.0, 4 * KIB, 8), read=8 / (4 * loaded_s))
     # Between two sizes of a table times are interpolated geometrically.
     yield at_rates("table", Point(1.0, 16 * KIB, 1), read=1 / (20 * MS))
     # Electronics, a mean seek, half a turn, and the transfer at the mean of the zones.
@@ -198,13 +232,16 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
         assert seen.by_fio["iops", "all"] == pytest.approx(
             seen.by_drive["iops", "all"], rel=COUNTED
         )
-        ratios = dict(compared(seen.by_fio, shape.expected, "fio over profile"))
-        ratios |= compared(seen.by_drive, shape.expected, "drive over profile")
+        expected = shape.expected(
+            seen.by_fio.get(("iops", "read"), 0.0) / seen.by_fio["iops", "all"]
+        )
+        ratios = dict(compared(seen.by_fio, expected, "fio over profile"))
+        ratios |= compared(seen.by_drive, expected, "drive over profile")
         ratios |= compared(seen.by_fio, seen.by_drive, "fio over drive")
         if all(abs(each - 1) <= AGREES for each in ratios.values()):
             return
         tries.append({name: round(each, 3) for name, each in ratios.items()})
-    pytest.fail("\n".join(map(str, [shape, *tries])))
+    pytest.fail("\n".join(map(str, [shape.point, expected, *tries])))
 
 
 def compared(found: Figures, expected: Figures, how: str) -> Iterator[tuple[str, float]]:
@@ -233,7 +270,11 @@ POINTS = (
     Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
 )
 IOPS_MOST, LATENCY_LEAST_S = 2000.0, 20 * MS
-REQUESTS_WANTED = 1500
+REQUESTS_WANTED, ROUNDS_WANTED, LONGEST_S = 1500, 200, 12.0
+"""Requests in all, and of each place in the queue, of which the first finds the drive at rest. With
+capped writes in a mix, the mean latency of writes is 4 % shorter for that over 50 rounds, and less
+than 1 % over 200."""
+
 CACHE_BYTES = 256 * KIB
 """So that a write cache is full within a moment."""
 
@@ -257,8 +298,8 @@ def slow_enough(profile: str, point: Point) -> str:
     return slower(profile, max(1, by_rate, LATENCY_LEAST_S / fastest_s), CACHE_BYTES)
 
 
-def shape_of(name: str, profile: str, point: Point) -> Shape:
-    """What the simulated drive says of a point."""
+def simulated_figures(profile: str, point: Point) -> Figures:
+    """The same as fio says it."""
     found = simulated(profile, point)
     figures: dict[tuple[str, str], float] = {}
     for kind in (*DIRECTIONS, "flush"):
@@ -266,7 +307,14 @@ def shape_of(name: str, profile: str, point: Point) -> Shape:
             figures |= {("iops", kind): side.iops, ("mean_s", kind): side.latency.mean_s}
             if kind != "flush":
                 figures["bytes_per_s", kind] = side.iops * point.length_bytes
-    return Shape(name, point, figures)
+    return figures
+
+
+def shape_of(name: str, profile: str, point: Point) -> Shape:
+    """What the simulated drive says of a point."""
+    return Shape(
+        name, point, lambda reads: simulated_figures(profile, replace(point, read_share=reads))
+    )
 
 
 @pytest.mark.long
@@ -278,6 +326,8 @@ def test_every_shipped_drive_does_what_its_simulation_does(tmp_path: Path, name:
     specs = [DriveSpec(each, text, SIZE_BYTES) for each, text in texts.items()]
     with all_raised(specs, tmp_path) as drives:
         for (key, text), point in zip(texts.items(), POINTS, strict=True):
-            shape = shape_of(key, text, point)
-            rate = sum(v for (what, _), v in shape.expected.items() if what == "iops")
-            agrees(drives[key], shape, min(6.0, max(DURATION_S, REQUESTS_WANTED / rate)))
+            figures = simulated_figures(text, point)
+            rate = sum(value for (what, _), value in figures.items() if what == "iops")
+            wanted = max(REQUESTS_WANTED, ROUNDS_WANTED * point.depth)
+            duration_s = min(LONGEST_S, max(DURATION_S, wanted / rate))
+            agrees(drives[key], shape_of(key, text, point), duration_s)

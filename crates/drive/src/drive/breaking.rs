@@ -7,6 +7,7 @@ use std::time::Duration;
 use stithy_measure::Moment;
 use stithy_wire::{CutCounts, DriveFault};
 
+use super::client_depth::ClientDepth;
 use super::{Drive, FaultOutcome};
 use crate::backing::{CutRule, Write};
 use crate::counters::Answered;
@@ -138,6 +139,7 @@ impl Drive {
         self.reset_model(now);
         self.due.clear();
         self.waiting.clear();
+        self.client_depth = ClientDepth::default();
         for request in std::mem::take(&mut self.under_way).into_values() {
             let answered = Answered {
                 operation: request.incoming.request.operation,

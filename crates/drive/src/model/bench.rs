@@ -64,7 +64,7 @@ pub(super) fn closed_loop(
     let mut done: Vec<Done> = Vec::new();
     let mut submit = |model: &mut dyn Model, sent: &mut Vec<u64>, now: u64| {
         let request = next();
-        model.submit(Moment(now), sent.len() as u64, &request);
+        model.submit(Moment(now), sent.len() as u64, &request, depth);
         sent.push(now);
     };
     for _ in 0..depth {
@@ -93,7 +93,8 @@ pub(super) fn open_loop(model: &mut dyn Model, arrivals: &[(u64, Request)]) -> V
     let mut done: Vec<Done> = Vec::new();
     for (id, (at, request)) in arrivals.iter().enumerate() {
         model.take_done(Moment(*at), &mut done);
-        model.submit(Moment(*at), id as u64, request);
+        let depth = (id - done.len() + 1) as u64;
+        model.submit(Moment(*at), id as u64, request, depth);
     }
     while let Some(at) = model.next_done() {
         model.take_done(at, &mut done);

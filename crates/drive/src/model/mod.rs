@@ -44,8 +44,9 @@ pub struct Snapshot {
 /// up for the time of the transport: a request that arrives before what was reported finished then does not
 /// change that.
 pub trait Model: Send {
-    /// Takes a request that arrives `now`. `id` is unique among those not yet taken.
-    fn submit(&mut self, now: Moment, id: u64, request: &Request);
+    /// Takes a request that arrives `now`. `id` is unique among those not yet taken. `depth` is how many reads and
+    /// writes the clients keep under way, with this one.
+    fn submit(&mut self, now: Moment, id: u64, request: &Request, depth: u64);
 
     /// When [`Model::take_done`] must be called next if nothing else arrives: when the next request will
     /// be finished, or earlier, where only then it is decided which one that is. None when there is none.
@@ -88,7 +89,7 @@ pub struct Immediate {
 }
 
 impl Model for Immediate {
-    fn submit(&mut self, now: Moment, id: u64, _request: &Request) {
+    fn submit(&mut self, now: Moment, id: u64, _request: &Request, _depth: u64) {
         self.waiting.push_back(Done { id, at: now });
     }
 

@@ -71,8 +71,6 @@ pub(super) struct SolidModel {
     rng: Rng,
     /// Moment of finishing, place in the order of arrival, name.
     under_way: BinaryHeap<Reverse<(Moment, u64, u64)>>,
-    /// When each read and write is finished.
-    transfers: BinaryHeap<Reverse<Moment>>,
     arrivals: u64,
     latest: Moment,
 }
@@ -90,21 +88,20 @@ impl SolidModel {
             freshness: profile.sustained.map(Freshness::new),
             rng: Rng::new(seed, PURPOSE),
             under_way: BinaryHeap::new(),
-            transfers: BinaryHeap::new(),
             arrivals: 0,
             latest: Moment::START,
         }
     }
 
-    fn finish_ns(&mut self, now_ns: f64, request: &Request) -> f64 {
+    fn finish_ns(&mut self, now_ns: f64, request: &Request, depth: u64) -> f64 {
         match request.operation {
             Operation::Read => {
                 let admitted_ns = self.pacing.read(now_ns, request.length_bytes);
-                self.transferred_ns(now_ns, request, admitted_ns)
+                self.transferred_ns(now_ns, request, depth, admitted_ns)
             }
             Operation::Write => {
                 let admitted_ns = self.admit_write(now_ns, request.length_bytes);
-                self.transferred_ns(now_ns, request, admitted_ns)
+                self.transferred_ns(now_ns, request, depth, admitted_ns)
             }
             Operation::Flush => {
                 let flushed_ns = self.flushed_ns(now_ns);
@@ -119,8 +116,13 @@ impl SolidModel {
     }
 
     /// When a read or a write is over that nothing but channels keeps from beginning at `admitted_ns`.
-    fn transferred_ns(&mut self, now_ns: f64, request: &Request, admitted_ns: f64) -> f64 {
-        let depth = self.depth(now_ns);
+    fn transferred_ns(
+        &mut self,
+        now_ns: f64,
+        request: &Request,
+        depth: u64,
+        admitted_ns: f64,
+    ) -> f64 {
         let service = match request.operation {
             Operation::Read => &self.read,
             _ => &self.write,
@@ -130,18 +132,6 @@ impl SolidModel {
             true => admitted_ns.max(now_ns + service_ns),
             false => self.channel_ns(now_ns, service_ns).max(admitted_ns) + service_ns,
         }
-    }
-
-    /// How many reads and writes are under way with the one that arrives now.
-    ///
-    /// Counted by when they are due, not by when they were taken: a caller may take them early, to make up
-    /// for its own time.
-    fn depth(&mut self, now_ns: f64) -> u64 {
-        let is_over = |at: &Reverse<Moment>| at.0 .0 as f64 <= now_ns;
-        while self.transfers.peek().is_some_and(is_over) {
-            self.transfers.pop();
-        }
-        self.transfers.len() as u64 + 1
     }
 
     /// When a channel begins with the request.
@@ -182,14 +172,11 @@ impl SolidModel {
 }
 
 impl Model for SolidModel {
-    fn submit(&mut self, now: Moment, id: u64, request: &Request) {
+    fn submit(&mut self, now: Moment, id: u64, request: &Request, depth: u64) {
         self.latest = now;
-        let at_ns = self.finish_ns(now.0 as f64, request);
+        let at_ns = self.finish_ns(now.0 as f64, request, depth);
         let at = Moment((at_ns.round() as u64).max(now.0));
         self.under_way.push(Reverse((at, self.arrivals, id)));
-        if matches!(request.operation, Operation::Read | Operation::Write) {
-            self.transfers.push(Reverse(at));
-        }
         self.arrivals += 1;
     }
 
@@ -216,7 +203,6 @@ impl Model for SolidModel {
     fn reset(&mut self, now: Moment) {
         self.latest = now;
         self.under_way.clear();
-        self.transfers.clear();
         self.channels = self.channels.iter().map(|_| Reverse(now.0)).collect();
         self.pacing.reset(now.0 as f64);
         if let Some(cache) = &mut self.cache {

@@ -116,7 +116,7 @@ fn every_shipped_drive_serves_everything() {
             each.name
         );
         for (id, (_, request)) in arrivals.iter().enumerate() {
-            model.submit(stithy_measure::Moment(100 * S), id as u64, request);
+            model.submit(stithy_measure::Moment(100 * S), id as u64, request, 1);
         }
         model.reset(stithy_measure::Moment(100 * S));
         assert_eq!(None, model.next_done(), "{}", each.name);

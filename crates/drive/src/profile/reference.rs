@@ -29,8 +29,9 @@ numbers it gives).
   order of their arrival. A request takes a random time from its distribution. For each byte beyond the first 4 KiB it also
   takes the time that its bandwidth gives.
 - **Times under load** (`load_us`) contain the waits. Such requests do not queue for channels. Caps and a full cache delay
-  them during that time, not before it. Between measured sizes and depths the time is interpolated geometrically. Beyond the
-  largest depth it grows with the depth; beyond the largest size it follows from the bandwidth.
+  them during that time, not before it. The queue depth is the number of reads and writes that clients have outstanding, as
+  fio counts it. Between measured sizes and depths the time is interpolated geometrically. Beyond the largest depth it grows
+  with the depth; beyond the largest size it follows from the bandwidth.
 - **Caps** are paced evenly: after an idle time two requests may begin together, never more.
 - **Write cache.** A write is answered when the write cache has it, and waits while the cache is full. A flush waits for the
   content of an unprotected cache. Without a write cache a write is answered when the medium has it.

@@ -4,6 +4,7 @@ use stithy_measure::ManualClock;
 use stithy_wire::{DriveCounters, DriveFault};
 
 mod far;
+mod loaded;
 mod pace;
 mod traced;
 
@@ -49,7 +50,7 @@ struct Constant {
 }
 
 impl Model for Constant {
-    fn submit(&mut self, now: Moment, id: u64, _request: &Request) {
+    fn submit(&mut self, now: Moment, id: u64, _request: &Request, _depth: u64) {
         let at = now + self.time;
         self.waiting.push(Done { id, at });
         self.age += 1;
@@ -100,11 +101,16 @@ const SECTOR: u64 = 4096;
 impl Bench {
     /// A drive of 16 sectors that takes 100 µs.
     fn new() -> Self {
+        Bench::over(Bench::memory())
+    }
+
+    /// A volatile store of 16 sectors.
+    fn memory() -> Store {
         let image = MemoryImage::new(16 * SECTOR).expect("memory");
         let safety = Safety::Volatile {
             cache_bytes: 1 << 20,
         };
-        Bench::over(Store::new(Box::new(image), safety))
+        Store::new(Box::new(image), safety)
     }
 
     /// The same over a store.
@@ -114,9 +120,14 @@ impl Bench {
             waiting: Vec::new(),
             age: 0,
         };
+        Bench::with(store, Box::new(model))
+    }
+
+    /// A drive with these times over a store.
+    fn with(store: Store, model: Box<dyn Model>) -> Self {
         let counters = Arc::new(Mutex::new(Counters::new(Moment::START)));
         let tally = Tally::new("d", 0.0, Arc::clone(&counters), Moment::START);
-        let drive = Drive::new(store, Box::new(model), 1, counters);
+        let drive = Drive::new(store, model, 1, counters);
         Bench {
             drive,
             script: Script::default(),

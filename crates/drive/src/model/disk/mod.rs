@@ -157,7 +157,7 @@ fn job(now: Moment, id: u64, request: &Request) -> Job {
 }
 
 impl Model for DiskModel {
-    fn submit(&mut self, now: Moment, id: u64, request: &Request) {
+    fn submit(&mut self, now: Moment, id: u64, request: &Request, _depth: u64) {
         self.advance(now);
         match request.operation {
             Operation::Read => self.arm.queue(job(now, id, request)),

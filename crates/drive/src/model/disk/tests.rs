@@ -165,17 +165,18 @@ fn a_flush_waits_for_what_came_before() {
 #[test]
 fn the_oldest_is_served_in_the_end() {
     let mut model = of_profile(&disk(SEVEN, 4, ""), 1);
-    model.submit(Moment(0), 0, &request(Operation::Read, 0, 4096));
+    model.submit(Moment(0), 0, &request(Operation::Read, 0, 4096), 1);
     model.submit(
         Moment(0),
         1,
         &request(Operation::Read, 35_000_000_000, 4096),
+        1,
     );
     let (mut offset, mut done) = (random_offsets(1, 10_000_000), Vec::new());
     for id in 2..200 {
         let at = model.next_done().expect("something is under way");
-        model.submit(at, id, &request(Operation::Read, offset(), 4096));
-        model.submit(at, id + 1_000, &request(Operation::Read, offset(), 4096));
+        model.submit(at, id, &request(Operation::Read, offset(), 4096), 1);
+        model.submit(at, id + 1_000, &request(Operation::Read, offset(), 4096), 1);
         model.take_done(at, &mut done);
     }
     let place = done.iter().position(|each| each.id == 1);
@@ -188,7 +189,7 @@ fn restoring_puts_back_what_was_cached() {
     let mut model = of_profile(&disk(SEVEN, 32, CACHE), 1);
     for id in 0..20 {
         let write = request(Operation::Write, id * 1_000_000_000, 4096);
-        model.submit(Moment(0), id, &write);
+        model.submit(Moment(0), id, &write, 1);
     }
     let held = model.snapshot(Moment(10));
     assert_eq!(20, held.cached_writes.len());
@@ -209,15 +210,15 @@ fn looking_ahead_keeps_the_arm_in_one_place() {
     let read = |offset_bytes| request(Operation::Read, offset_bytes, 4096);
     let mut model = of_profile(&profile, 1);
     let mut done = Vec::new();
-    model.submit(Moment(0), 1, &read(0));
+    model.submit(Moment(0), 1, &read(0), 1);
     let first = model.next_done().expect("it is under way");
     // The second arrives 50 µs before the first is done, which was reported already.
     model.take_done(first, &mut done);
-    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000));
+    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000), 1);
     let ahead = model.next_done().expect("it is under way");
     let mut model = of_profile(&profile, 1);
-    model.submit(Moment(0), 1, &read(0));
-    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000));
+    model.submit(Moment(0), 1, &read(0), 1);
+    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000), 1);
     model.take_done(first, &mut done);
     let in_time = model.next_done().expect("it is under way");
     assert_eq!(in_time, ahead);
