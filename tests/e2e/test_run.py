@@ -19,6 +19,8 @@ import polars as pl
 import pytest
 
 from recompute.hlog import buckets
+from stithy.cli.running.deciding import answered
+from stithy.exits import Exit
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -29,6 +31,7 @@ from support.places import DISK, a_place
 from support.running import (
     PATIENCE_S,
     Stithy,
+    ended_well,
     left_by,
     manifest,
     measures,
@@ -119,7 +122,8 @@ def _times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
 def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> None:
     """Every window is there, every restore is proven, all conditions hold, nothing is left."""
     out, place = finished.out, finished.out.parent
-    assert finished.code == 0, finished.stderr
+    assert ended_well(finished.code, finished.stderr), finished.stderr
+    assert (finished.code == Exit.OK) == answered(context_of(read_run(out)))
     assert str(out / "report.html") in finished.stdout
     assert RunDirectory(out).study.read_bytes() == (place / "study.yaml").read_bytes()
     restores = pl.read_parquet(RunDirectory(out).table("restores"))
