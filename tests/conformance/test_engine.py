@@ -198,7 +198,7 @@ def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
 
     def look() -> bool:
         collector.sample()
-        until_s = time.monotonic() + 10.0
+        until_s = time.monotonic() + 60.0
         # Its counts are handed over about once a second, and who works may wait for nothing.
         while not any(each.metric == "commits_per_s" and each.value for each in found):
             assert time.monotonic() < until_s

@@ -54,7 +54,8 @@ def test_a_payment_that_is_taken_away_is_missed(sabotaged: Context) -> None:
     """The window is invalid, the top of the page says so, and the payment is named."""
     window, raised = _window(sabotaged, ROBBED)
     assert not window.valid
-    assert raised == [flags.LEDGER]
+    assert flags.LEDGER in raised
+    assert not {flags.HEADLINE_COUNT, flags.COMMITS, flags.CONDITIONS} & {*raised}
     of_window = sabotaged.run.ledger.filter(window_id=window.id, deal="payment")
     assert of_window["lost"].to_list() == [1]
     findings = sabotaged.run.ledger_findings.filter(window_id=window.id)

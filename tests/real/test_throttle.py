@@ -54,8 +54,12 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
             limit = make_group(f"{name}-m", 2**28, runner=RUNNER, record=groups.append)
             own = limit.group.path if limit.group else None
             throttle = make_throttle(name, volume.path, LIMIT, own, groups.append)
-            assert _read(file, None) < 1.0
-            assert 1.5 < _read(file, throttle.path) < 10.0
+            # Nothing makes a guarded read quicker; whatever else uses the disk makes any slower.
+            assert any(_read(file, None) < 1.5 for _ in range(5))
+            held_s = [_read(file, throttle.path)]
+            held_s += [_read(file, throttle.path)] if held_s[0] > 10.0 else []
+            assert min(held_s) > 1.5
+            assert min(held_s) < 10.0
             shell = RUNNER.start(Command(["sh", "-c", "sleep 60; :"], detached=True))
             throttle.hold(shell.pid)
             members = (throttle.path / "cgroup.procs").read_text().split()

@@ -16,6 +16,7 @@ import polars as pl
 from stithy.database.engines.postgresql.server import is_gone
 from stithy.drives.filesystems import is_mounted, uuid_on
 from stithy.drives.places import ENTRY
+from stithy.exits import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.journal import Entry, read_journal
@@ -173,6 +174,12 @@ def manifest(out: Path) -> dict[str, Any]:
     """The manifest of a run."""
     loaded: dict[str, Any] = json.loads(RunDirectory(out).manifest.read_text())
     return loaded
+
+
+def ended_well(code: int | None, stderr: str) -> bool:
+    """Whether a run went to its end; where the machine is busy, no window of it may be valid."""
+    errors = any(line.startswith("error: ") for line in stderr.splitlines())
+    return code == Exit.OK or (code == Exit.INVALID and not errors)
 
 
 def hammer_of(out: Path) -> int:

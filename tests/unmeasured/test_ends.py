@@ -16,6 +16,7 @@ from support.html_page import page_text
 from support.running import (
     PATIENCE_S,
     Stithy,
+    ended_well,
     entries,
     hammer_of,
     left_by,
@@ -71,7 +72,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
     os.kill(hammer_of(out), signal.SIGKILL)
     _, stderr = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, stderr
+    assert ended_well(process.returncode, stderr), stderr
     for users, reason in ((1, "the server was ended"), (2, "was ended by SIGKILL without a summa")):
         row, again = (window_row(out, f"w-a-u{users}-b0{end}") for end in ("", "-again"))
         assert not row["complete"]
@@ -137,7 +138,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     assert not (place / "a").exists()
     assert (place / "theirs/precious").exists()
     _, shown = beside.communicate(timeout=300)
-    assert beside.returncode == Exit.OK, shown
+    assert ended_well(beside.returncode, shown), shown
     [window_id] = manifest(live)["plan"]["windows"]
     assert window_row(live, window_id)["complete"]
     assert stithy.registered() == []
@@ -183,7 +184,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     first = place / "first"
     stithy.kill(lambda: MOMENTS["while loading"](first), "run", study, "--out", first)
     ended = stithy.run("run", study, "--out", out, "--keep")
-    assert ended.returncode == 0, ended.stderr
+    assert ended_well(ended.returncode, ended.stderr), ended.stderr
     [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]
     passfile = Path(line.rpartition("passfile=")[2])
     assert passfile.stat().st_mode & 0o077 == 0
@@ -207,7 +208,7 @@ def test_a_user_without_rights_gets_a_report(place: Path, unprivileged: Unprivil
         os.chown(place, 65534, 65534)
     out, stithy = place / "out", Stithy(place / "state", prefix=unprivileged.stithy())
     ended = stithy.run("run", _study(place, "1 s"), "--out", out)
-    assert ended.returncode == 0, ended.stderr
+    assert ended_well(ended.returncode, ended.stderr), ended.stderr
     assert (out / "report.html").exists()
     row = window_row(out, "w-a-u1-b0")
     assert row["complete"], row["missing_because"]

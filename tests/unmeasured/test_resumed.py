@@ -13,6 +13,7 @@ from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.running import (
     Stithy,
+    ended_well,
     entries,
     left_by,
     manifest,
@@ -63,7 +64,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert left_by(out) != []
     first = {p: p.read_bytes() for p in RunDirectory(out).windows.glob("w-a-u1-b0/*.parquet")}
     ended = stithy.run("resume", out)
-    assert ended.returncode == 0, ended.stderr
+    assert ended_well(ended.returncode, ended.stderr), ended.stderr
     assert str(out / "report.html") in ended.stdout
     for window_id in manifest(out)["plan"]["windows"]:
         row = window_row(out, window_id)
@@ -96,7 +97,7 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     process.kill()
     process.communicate()
     ended = stithy.run("resume", out)
-    assert ended.returncode == 0, ended.stderr
+    assert ended_well(ended.returncode, ended.stderr), ended.stderr
     loaded = [each.facts["dataset"] for each in entries(out, "step-started", kind="prepare")]
     assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
     for size in (1, 2):

@@ -34,7 +34,6 @@ from stithy.wire.drive.jobs import VolatileBytes
 pytestmark = pytest.mark.needs_drive
 
 MIB = 2**20
-KINDS = ("ext4", "xfs", "btrfs")
 LOSE_ALL = CutRule(seed=1, lost_share=1.0, torn_share=0.0)
 CONTENT = b"stithy\n" * 100_000
 
@@ -132,7 +131,7 @@ def working(program: str, until: Path, *folders: Path) -> Iterator[Callable[[], 
         process.wait()
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["ext4", pytest.param("xfs", marks=pytest.mark.long), "btrfs"])
 def kind(request: pytest.FixtureRequest) -> str:
     """Each file system of which the programs are there."""
     try:

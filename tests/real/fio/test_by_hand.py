@@ -1,8 +1,9 @@
 """Stithy's figures against those of fio by hand, in turns on the same target.
 
 Job files are written here by hand, and what fio answers is read here, too. What is compared is the
-median of the pairs, against the spread of fio by hand from run to run: a difference that repeated
-runs of the same command have themselves is none.
+median of the pairs, against the spread of the pairs: a difference that repeated runs of the same
+commands have among themselves is none, nor is one that the best runs of both do not have. So a
+noisy machine hides more, but never a quarter. How little may be hidden, only the long tests say.
 """
 
 import json
@@ -80,10 +81,15 @@ BY_HAND = {
 """The patterns' own parameters, as a person would write them."""
 
 NOISE_WANTED, NOISE_MOST = 0.02, 0.05
-"""Standard errors above which more pairs are measured, and above which they say nothing."""
+"""Standard errors above which long tests measure more pairs, and above which they fail.
 
-ERRORS_MOST, DIFFERENCE_LEAST = 4.0, 0.02
+Short ones never do: above the second they measure more pairs, and then take what they have.
+"""
+
+ERRORS_MOST, DIFFERENCE_LEAST, DIFFERENCE_MOST = 4.0, 0.02, 0.25
 """A difference is one where it is above so many standard errors, and above two percent.
+
+A quarter is always one, but of a p99: of so few requests it may differ by that much.
 
 Of some forty figures that are compared, three standard errors would call chance a difference once
 in some ten runs.
@@ -107,33 +113,47 @@ class Pairs:
     own: list[Figures] = field(default_factory=list)
 
     def difference(self, name: str) -> float:
-        """The median of the pairs, as a logarithm of Stithy's over fio's."""
-        pairs = zip(self.own, self.hand, strict=True)
-        return median(math.log(own[name] / hand[name]) for own, hand in pairs)
+        """The median of the pairs."""
+        return median(self._logs(name))
+
+    def at_best(self, name: str) -> float:
+        """Stithy's best run over fio's: what else works on the machine only makes runs worse."""
+        best = max if name in ("IOPS", "bytes/s") else min
+        own, hand = (best(each[name] for each in side) for side in (self.own, self.hand))
+        return math.log(own / hand)
 
     def error(self, name: str) -> float:
-        """The standard error of that median, by the spread of fio by hand alone."""
-        logs = [math.log(each[name]) for each in self.hand]
+        """The standard error of that median, by the spread of the pairs."""
+        logs = self._logs(name)
         middle = median(logs)
         spread = NORMAL * median(abs(each - middle) for each in logs)
-        return OF_MEDIAN * spread * math.sqrt(2 / len(logs))
+        return OF_MEDIAN * spread / math.sqrt(len(logs))
 
     def differing(self) -> Iterator[str]:
         """Each figure that Stithy and fio by hand do not agree on."""
         for name in self.hand[0]:
             difference, error = self.difference(name), self.error(name)
-            if abs(difference) > max(DIFFERENCE_LEAST, ERRORS_MOST * error):
-                yield f"{name}: {difference:+.2%}, standard error {error:.2%}"
+            most = math.inf if name.endswith("p99") else DIFFERENCE_MOST
+            tolerance = min(most, max(DIFFERENCE_LEAST, ERRORS_MOST * error))
+            best = self.at_best(name)
+            if tolerance < min(abs(difference), math.copysign(best, best * difference)):
+                yield f"{name}: {difference:+.2%}, at best {best:+.2%}, standard error {error:.2%}"
 
-    def noisy(self, most: float = NOISE_MOST) -> Iterator[str]:
-        """Each figure of which nothing can be said; of so few requests a p99 always is."""
+    def noisy(self, most: float) -> Iterator[str]:
+        """Each figure of which little can be said; of so few requests a p99 always is."""
         rates_and_means = (each for each in self.hand[0] if not each.endswith("p99"))
         yield from (each for each in rates_and_means if self.error(each) > most)
 
+    def _logs(self, name: str) -> list[float]:
+        """Of each pair the logarithm of Stithy's figure over fio's."""
+        pairs = zip(self.own, self.hand, strict=True)
+        return [math.log(own[name] / hand[name]) for own, hand in pairs]
+
 
 def measured_in_turns(
-    machine: Machine, target: Target, name: str, folder: Path, runtime_s: float
-) -> Pairs:
+    machine: Machine, target: Target, name: str, folder: Path, runtime_s: float,
+    noise_wanted: float,
+) -> Pairs:  # fmt: skip
     """As many pairs as it takes to tell them apart."""
     pairs = Pairs()
     while len(pairs.hand) < PAIRS_MOST:
@@ -142,7 +162,7 @@ def measured_in_turns(
         pairs.own.append(
             by_stithy(machine, target, name, folder / name / f"own-{seed}", runtime_s, seed)
         )
-        open_questions = [*pairs.noisy(NOISE_WANTED), *pairs.differing()]
+        open_questions = [*pairs.noisy(noise_wanted), *pairs.differing()]
         if len(pairs.hand) >= PAIRS and not open_questions:
             break
     return pairs
@@ -205,12 +225,6 @@ def of_answer(answer: Answer) -> Iterator[tuple[str, float]]:
         yield f"{kind} p99", latency.quantile_s(0.99) or 0.0
 
 
-def agree(machine: Machine, target: Target, name: str, folder: Path, runtime_s: float) -> None:
-    """Fail where a figure differs by more than fio by hand differs from itself."""
-    pairs = measured_in_turns(machine, target, name, folder, runtime_s)
-    assert (list(pairs.differing()), list(pairs.noisy())) == ([], [])
-
-
 @pytest.fixture(scope="module")
 def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raised]:
     """A drive of known limits, which is alike from second to second."""
@@ -223,15 +237,18 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raised]:
 @pytest.mark.parametrize("name", ["sql-80-20", "commit-log/one-writer"])
 def test_stithy_agrees_with_fio_by_hand(drive: Raised, name: str) -> None:
     """A mix and a log, in short runs."""
-    agree(drive.machine, drive.target, name, drive.folder, runtime_s=0.5)
+    pairs = measured_in_turns(drive.machine, drive.target, name, drive.folder, 0.5, NOISE_MOST)
+    assert list(pairs.differing()) == []
 
 
 @pytest.mark.long
 @pytest.mark.needs_drive
 @pytest.mark.parametrize("name", BY_HAND)
 def test_stithy_agrees_with_fio_by_hand_in_every_pattern(drive: Raised, name: str) -> None:
-    """Longer runs. Long: six patterns of ten runs and more."""
-    agree(drive.machine, drive.target, name, drive.folder / "long", runtime_s=2.0)
+    """Longer runs, told apart to a few percent. Long: six patterns of ten runs and more."""
+    folder = drive.folder / "long"
+    pairs = measured_in_turns(drive.machine, drive.target, name, folder, 2.0, NOISE_WANTED)
+    assert (list(pairs.differing()), list(pairs.noisy(NOISE_MOST))) == ([], [])
 
 
 @pytest.mark.long
@@ -242,16 +259,18 @@ def test_stithy_agrees_with_fio_by_hand_on_a_directory(name: str) -> None:
         machine = Machine(LocalRunner(), find(LocalRunner()))
         target = Target(str(folder / "target"), SIZE_BYTES)
         lay_out(machine, target, folder / "laid-out", seed=1)
-        pairs = measured_in_turns(machine, target, name, folder, runtime_s=2.0)
+        pairs = measured_in_turns(machine, target, name, folder, 2.0, NOISE_WANTED)
         assert list(pairs.differing()) == []
 
 
-def test_a_difference_is_told_from_noise() -> None:
-    """Of 2 % by hand, 5 % are a difference and 1 % are none; without noise 3 % are one."""
-    noise = (1.0, 1.02, 0.98, 1.01, 0.99)
-    for times, spread, differs in ((1.05, 0.2, True), (1.01, 1, False), (1.03, 0, True)):
-        pairs = Pairs()
-        for each in noise:
-            pairs.hand.append({"IOPS": 1000 * each**spread})
-            pairs.own.append({"IOPS": 1000 * each**spread * times})
-        assert bool(list(pairs.differing())) == differs
+@pytest.mark.parametrize(
+    ("times", "noise", "differs"),
+    [(1.05, 0.2, True), (1.03, 2, False), (1.01, 0, False), (1.03, 0, True), (1.3, 20, True)],
+)
+def test_a_difference_is_told_from_noise(times: float, noise: float, differs: bool) -> None:
+    """Beyond two percent by what noise leaves unexplained; by a quarter in any noise."""
+    pairs = Pairs()
+    for own, hand in zip((-1, 2, 0, 1, -2), (1, 2, -1, -2, 0), strict=True):
+        pairs.hand.append({"IOPS": 1000 * math.exp(noise / 100 * hand)})
+        pairs.own.append({"IOPS": 1000 * times * math.exp(noise / 100 * own)})
+    assert bool(list(pairs.differing())) == differs

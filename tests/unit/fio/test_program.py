@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -15,7 +16,7 @@ from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine, lay_out
 from stithy.fio.program import Found, Worker, engines, find, run
-from stithy.hosts.runner import Command, Finished, LocalRunner
+from stithy.hosts.runner import Command, Finished, LocalRunner, Running
 
 
 class Answers(FioRunner):
@@ -43,8 +44,22 @@ def workers(folder: Path, count: int) -> list[Worker]:
 
 
 def is_alive(worker: Worker) -> bool:
-    """Whether the process of a worker still is there."""
-    return os.path.exists(f"/proc/{(worker.folder / 'pid').read_text().strip()}")
+    """Whether the process of a worker still is there; one that never began is not."""
+    pid = worker.folder / "pid"
+    return pid.exists() and os.path.isdir(f"/proc/{pid.read_text().strip() or 'none'}")
+
+
+class StartsSlowly(LocalRunner):
+    """A runner that takes its time after each start, and knows when the last of them was over."""
+
+    started_ns = 0
+
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
+        """Start it, wait."""
+        made = super().start(command, stderr=stderr)
+        threading.Event().wait(0.2)
+        self.started_ns = time.time_ns()
+        return made
 
 
 def test_a_fio_that_is_missing_or_too_old_is_said_with_what_installs_it(
@@ -78,22 +93,28 @@ def test_workers_begin_together_and_what_each_said_is_returned(tmp_path: Path) -
     """Errors first, then the document; each has its job file in its own folder."""
     found = script(tmp_path, 'date +%s%N > begun; echo oops >&2; cat "$1"; echo done > fio.json')
     made = workers(tmp_path, 3)
-    assert run(LocalRunner(), found, made, 5.0, "x") == ("oops\ndone",) * 3
+    runner = StartsSlowly()
+    assert run(runner, found, made, 5.0, "x") == ("oops\ndone",) * 3
     begun = [int((each.folder / "begun").read_text()) for each in made]
-    assert max(begun) - min(begun) < 2e9
+    assert min(begun) > runner.started_ns
     assert (made[0].folder / "job.fio").read_text() == "[global]\n"
 
 
-def test_a_stop_ends_all_workers_at_once(tmp_path: Path) -> None:
-    """By SIGINT, which fio answers by ending."""
-    found = script(tmp_path, "exec sleep 60")
-    made, stop = workers(tmp_path, 2), threading.Event()
-    timer = threading.Timer(0.5, stop.set)
-    timer.start()
-    begun_s = time.monotonic()
+def test_a_stop_ends_all_workers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By SIGINT, which fio answers by ending, long before it would be killed."""
+    monkeypatch.setattr("stithy.fio.program.STOP_PATIENCE_S", 600.0)
+    body = "trap 'echo > heard; exit' INT; echo > waits; while :; do sleep 0.05; done"
+    found, made, stop = script(tmp_path, body), workers(tmp_path, 2), threading.Event()
+
+    def stop_when_all_wait() -> None:
+        while not all((each.folder / "waits").exists() for each in made):
+            time.sleep(0.01)
+        stop.set()
+
+    threading.Thread(target=stop_when_all_wait, daemon=True).start()
     with pytest.raises(Interrupted):
         run(LocalRunner(), found, made, 60.0, "x", stop)
-    assert time.monotonic() - begun_s < 10
+    assert all((each.folder / "heard").exists() for each in made)
     assert not any(map(is_alive, made))
 
 

@@ -1,6 +1,7 @@
 """A native program is found, gets its job, is listened to, and always ends."""
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ JOB = CheckJob(
     quick=True,
     after_load=False,
 )
+HELD = "grep -q '^State:.T' /proc/$$/status"
 STARTED = '{"message":"started","wire":1,"program":"x","at_s":1.0}'
 SUMMARY = '{"message":"check-summary","checked":4,"broken":[]}'
 FAILURE = (
@@ -77,20 +79,24 @@ def test_each_exit_code_of_a_failure_has_its_kind_of_error() -> None:
         assert type(made) is kind
 
 
-def test_a_program_that_is_stuck_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_stuck_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; patience counts from the last time it was held."""
     monkeypatch.setattr(program, "STOP_PATIENCE_S", 0.2)
-    asked, ignoring = threading.Event(), "trap '' INT; while :; do sleep 1; done"
+    deaf = tmp_path / "deaf"
+    asked, ignoring = threading.Event(), f"trap '' INT; echo > {deaf}; while :; do sleep 1; done"
     asked.set()
     for script, stop, silence_s, why in (
         ("kill -STOP $$", threading.Event(), None, "was held by a signal for 0.2 s and was killed"),
-        ("(sleep 0.05; kill -CONT $$) & kill -STOP $$", threading.Event(), None, None),
+        (f"(until {HELD}; do sleep 0.01; done; kill -CONT $$) & kill -STOP $$", threading.Event(),
+         None, None),
         ("sleep 60", threading.Event(), 0.2, "said nothing for 0.2 s and was killed"),
         (ignoring, asked, None, "did not end within 0.2 s and was killed"),
         ("sleep 0.1; exit 7", threading.Event(), None, None),
-    ):
+    ):  # fmt: skip
         monkeypatch.setattr(program, "HELD_PATIENCE_S", 0.2 if why else 30.0)
         running = LocalRunner().start(Command(["/bin/sh", "-c", script], detached=True))
+        while stop is asked and not deaf.exists():
+            time.sleep(0.01)
         with supervised(running, stop, silence_s) as watch:
             running.wait(timeout=60)
         assert watch.killed_because == why

