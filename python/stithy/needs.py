@@ -214,7 +214,7 @@ class Program(Need):
         install = self.package.install(machine)
         if path is None:
             return Judgement(self.name, "missing", "not found", install)
-        version = _version(machine.says(path, *self.asked)) if self.asked else ""
+        version = version_in(machine.says(path, *self.asked)) if self.asked else ""
         numbers = tuple(int(each) for each in re.findall(r"\d+", version))
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
             wanted = ".".join(map(str, self.oldest))
@@ -223,8 +223,8 @@ class Program(Need):
         return Judgement(self.name, "there", version or path)
 
 
-def _version(text: str) -> str:
-    """The first number with a dot in what a program tells of itself."""
+def version_in(text: str) -> str:
+    """The first number with a dot in what a program says of itself; empty without one."""
     found = re.search(r"\d+(\.\d+)+", text)
     return found[0] if found else ""
 
@@ -294,7 +294,7 @@ class OwnProgram(Need):
         if path is None:
             remedy = "install Stithy (`pip install .`), or build it: `cargo build --release`"
             return Judgement(self.name, "missing", "it was not found", remedy)
-        if version := _version(machine.says(path, "--version")):
+        if version := version_in(machine.says(path, "--version")):
             return Judgement(self.name, "there", version)
         remedy = "install Stithy for this machine, or build it: `cargo build --release`"
         return Judgement(self.name, "missing", f"{path} does not start here", remedy)

@@ -17,6 +17,10 @@ from stithy.units import parse_duration, parse_size
 
 Value = bool | int | float | str
 
+ON, OFF = "on", "off"
+SWITCH: Mapping[Value, str] = {ON: "with", OFF: "without"}
+"""The values of a scenario's own factor that is switched, whose name is said in the plural."""
+
 USERS = "users"
 """The factor that every load has: its levels."""
 
@@ -82,12 +86,23 @@ class Point:
         return ", ".join(said(value) for _, value in self.factors)
 
     def in_words(self, unit: str = "user") -> str:
-        """As people say it: `1,500 users`, `8 users with database.memory 512 MiB`."""
-        others = ", ".join(f"{name} {said(value)}" for name, value in self.others)
+        """As people say it: `1,500 users`, `8 users with database.memory 512 MiB, with backups`."""
+        named = ", ".join(
+            f"{name} {said(value)}" for name, value in self.others if not _is_switch(name, value)
+        )
+        switched = [
+            f"{SWITCH[value]} {name}s" for name, value in self.others if _is_switch(name, value)
+        ]
         if USERS not in self.values:
-            return others
+            return ", ".join([*([named] if named else []), *switched])
         users = f"{self.users:,} {unit}{'' if self.users == 1 else 's'}"
-        return f"{users} with {others}" if others else users
+        others = ", ".join([*([f"with {named}"] if named else []), *switched])
+        return f"{users} {others}".rstrip()
+
+    def at(self, unit: str = "user") -> str:
+        """Where a value was measured: `at 1,500 users`, `with backups`."""
+        words = self.in_words(unit)
+        return words if words.startswith(tuple(SWITCH.values())) else f"at {words}"
 
     def __str__(self) -> str:
         """Canonical text."""
@@ -138,6 +153,11 @@ def written(value: Value) -> str:
         return json.dumps(value)
     plain = value.strip() == value and value and not re.search(r'[,"=]', value)
     return value if plain and _read(value) == value else json.dumps(value, ensure_ascii=False)
+
+
+def _is_switch(name: str, value: Value) -> bool:
+    """A key of the study, which has a dot, is said as it is written."""
+    return value in SWITCH and "." not in name
 
 
 def said(value: Value) -> str:

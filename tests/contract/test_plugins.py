@@ -150,7 +150,7 @@ def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
     assert list(levels) == sorted(levels)
     assert min(levels) > 0
     assert len({module.said(each) for each in levels}) == len(levels)
-    assert set(module.added_bytes(spec, 2**30)) <= {"data", "backup"}
+    assert set(module.added_bytes(spec, 2**30, study())) <= {"data", "backup"}
     name = f"neighbour-{module.NAME}"
     assert name in plugins("activity")
     assert callable(plugins("acting")[name].lay_out)

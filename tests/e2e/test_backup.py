@@ -12,13 +12,17 @@ import pytest
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.work import COMMITS
 from stithy.database.engines.postgresql.engine import find_installation
+from stithy.drives.control import Control
+from stithy.drives.program import CONTROL
 from stithy.exits import Exit
 from stithy.hosts.host import LocalHost
+from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from stithy.wire.drive.jobs import Gone
 from support.places import DISK, a_place
-from support.running import Stithy, entries, left_by, write_study
+from support.running import Stithy, entries, left_by, wait_for, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -142,6 +146,42 @@ def test_a_run_that_is_killed_while_it_prepares_a_repository_is_resumed_or_clean
     resumed = stithy.run("resume", out)
     assert "10 tables are equal after backup and restore" in resumed.stdout + resumed.stderr
     assert left_by(out) == []
+
+
+@pytest.mark.long
+@pytest.mark.needs_root
+@pytest.mark.needs_drive
+def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did(
+    stithy: Stithy, place: Path
+) -> None:
+    """From the middle of a backup on every request to it fails: no backup of the window succeeds.
+
+    Long: a whole run on a drive.
+    """
+    out = place / "run"
+    path = study(place, "{cycles: 2, bandwidth: 32 MiB}")
+    own = f"{{path: {place}/a, roles: {{backup: {{drive: generic-nvme}}}}}}"
+    path.write_text(path.read_text().replace(f"{{path: {place}/a}}", own))
+    running = stithy.start("run", path, "--out", out)
+    wait_for(lambda: RunDirectory(out).journal.exists() and _backs_up(out), running)
+    for folder in stithy.drives():
+        Control(folder / CONTROL).fault("backup", Gone())
+    said = running.communicate(timeout=240)
+    run = read_run(out)
+    [window] = [each for each in context_of(run).evidence.windows if "on" in each.id]
+    assert window.measured, said
+    assert window.value("tpm")
+    assert [row["outcome"] for row in window.spans] == ["failed", "failed"], window.spans
+    [took] = run.values.filter(window_id=window.id, metric="backup.duration_s").to_dicts()
+    assert took["missing_because"] == "no backup of the window succeeded"
+    assert left_by(out) == []
+
+
+def _backs_up(out: Path) -> bool:
+    """Whether a backup of this run is under way."""
+    [first] = entries(out, "run-started")
+    names = (Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"]))
+    return any(each.read_text().startswith("pg_basebackup") for each in names if each.exists())
 
 
 CHANGING = """#!/bin/sh

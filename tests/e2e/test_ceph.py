@@ -7,6 +7,7 @@ import pytest
 
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
+from support import scenarios
 from support.running import Stithy, ended_well, entries, left_by, manifest, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
@@ -33,6 +34,23 @@ def test_a_database_on_a_cluster_is_measured_and_loses_nothing(stithy: Stithy, p
     assert array["keys"] == {"hosts": "of 2 hosts", "policy": policy, "links": "not limited"}
     assert [*left_by(out), *stithy.drives(), *stithy.registered()] == []
     assert not list((stithy.state / "clusters").iterdir())
+
+
+CLUSTER = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
+
+
+@pytest.mark.long
+def test_a_database_on_a_cluster_is_backed_up_restored_and_reported(
+    stithy: Stithy, place: Path
+) -> None:
+    """As on any other storage. Long: a cluster for a run of two windows and a proof."""
+    scenarios.backed_up(stithy, place, CLUSTER)
+
+
+@pytest.mark.long
+def test_tenants_on_a_cluster_are_measured_beside_a_neighbour(stithy: Stithy, place: Path) -> None:
+    """As on any other storage. Long: a cluster for three databases."""
+    scenarios.disturbed(stithy, place, CLUSTER)
 
 
 def test_what_a_killed_run_has_made_of_a_cluster_is_cleaned(stithy: Stithy, place: Path) -> None:

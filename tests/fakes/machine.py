@@ -32,6 +32,7 @@ PROGRAMS = {
     "mount": "mount from util-linux 2.38.1",
     "wipefs": "wipefs from util-linux 2.38.1",
     "fio": "fio-3.33",
+    "pgbackrest": "pgBackRest 2.44",
     "ceph-mon": "ceph version 16.2.15",
     "ceph-osd": "ceph version 16.2.15",
     "ceph": "ceph version 16.2.15",

@@ -9,19 +9,14 @@ from types import MappingProxyType
 import pytest
 
 from fakes.clock import HurriedClock
-from fakes.hammer import FakeHammer
 from stithy.cli.app import run
 from stithy.exits import Exit
-from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
-from stithy.run.preparation.equip import Tools
 from stithy.run.stop import Stop
-from stithy.secrets import Secret
-from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.workload.program import NOBODY, Driven, Watch
 from support.faked_run import FakedRun
+from support.own_engine import Committing, OwnEngine
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -32,41 +27,6 @@ workload: {name: order-entry, warehouses: 1}
 load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
 thresholds: [a.nopm_at_1 >= 1]
 """
-
-
-class Committing(FakeHammer):
-    """A fake hammer whose transactions are committed in the server, so that it can count them.
-
-    `uncounted`: so many of a run never reach the server, though they were acknowledged.
-    """
-
-    url = Secret("")
-    uncounted = 0
-
-    def run(
-        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
-    ) -> Driven:
-        """As many of each as its summary says."""
-        driven = super().run(workload, request, watch=watch)
-        store = part("engine", "memory", "endpoint").endpoint(self.url).store
-        names = [each.name for each in driven.summary.transactions for _ in range(each.committed)]
-        for name in names[self.uncounted :]:
-            store.commit(name)
-        return replace(driven, summary=driven.summary.model_copy(update={"commits": len(names)}))
-
-
-class OwnEngine(FakedRun):
-    """The engine is the one that the study names."""
-
-    @property
-    def tools(self) -> Tools:
-        """The hammer hears where the server is."""
-        return replace(super().tools, engine=Tools().engine, hammer=lambda *_: self._at)
-
-    def _at(self, url: Secret) -> FakeHammer:
-        assert isinstance(self.hammer, Committing)
-        self.hammer.url = url
-        return self.hammer
 
 
 class Counting(Committing):

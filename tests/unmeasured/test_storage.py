@@ -8,12 +8,12 @@ from stithy.drives import filesystems
 from stithy.exits import Exit
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.consent import content_of
+from support import scenarios
 from support.loops import a_loop
 from support.running import Stithy, entries, left_by, manifest, measures, write_study
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive, pytest.mark.needs_postgresql]
-# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
-ENDED_WELL = (Exit.OK, Exit.INVALID)
+ENDED_WELL = scenarios.ENDED_WELL
 
 
 def holds(device: Path) -> str:
@@ -85,6 +85,21 @@ def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
         "log-2",
     ):
         assert shown in report, shown
+
+
+MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
+
+
+def test_a_database_on_an_array_is_backed_up_restored_and_reported(
+    stithy: Stithy, place: Path
+) -> None:
+    """As on any other storage, with the same outcomes, values and section of the report."""
+    scenarios.backed_up(stithy, place, MIRROR)
+
+
+def test_tenants_on_an_array_are_measured_beside_a_neighbour(stithy: Stithy, place: Path) -> None:
+    """As on any other storage, with the same values and section of the report."""
+    scenarios.disturbed(stithy, place, MIRROR)
 
 
 def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Path) -> None:

@@ -157,6 +157,27 @@ def test_a_backup_of_the_neighbour_that_is_killed_is_a_failed_cycle_and_nothing_
 
 
 @pytest.mark.long
+@pytest.mark.needs_pgbackrest
+def test_a_neighbour_makes_incremental_backups_on_a_full_one_that_does_not_count(
+    stithy: Stithy, place: Path
+) -> None:
+    """The full one is made before the users begin. Long: each file of a restore is synced."""
+    out = place / "out"
+    keys = "aggressor: backup, method: pgbackrest, kind: incremental, every: 0 s"
+    study = _of_databases(place, keys)
+    study.write_text(study.read_text().replace("duration: 4 s", "duration: 20 s"))
+    ended = stithy.run("run", study, "--out", out)
+    assert ended.returncode in ENDED_WELL, ended.stdout + ended.stderr
+    spans = read_run(out).spans.filter(window_id=BESIDE).to_dicts()
+    parts = {row["name"]: row for row in spans}
+    assert parts["neighbour 1: restore"]["outcome"] == "done", spans
+    assert not any(row["invalid_because"] for row in spans)
+    [tool] = manifest(out)["database"]["backups"].values()
+    assert tool.startswith("pgbackrest ")
+    assert left_by(out) == []
+
+
+@pytest.mark.long
 def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     stithy: Stithy, place: Path
 ) -> None:

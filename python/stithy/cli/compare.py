@@ -58,8 +58,9 @@ def compare(
     others
         The other runs.
     metric
-        A metric to compare instead of throughput, p95 and p99, named as in `primary.metric`
-        of a study: `tpm`, `p99.9 of payment`, `block.write_latency_s`. Repeatable.
+        A metric to compare instead of throughput, p95, p99 and what other activities measured, such
+        as the time of a backup. It is named as in `primary.metric` of a study: `tpm`,
+        `p99.9 of payment`, `block.write_latency_s`. Repeatable.
     ignore
         A fact that may differ, such as kernel. Repeatable.
     json
@@ -97,7 +98,7 @@ def quantity_asked(text: str) -> "Quantity":
 
 
 def _as_text(pair: "Pair") -> str:
-    from stithy.report.between import cells, flaws, machine
+    from stithy.report.between import cells, flaws, machine, rates
 
     lines = [
         *(f"differs, ignored on request: {each}" for each in pair.ignored),
@@ -107,6 +108,7 @@ def _as_text(pair: "Pair") -> str:
             for each in (pair.base, pair.other)
             for text in flaws(each, str(each.run.directory.root))
         ),
+        *rates(pair),
         *machine(pair),
     ]
     header = ("metric", "candidate", "level", *pair.names, "change", "95 % interval", "n")
@@ -115,12 +117,13 @@ def _as_text(pair: "Pair") -> str:
 
 
 def _as_json(pair: "Pair") -> dict[str, object]:
-    from stithy.report.between import machine
+    from stithy.report.between import machine, rates
 
     return {
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(each) for each in pair.ignored],
         "reported": [asdict(each) for each in pair.reported],
+        "rates": rates(pair),
         "machine": machine(pair),
         "durability_given_up": {
             name: [asdict(each) for each in run.given_up]
@@ -131,10 +134,12 @@ def _as_json(pair: "Pair") -> dict[str, object]:
 
 
 def _row(row: "Row") -> dict[str, object]:
+    from stithy.report.between import level
+
     shown = {key: value for key, value in asdict(row).items() if key not in ("quantity", "point")}
     return {
         "metric": str(row.quantity),
-        "level": row.point.brief,
+        "level": level(row.point),
         **shown,
         "distinguishable": row.change.distinguishable,
     }

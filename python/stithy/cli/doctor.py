@@ -68,7 +68,9 @@ def _needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
 
 WIDTH = 100
 INDENT = 18
-FAMILIES = ("provider", "layer", "engine", "scenario", "collector", "command")
+FAMILIES = (
+    "provider", "layer", "engine", "backup method", "scenario", "collector", "command"
+)  # fmt: skip
 OWN_PREFIX = "stithy-"
 
 

@@ -5,6 +5,7 @@ An engine that can be backed up has a package `backups` with one module a method
 
 - `problem(options)`, why it cannot work with these options, and what to change; None if it can;
 - `programs(options)`, the names of the programs that it starts, each with its package;
+- `version(tools)`, the command by which the program that makes a backup says its version;
 - `take(tools, source, target, options)`, the command that backs a running server up into `target`,
   a directory of the server's user, empty where the method says nothing else; and
 - `restore(tools, backup, data, options)`, the commands that make a data directory of it, in the
@@ -32,6 +33,7 @@ What else a method may need it says by these, each of them optional:
 - `refusal(tools, options, run)`, what the installed programs refuse of the options, None if
   nothing;
 - `restored_settings()`, what a server on a restored data directory is started with;
+- `NEEDS`, what it needs of a machine beside the engine, for `stithy doctor`;
 - `commits(options)`, how many transactions of its own a backup commits in the database at most;
 - `room_bytes(held, log, options, cycles)`, what its backups may come to hold where that is more
   than `held`, the database; `log` is what is logged in a window at most; and
@@ -46,7 +48,7 @@ from typing import Final, Protocol, cast
 
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, Finished
-from stithy.needs import Package
+from stithy.needs import Need, Package, version_in
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
 from stithy.suggest import instead
@@ -95,6 +97,10 @@ class Method(Protocol):
         """What it starts, by name of the program with its package."""
         ...
 
+    def version(self, tools: Tools) -> Command:
+        """The command that says the version of what makes a backup."""
+        ...
+
     def take(self, tools: Tools, source: Source, target: Path, options: Options) -> Command:
         """The command that makes a backup."""
         ...
@@ -120,6 +126,23 @@ class Repository(Method, Protocol):
 
 Run = Callable[[Command], Finished]
 """Runs a command as the server's user, to its end."""
+
+
+def every_method() -> dict[str, Method]:
+    """The methods of all engines by their names."""
+    every = ((engine, getattr(it, "BACKUPS", ())) for engine, it in plugins("engine").items())
+    return {name: method_of(engine, name) for engine, names in every for name in names}
+
+
+def needs_of(method: Method) -> Sequence[Need]:
+    """What it needs of a machine beside the engine."""
+    return cast(Sequence[Need], getattr(method, "NEEDS", ()))
+
+
+def tool(method: Method, tools: Tools, run: Run) -> str:
+    """What makes its backups, with its version: `pg_dump 15.8`."""
+    command = method.version(tools)
+    return f"{Path(command.argv[0]).name} {version_in(run(command).stdout)}".rstrip()
 
 
 def method_of(engine: str, name: str) -> Method:

@@ -182,10 +182,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Installation:
-    """The server programs that are used."""
+    """The server programs that are used. `backups`: what makes them, and its version, by method."""
 
     programs: Path
     version: str
+    backups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

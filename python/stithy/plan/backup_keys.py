@@ -24,3 +24,4 @@ def _known(name: str) -> str:
 MethodName = Annotated[str, AfterValidator(_known)]
 Processes = Annotated[int, Field(ge=1, le=256)]
 Compression = Literal["none", "gzip", "lz4", "zstd"]
+Kind = Literal["full", "incremental", "differential"]

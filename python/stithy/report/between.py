@@ -20,10 +20,20 @@ from stithy.analysis.answers.between_runs import (
 )
 from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
+from stithy.point import USERS, Point
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
-from stithy.report.words.wording import DASH, count, listing, measured, percent, signed, times
+from stithy.report.words.wording import (
+    DASH,
+    count,
+    listing,
+    measured,
+    percent,
+    rate,
+    signed,
+    times,
+)
 from stithy.results.comparability import (
     Difference,
     NotComparable,
@@ -89,15 +99,15 @@ def _require_others(run: Context, others: Sequence[Context]) -> None:
 def _usual(run: Context) -> tuple[Quantity, ...]:
     """What is compared where nothing is asked for.
 
-    Of users throughput and two percentiles; else what the activity measured of everything.
+    Of users throughput and two percentiles; of other activities what they measured of everything.
     """
-    if "load" in run.tables:
-        return (*run.evidence.described, P99)
-    return tuple(
+    of_users = (*run.evidence.described, P99) if "load" in run.tables else ()
+    own = (
         each
         for each in run.declared
         if each.of is None and each.known.better and each.known.percent in (None, 99.0)
     )
+    return tuple(dict.fromkeys([*of_users, *own]))
 
 
 def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
@@ -134,8 +144,15 @@ def _pair(
         raise NotComparable(roots[1], roots[0], wrong)
     reported = tuple(each for each in found if each not in meant)
     first, second = (_with(each, quantities) for each in (base, other))
-    rows = compare_runs(first.evidence, second.evidence, quantities)
+    every = compare_runs(first.evidence, second.evidence, quantities)
+    rows = tuple(row for row in every if not _is_elsewhere(row))
     return Pair(first, second, names, meant, reported, rows)
+
+
+def _is_elsewhere(row: Row) -> bool:
+    """Whether a value of an activity is in neither run, which do not have it at this point."""
+    none = row.value_base is None and row.value_other is None
+    return none and row.quantity.known.source == "values"
 
 
 def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
@@ -223,6 +240,32 @@ def _moved(each: Moved) -> str:
     return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'shorter'}"
 
 
+SAME_SHARE = 0.01
+"""Own: rates that differ by less are the same load."""
+
+
+def rates(pair: Pair) -> list[str]:
+    """Where transactions arrived at other rates, though points are called alike; empty elsewhere.
+
+    Rates may be shares of a maximum, which each run measures itself.
+    """
+    found: dict[str, list[str]] = {}
+    for candidate, point in dict.fromkeys((row.candidate, row.point) for row in pair.rows):
+        one, two = (_rate(each, candidate, point) for each in (pair.base, pair.other))
+        if one and two and abs(two / one - 1) > SAME_SHARE:
+            base, other = pair.names
+            both = f"{rate(one)}/s in {base} and {rate(two)}/s in {other}"
+            found.setdefault(both, []).append(candidate)
+    each = [f"{both} ({listing(list(dict.fromkeys(names)))})" for both, names in found.items()]
+    said = "transactions arrived at other rates, as shares of what each run measured"
+    return [f"{said}: {'; '.join(each)}"] if each else []
+
+
+def _rate(run: Context, candidate: str, point: Point) -> float | None:
+    every = {each.row.get("rate_per_s") for each in run.evidence.valid_at(candidate, point)}
+    return every.pop() if len(every) == 1 else None
+
+
 def _most_taken(pair: Pair) -> Taken | None:
     """What others took in the candidate and level in which that differs most."""
     base, other = pair.base.evidence, pair.other.evidence
@@ -235,9 +278,14 @@ def cells(row: Row) -> tuple[str, ...]:
     """Metric, candidate, level, both values, the change with its interval, and the windows."""
     base, other = (shown(row.quantity, value) for value in (row.value_base, row.value_other))
     return (
-        row.quantity.label, row.candidate, row.point.brief, base, other,
+        row.quantity.label, row.candidate, level(row.point), base, other,
         change(row), interval(row), f"{row.change.base}+{row.change.other}",
     )  # fmt: skip
+
+
+def level(point: Point) -> str:
+    """A point in a cell: `8`; where more is varied with its names, `8 users with backup on`."""
+    return point.brief if list(point.values) == [USERS] else point.in_words()
 
 
 def shown(quantity: Quantity, value: float | None) -> str:

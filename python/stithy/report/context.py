@@ -316,6 +316,10 @@ class Context:
         """A level as people say it: `1 user`, `32 connections`."""
         return point.in_words(self.level_unit)
 
+    def at(self, point: Point) -> str:
+        """Where a value was measured: `at 32 connections`, `with backups`."""
+        return point.at(self.level_unit)
+
     @property
     def limit(self) -> ResponseTarget | None:
         """The limit of response time that the study has, searched for or not; None without one."""

@@ -78,6 +78,11 @@ class Page:
         claimed = {name: key for key, name in _of_sections("claims", self)}
         return tuple((_place(each, key, claimed), _told(each, self.context)) for key, each in found)
 
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The metrics of activities whose values a section of their own has in its table."""
+        return frozenset(metric for _, metric in _of_sections("covers", self))
+
     def drawn_in(self, key: str) -> tuple[Drawn, ...]:
         """The figures of a section."""
         return tuple(each for place, each in self.drawn if place == key)

@@ -15,7 +15,7 @@ from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -155,7 +155,8 @@ class DatabaseFacts(_Facts):
     Both are those of all candidates: `CandidateFacts` has what is a candidate's own.
     Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
     which the server was bound, None where it could use any. The settings in `varied`, by their
-    names in lower case, differ between points.
+    names in lower case, differ between points. `backups` are the tools that make them, each with
+    its version, by method.
     """
 
     engine: str
@@ -165,6 +166,7 @@ class DatabaseFacts(_Facts):
     missing_because: str | None = None
     cpus: tuple[int, ...] | None = None
     varied: tuple[str, ...] = ()
+    backups: dict[str, str] = Field(default_factory=dict)
 
 
 class MemoryFacts(_Facts):
@@ -354,7 +356,10 @@ class SessionFacts(_Facts):
 
 
 class Manifest(_Facts):
-    """`manifest.json`; a study without a database has neither workload nor load nor memory."""
+    """`manifest.json`; a study without a database has neither workload nor load nor memory.
+
+    `scenario` is as a study has it, `scenario_facts` what its keys come to.
+    """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
@@ -368,6 +373,7 @@ class Manifest(_Facts):
     comparability_key: str
     comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
     scenario: str = "load"
+    scenario_facts: dict[str, Scalar] = Field(default_factory=dict)
     given_workload: WorkloadFacts | None = Field(default=None, alias="workload")
     given_load: LoadFacts | None = Field(default=None, alias="load")
     plan: PlanFacts

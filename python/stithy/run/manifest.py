@@ -7,6 +7,7 @@ from typing import Any
 import stithy
 from stithy.hosts.facts import storage_facts
 from stithy.hosts.processes import boot_id
+from stithy.registry import plugins
 from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
     ArrayFacts,
@@ -24,6 +25,7 @@ from stithy.results.manifest import (
     PlanFacts,
     QuestionFacts,
     RoleFacts,
+    Scalar,
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
@@ -80,6 +82,7 @@ class ManifestFile:
             comparability_key=comparability_key(parts),
             comparability=parts,
             scenario=str(study.scenario),
+            scenario_facts=_scenario_facts(study),
             workload=workload,
             load=load,
             plan=self._plan(),
@@ -177,6 +180,7 @@ class ManifestFile:
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus,
             varied=_differing([_lowered(each.database.settings) for each in study.variants]),
+            backups=dict(self._context.servers.installation.backups),
         )
 
     def _shared_settings(self) -> dict[str, str] | None:
@@ -265,6 +269,11 @@ class ManifestFile:
         manifest = before.manifest if before else None
         known = manifest.candidates if manifest else ()
         return next((each for each in known if each.name == name), None)
+
+
+def _scenario_facts(study: Study) -> dict[str, Scalar]:
+    asked = getattr(plugins("scenario")[study.scenario.name], "facts", None)
+    return dict(asked(study)) if asked else {}
 
 
 def _workload(asked: Section, driving: Driving) -> WorkloadFacts:

@@ -1,6 +1,7 @@
 """A real PostgreSQL, backed up while it runs and restored beside itself."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -307,6 +308,21 @@ def test_a_compression_that_the_installed_version_lacks_is_refused_by_trying_it(
     refused = pytest.raises(PreconditionError, match="no compression lz4")
     with nullcontext() if is_new else refused:
         check_installed(dump, Options(compression="lz4"), tools, LocalRunner().run)
+
+
+@NEEDS_PGBACKREST
+def test_the_engine_says_which_versions_make_the_backups_that_are_asked_for() -> None:
+    """Each by the program itself; without backups there are none."""
+    every = ("basebackup", "dump", "pgbackrest")
+    asked = replace(request(), backups=[(name, Options()) for name in every])
+    found = PostgreSQL(asked).check()
+    tools = {name: tool.split(" ") for name, tool in found.backups.items()}
+    assert {name: tool[0] for name, tool in tools.items()} == dict(
+        zip(every, ("pg_basebackup", "pg_dump", "pgbackrest"), strict=True)
+    )
+    assert tools["dump"][1] == tools["basebackup"][1] == found.version.split(" ")[0]
+    assert re.fullmatch(r"\d+(\.\d+)+", tools["pgbackrest"][1])
+    assert engine().check().backups == {}
 
 
 def test_the_engine_refuses_before_anything_is_made() -> None:

@@ -8,8 +8,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, OFF, ON, RATE, limit_said, proven
-from stithy.plan.scenarios.backup.during import of_said
+from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, OFF, ON, RATE, facts, proven
 from stithy.plan.steps import Plan, WindowPlan
 from support.studies import load, primary, refused, study
 
@@ -120,14 +119,16 @@ def test_what_users_do_and_the_load_must_agree() -> None:
         assert refused(scenario(keys), *more) == places, keys
 
 
-def test_what_a_run_keeps_of_its_scenario_says_limit_and_whose_maximum() -> None:
-    """As the report reads it."""
+def test_a_run_keeps_the_limit_and_whose_maximum_shares_are_of() -> None:
+    """As the report reads them; where there are no shares there is no maximum."""
     for keys, limit, of in (
         ("", 0.2, "slowest"),
         ("limit: 12.5%, during: {rate: 50%, of: own}", 0.125, "own"),
     ):
-        said = str(study(scenario(keys)).scenario)
-        assert (limit_said(said), of_said(said)) == (limit, of)
+        assert facts(study(scenario(keys))) == {"limit_share": limit, "shares_of": of}
+    for keys in ("during: {users: 4}", "during: idle"):
+        more = (NO_USERS,) if "idle" in keys else ()
+        assert facts(study(scenario(keys), *more)) == {"limit_share": 0.2}, keys
 
 
 def test_room_is_planned_for_the_backup_and_for_what_is_restored() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.machine import FakeMachine
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand, needed_bytes
 from stithy.run.preparation.preflight import check_memory, check_needs
 from stithy.study.load import parse_study
@@ -98,6 +98,30 @@ def test_servers_of_the_aggressor_take_memory_and_room() -> None:
     check_memory(two, small)
     with pytest.raises(PreconditionError, match="6 servers"):
         check_memory(four, small)
+
+
+def test_room_for_backups_of_the_neighbour_is_what_their_method_says() -> None:
+    """One is kept; of a repository two, or a full one and each that is due."""
+    text = "tenants: 1, aggressor: backup, volume: backup, every: {every}, {keys}"
+    room = {
+        keys: needed_bytes(made(text.format(every=every, keys=keys)))["backup"]
+        for every, keys in (
+            ("4 s", "method: basebackup"),
+            ("4 s", "method: pgbackrest"),
+            ("4 s", "method: pgbackrest, kind: incremental"),
+            ("0 s", "method: pgbackrest, kind: incremental, cycles: 7"),
+        )
+    }
+    first, second, *_ = room.values()
+    more = [(size - first) / (second - first) for size in room.values()]
+    assert more == [0, 1, 3, 7], "backups beyond the first"
+
+
+def test_what_a_method_of_backup_cannot_do_is_refused_of_a_neighbour_too() -> None:
+    """When the plan is made."""
+    with pytest.raises(UserError, match="makes full backups") as caught:
+        expand(made("aggressor: backup, kind: incremental"))
+    assert caught.value.where == "scenario.noisy-neighbour"
 
 
 def test_a_limit_by_control_groups_is_refused_where_the_machine_cannot_enforce_it() -> None:

@@ -1,15 +1,18 @@
 """Runs held against each other: what each is called, what is said before and of the numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
-from stithy.report.between import NAME_MOST, machine, pairs
-from stithy.report.context import Context
+from stithy.point import Point
+from stithy.report.between import NAME_MOST, Pair, cells, machine, pairs, rates
+from stithy.report.context import Context, context_of
 from stithy.report.drawing import draw
 from stithy.report.sections.runs import changes as told
 from stithy.results.comparability import NotComparable
@@ -109,6 +112,80 @@ def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> Non
     if repeat == 1:
         unknown = ("low", "high", "chance_share", "distinguishable")
         assert {row[name] for row in rows for name in unknown} == {None}
+
+
+def switched(
+    context: Context, factor: str, levels: tuple[str | int, str | int], **measured: float
+) -> Context:
+    """The run as if its users were the same and a factor had these levels.
+
+    `measured`: metrics of an activity in windows of the second level, each a little larger than in
+    the block before; `rate_per_s` is that of all windows.
+    """
+    run, rate_per_s = context.run, measured.pop("rate_per_s", None)
+    points = {
+        users: str(Point.of(users=8, **{factor: value}))
+        for users, value in zip((1, 4), levels, strict=True)
+    }
+    rows = [
+        {**row, "point": points[row["users"]], "rate_per_s": rate_per_s}
+        for row in run.window.to_dicts()
+    ]
+    values = [
+        {"window_id": row["window_id"], "activity": "backup", "metric": metric.replace("__", "."),
+         "of": "all", "count": 1, "value": value * (1 + 0.01 * row["block"]),
+         "missing_because": None}
+        for row in rows if row["users"] == 4 for metric, value in measured.items()
+    ]  # fmt: skip
+    return context_of(replace(
+        run, window=pl.DataFrame(rows, schema=run.window.schema),
+        values=pl.DataFrame(values, schema=run.values.schema),
+    ))  # fmt: skip
+
+
+def cells_of(pair: Pair) -> list[tuple[str, ...]]:
+    """Metric, level and change of each row of the first candidate."""
+    return [(row[0], row[2], row[5]) for row in map(cells, pair.rows) if row[1] == "disk"]
+
+
+def test_backups_are_compared_with_and_without_and_by_their_own_times(built: Build) -> None:
+    """Only where there are any; equal shares of other maxima are other rates, which is said."""
+    before, after = (
+        switched(built(name, changes=SLOW if name == "after" else {}), "backup", ("off", "on"),
+                 backup__duration_s=10.0 * factor, backup__covered_share=0.5,
+                 rate_per_s=80.0 * factor)
+        for name, factor in (("before", 1), ("after", 2))
+    )  # fmt: skip
+    [pair] = pairs(before, [after])
+    levels = {(metric, level) for metric, level, _ in cells_of(pair)}
+    took = Quantity("backup.duration_s").label
+    users = {name for name, _ in levels} - {took}
+    on, off = "8 users with backups", "8 users without backups"
+    assert levels == {*((name, each) for name in users for each in (on, off)), (took, on)}
+    assert {"NOPM", "p95", "p99"} <= users
+    assert (took, on, "+100.0 %") in cells_of(pair)
+    [rates_said] = rates(pair)
+    assert rates_said.endswith(": 80/s in before and 160/s in after (disk and memory)")
+    assert rates_said[1:] in " ".join(told.words([pair]))
+    assert rates(pairs(before, [switched(built("same"), "backup", ("off", "on"),
+                                         rate_per_s=80.0)])[0]) == []  # fmt: skip
+
+
+def test_neighbours_are_compared_alone_and_beside_each_intensity(built: Build) -> None:
+    """What the tenants had; what the neighbour achieved is no better or worse."""
+    before, after = (
+        switched(built(name, changes=SLOW if name == "after" else {}), "neighbour", (0, 700),
+                 neighbour__achieved_per_s=650.0)
+        for name in ("before", "after")
+    )  # fmt: skip
+    [pair] = pairs(before, [after])
+    found = cells_of(pair)
+    assert {level for _, level, _ in found} == {f"8 users with neighbour {n}" for n in (0, 700)}
+    assert not any("eighbour" in name for name, *_ in found)
+    [beside] = [change for name, level, change in found if name == "NOPM" and "700" in level]
+    assert beside.startswith("-5")
+    shown = " ".join(told.words([pair]))
+    assert "of disk at 8 users with neighbour 700, -5" in shown
 
 
 def said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:

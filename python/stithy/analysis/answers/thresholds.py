@@ -75,11 +75,11 @@ def _value(side: Side, evidence: Evidence) -> float | str:
         return side.value
     valid = evidence.valid_at(side.candidate, side.point)
     if not valid:
-        place = f"of {side.candidate} at {side.point.in_words()}"
+        place = f"of {side.candidate} {side.point.at()}"
         there = evidence.at(side.candidate, side.point)
         return f"no window {place} is valid" if there else f"there is no window {place}"
     value = evidence.level_of(side.candidate, side.point, side.quantity)
     if value is not None:
         return side.factor * value
     why = evidence.value_of(valid[0], side.quantity).missing_because
-    return f"{side.candidate} at {side.point.in_words()}: {why}"
+    return f"{side.candidate} {side.point.at()}: {why}"

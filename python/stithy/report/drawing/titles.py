@@ -75,7 +75,7 @@ def compare_title(
     if pair is None:
         return Title(_alone(context, lines, noun, shown))
     low, high, point = pair
-    at, names = f"At {context.level(point)}", f"{low['candidate']} and {high['candidate']}"
+    at, names = capital(context.at(point)), f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
     a, b = _directed(context, low, high)
@@ -93,7 +93,7 @@ def compare_title(
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
         reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
-        return Title(f"{capital(noun)} at {context.level(point)}: {listing(reported)}")
+        return Title(f"{capital(noun)} {context.at(point)}: {listing(reported)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
@@ -156,7 +156,7 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
     ordered = sorted(lines, key=lambda row: row["level"])
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     reported = [
-        f"{shown(row['value'])} at {context.level(context.level_at(row['level']))}" for row in ends
+        f"{shown(row['value'])} {context.at(context.level_at(row['level']))}" for row in ends
     ]
     return f"{named}: {listing(reported)} with {names.pop()}"
 

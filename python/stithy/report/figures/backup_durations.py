@@ -58,7 +58,7 @@ def draw(context: Context) -> list[Drawn]:
             name=KEY,
             title=title,
             caption="Duration of each backup and of each restore that succeeded (marks), and their "
-            f"mean (bars), of all valid windows at {point.in_words(context.level_unit)}. A restore "
+            f"mean (bars), of all valid windows {point.at(context.level_unit)}. A restore "
             "ends when a second server answers.",
             description=f"{title}. Bar charts of the duration of backups and of restores, with a "
             "bar for each candidate and a mark for each cycle.",

@@ -88,7 +88,7 @@ def _figure(
     return Figure(
         name=KEY,
         title=title,
-        caption=f"Every second of a window with backups at {point.in_words(context.level_unit)}, "
+        caption=f"Every second of a window {point.at(context.level_unit)}, "
         "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
         "data are of the device of the data, “to” is that of the backups where it is another; "
         "latencies are means of the requests that the device completed in the second; of stacked "

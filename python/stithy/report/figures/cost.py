@@ -59,14 +59,14 @@ def draw(context: Context) -> list[Drawn]:
         because = "fewer than two candidates have both a cost and a valid window"
         return [Absent("cost", "throughput against cost", because)]
     metric = context.evidence.throughput
-    title = f"Cost per {metric.label} at {context.level(point)}: {_told(places)}"
+    title = f"Cost per {metric.label} {context.at(point)}: {_told(places)}"
     points = _points(context, point, places)
     drawing = Drawing()
     return [
         Figure(
             name="cost",
             title=title,
-            caption=f"{metric.title} at {context.level(point)} against the cost of each "
+            caption=f"{metric.title} {context.at(point)} against the cost of each "
             "candidate as the study gives it. Both axes begin at zero. "
             f"{_best(places).candidate} has the lowest cost per {metric.label}. Points on the "
             f"broken line have the same cost per {metric.label}; points below it have a higher "

@@ -139,7 +139,7 @@ def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     high = max(told_apart, key=lambda row: (row["value"], -row["level"]))
     ends = [low] if low is high else [low, high]
     parts = [
-        f"{multiple(row['value'], 'less')} at {context.level(context.level_at(row['level']))}"
+        f"{multiple(row['value'], 'less')} {context.at(context.level_at(row['level']))}"
         for row in ends
     ]
     return f"{name} against {first}{of}: {', '.join(parts)}"

@@ -124,7 +124,7 @@ def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ..
 
 def _title(context: Context, answered: Compared) -> str:
     """The answer in few words, never beyond the verdict."""
-    return f"{answered.metric.label} at {context.level(answered.point)}: {claimed(answered)}"
+    return f"{answered.metric.label} {context.at(answered.point)}: {claimed(answered)}"
 
 
 def _names(context: Context, each: Compared) -> str:

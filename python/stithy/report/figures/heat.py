@@ -24,7 +24,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import seconds
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import block_said, listing, plural, took
+from stithy.report.words.wording import block_said, capital, listing, plural, took
 from stithy.results.hlog import Histogram, merge
 
 NAME = "heat"
@@ -141,9 +141,9 @@ def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     known = {name: panel.slowest_s for name, panel in panels.items()}
     slowest = {name: value for name, value in known.items() if value is not None}
     if len(slowest) < len(known):
-        return f"Response times of each second at {context.level(block.point)}"
+        return f"Response times of each second {context.at(block.point)}"
     each = named([*slowest], slowest.__getitem__, lambda name: f"{took(slowest[name])} on {name}")
-    at = f"At {context.level(block.point)}"
+    at = capital(context.at(block.point))
     return f"{at}, the 95th percentile of the slowest second was {each}"
 
 

@@ -9,7 +9,7 @@ from stithy.report.drawing.compose import Drawing, Rows, bars_told, grid, with_s
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, percent
+from stithy.report.words.wording import capital, listing, percent
 from stithy.units import format_size
 
 NAME = "machine"
@@ -51,9 +51,8 @@ def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
     if level is None or len(here) > 3:
         return f"Time waiting for {resource} against {context.level_name.lower()}"
     parts = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in here]
-    return (
-        f"At {context.level(context.level_at(level))}, tasks waited for {resource} {listing(parts)}"
-    )
+    at = capital(context.at(context.level_at(level)))
+    return f"{at}, tasks waited for {resource} {listing(parts)}"
 
 
 def _memory(context: Context) -> Drawn:

@@ -32,7 +32,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, took
+from stithy.report.words.wording import capital, listing, took
 
 NAME = "percentiles"
 ORDER = 24
@@ -143,7 +143,7 @@ def _title(context: Context, lines: list[_Line]) -> str:
     here = [line for line in there if line.point == point]
     name, times_s = _told(here)
     share = f"{SPOKEN[name]} transactions"
-    at = f"At {context.level(point)}"
+    at = capital(context.at(point))
     if len(here) > 1 and _alike(context, here, times_s, name, point):
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in the {name} of response time"

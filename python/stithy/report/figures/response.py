@@ -10,7 +10,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told,
 from stithy.report.drawing.titles import compare_title, named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import took
+from stithy.report.words.wording import capital, took
 
 NAME = "response"
 ORDER = 20
@@ -112,7 +112,7 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
     who = f"{slowest} on {on}" if others else slowest
     each = named([*of_it], of_it.__getitem__, lambda name: f"{took(of_it[name])} on {name}")
-    return f"At {context.level(highest)}, {who} takes longest: its 95th percentile is {each}"
+    return f"{capital(context.at(highest))}, {who} takes longest: its 95th percentile is {each}"
 
 
 def _row(

@@ -169,7 +169,7 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         [max((at for at in places if at.candidate == name), key=_done) for name in names],
         _done,
         lambda at: (
-            f"{count(at.done)} on {at.candidate} at {context.level(at.point)} "
+            f"{count(at.done)} on {at.candidate} {context.at(at.point)} "
             f"({quantity.label} {took(at.response_s)})"
         ),
     )

@@ -188,7 +188,7 @@ def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataF
         spec=drawing.spec(spec),
         table=PageTable(
             name,
-            f"One-second values at {context.level(point)}",
+            f"One-second values {context.at(point)}",
             (
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),

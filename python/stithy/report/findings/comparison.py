@@ -14,6 +14,7 @@ from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
+    capital,
     decimals_beside_one,
     factor,
     percent,
@@ -35,9 +36,9 @@ def say(finding: Comparison, unit: str) -> str:
 
 
 def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
-    level = f"At {finding.point.in_words(unit)}"
+    level = capital(finding.point.at(unit))
     if finding.instead_of is not None:
-        level += f" (no block at {finding.instead_of.in_words(unit)} has valid values of both)"
+        level += f" (no block {finding.instead_of.at(unit)} has valid values of both)"
     limits = clause(finding.limits, of_floor=finding.is_floor)
     yield f"{level}, {_found(finding)}{limits}"
     yield from _values(finding)

@@ -5,6 +5,7 @@ from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause, short, wo
 from stithy.analysis.bottlenecks.observation import of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.words.wording import (
+    capital,
     listing,
     plural,
 )
@@ -21,7 +22,7 @@ def say(finding: Limits, unit: str) -> str:
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append((name, cause))
     shown = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
-    return f"At {finding.point.in_words(unit)}, {shown}."
+    return f"{capital(finding.point.at(unit))}, {shown}."
 
 
 def in_short(finding: Limits, unit: str) -> str:
@@ -30,7 +31,7 @@ def in_short(finding: Limits, unit: str) -> str:
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append(name)
     shown = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
-    return f"At {finding.point.in_words(unit)}, {shown}"
+    return f"{capital(finding.point.at(unit))}, {shown}"
 
 
 def clause(limits: Limits | None, *, of_floor: bool = False) -> str:

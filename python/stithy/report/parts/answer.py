@@ -27,6 +27,7 @@ from stithy.report.words import loads
 from stithy.report.words.wording import (
     DASH,
     at_most,
+    capital,
     duration,
     listing,
     measured,
@@ -54,8 +55,8 @@ def cap_flaws(context: Context) -> Iterator[str]:
 
 
 def _sentence(found: Limits, unit: str, names: list[str], reported: str) -> str:
-    at = found.point.in_words(unit)
-    return f"At {at}, the throughput of {listing(names)} was limited by {reported}."
+    at = capital(found.point.at(unit))
+    return f"{at}, the throughput of {listing(names)} was limited by {reported}."
 
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:

@@ -1,15 +1,24 @@
 """What backups cost users, and how long they take, by candidate and setting."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.effect import Effect
 from stithy.metrics import ALL, P95, Quantity
-from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, NAME, OFF, ON, RATE, limit_said
-from stithy.plan.scenarios.backup.during import of_said
-from stithy.point import USERS, Point, said
+from stithy.plan.scenarios.backup import (
+    BACKUP,
+    LIMIT_PERCENT,
+    LIMIT_SHARE,
+    MAXIMUM,
+    NAME,
+    RATE,
+    SHARES_OF,
+)
+from stithy.plan.scenarios.backup.during import OWN
+from stithy.point import OFF, ON, USERS, Point, said
 from stithy.report.context import Context
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
@@ -115,13 +124,18 @@ def _tail(evidence: Evidence, points: list[Point]) -> Quantity:
 
 
 def limit_share(context: Context) -> float:
-    """What a backup may add to the percentile, as the study says."""
-    return limit_said(context.manifest.scenario if context.manifest else "")
+    """What a backup may add to the percentile, as the study says; without a manifest the usual."""
+    return float(_facts(context).get(LIMIT_SHARE, LIMIT_PERCENT / 100))
 
 
 def is_own(context: Context) -> bool:
     """Whether rates are shares of each candidate's own maximum."""
-    return of_said(context.manifest.scenario if context.manifest else "") == "own"
+    return _facts(context).get(SHARES_OF) == OWN
+
+
+def _facts(context: Context) -> Mapping[str, Any]:
+    """What the scenario's keys come to; nothing without a manifest."""
+    return context.manifest.scenario_facts if context.manifest else {}
 
 
 def fastest(settings: Iterable[Setting], share: float) -> Setting | None:

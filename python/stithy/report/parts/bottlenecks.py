@@ -14,7 +14,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.palette import bottleneck_styles
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, percent, plural
+from stithy.report.words.wording import capital, listing, percent, plural
 
 
 def bottleneck_windows(context: Context) -> PageTable:
@@ -155,7 +155,7 @@ def stall_sentences(context: Context) -> Iterator[str]:
             causes = [f"{row['cause']} {percent(row['share'])}" for row in rows]
             seconds = sum(row["seconds"] for row in rows)
             yield (
-                f"At {context.level(point)}, all users of {name} stalled in "
+                f"{capital(context.at(point))}, all users of {name} stalled in "
                 f"{plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
                 f"{percent(sum(row['share'] for row in rows))} of their time: {listing(causes)}."
             )

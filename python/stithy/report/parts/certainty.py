@@ -322,7 +322,7 @@ def question_sentence(context: Context) -> str | None:
     derived = " (derived: the study names no metric)" if "metric" in facts.derived else ""
     return (
         f"The primary question{derived} compares {_pair(facts)} by "
-        f"{parse_quantity(facts.metric).noun} at {context.level(facts.point)}, with a margin of "
+        f"{parse_quantity(facts.metric).noun} {context.at(facts.point)}, with a margin of "
         f"{_margin(facts)}. {_blocks(context, facts)}"
     )
 

@@ -53,6 +53,8 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
 def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database = manifest.database
     yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
+    if database.backups:
+        yield "backups", listing(list(dict.fromkeys(database.backups.values())))
     yield "database settings in the study", _settings(manifest)
     if own := _own_settings(manifest):
         yield "database settings of candidates", own

@@ -57,7 +57,7 @@ _SCHEMA: Row = {
 
 
 def _caption(context: Context) -> str:
-    level = "" if context.answer_level is None else f" at {context.level(context.answer_level)}"
+    level = "" if context.answer_level is None else f" {context.at(context.answer_level)}"
     return f"Response time by transaction type{level}"
 
 

@@ -51,7 +51,7 @@ def again(context: Context) -> str:
     found = measured_again(context.evidence)
     if not found:
         return ""
-    names = [f"block {each.block} at {context.level(each.point)}" for each in found]
+    names = [f"block {each.block} {context.at(each.point)}" for each in found]
     which = listing(names) if len(names) <= NAMED else plural(len(names), "block")
     verb = "was" if len(found) == 1 else "were"
     failed = sum(not each.valid for each in found)
@@ -180,7 +180,7 @@ def _parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
         block = found.setdefault((window.point, window.block, window.attempt), set())
         block.add(_session_of(window.row["started_at_s"], sessions))
     return [
-        f"block {block} at {context.level(point)}"
+        f"block {block} {context.at(point)}"
         for (point, block, _), within in sorted(found.items())
         if len(within) > 1
     ]

@@ -69,6 +69,12 @@ def tables(page: Page) -> Iterator[PageTable]:
     yield PageTable(NAME, TITLE, shows, frame)
 
 
+def covers(page: Page) -> Iterator[str]:
+    """The metrics of backups, each in a column."""
+    del page
+    yield from (f"{NAME}.{each}" for each in OF_BACKUPS)
+
+
 def _is_idle(context: Context) -> bool:
     return context.load is not None and context.load.is_idle
 

@@ -120,9 +120,18 @@ def _points_table(context: Context, name: str, axis: Axis, points: Rows) -> Page
 
 
 def sections(page: Page) -> Iterator[Section]:
-    """Where an activity has metrics of its own."""
-    if not page.tables[NAME].frame.is_empty():
+    """Where an activity has metrics of its own; not again what another section has of one point."""
+    frame = page.tables[NAME].frame
+    if not (frame.is_empty() or _is_repeated(page, frame)):
         yield Section(NAME, 25, "What was measured", tuple(_blocks(page)))
+
+
+def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
+    factors = list(page.context.factors)
+    points = frame.select(factors).unique().height if factors else 1
+    return points == 1 and page.covered.issuperset(
+        each.name for each in _metrics(page.context) if each.compared
+    )
 
 
 def _blocks(page: Page) -> Iterator[Block]:

@@ -47,6 +47,11 @@ class NeighbourBackup(Beside):
         self._backups.append(own)
         return self.context.servers.more.get(place.data, {})
 
+    def warm_up(self) -> None:
+        """A full backup, where those of the cycles build on one."""
+        for own, up in zip(self._backups, self.up, strict=True):
+            own.begin(up.instance, self.log(up.place.number))
+
     def cycle(self, worker: int) -> Cycle:
         """A backup, and its restore until a server answers on it."""
         own, log = self._backups[worker], self.log(worker)

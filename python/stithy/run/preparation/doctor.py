@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from stithy.database.backup import every_method, needs_of
 from stithy.database.engine import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
@@ -102,6 +103,10 @@ def examine(
     parts += [
         Part("engine", name, (Needed("its server programs", False, asked(name)),))
         for name in plugins("engine")
+    ]
+    parts += [
+        Part("backup method", name, _judged(needs_of(method), host))
+        for name, method in every_method().items()
     ]
     checks = {name: tuple(each.judge(host)) for name, each in plugins("check").items()}
     lacks = _demo_lacks(parts, host, here or Path.cwd())

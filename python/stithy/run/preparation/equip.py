@@ -199,11 +199,16 @@ def _machine(
     programs = {
         "stithy": stithy.__version__,
         "hammer": hammer_version,
-        **({file.study.database.engine: database.installation.version} if database else {}),
+        **(_database_programs(file.study, database.installation) if database else {}),
     }
     storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
     known = {name: words for name, words in storage.items() if words is not None}
     return fingerprint(host.facts, {**programs, **known})
+
+
+def _database_programs(study: Study, found: Installation) -> dict[str, str]:
+    tools = {f"backup {name}": tool for name, tool in found.backups.items()}
+    return {study.database.engine: found.version, **tools}
 
 
 def _server_cpus(file: StudyFile, host: Host) -> tuple[int, ...] | None:

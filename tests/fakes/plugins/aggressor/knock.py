@@ -7,6 +7,7 @@ from pydantic import Field
 
 from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 
 NAME = "knock"
 HAS_DATASET = True
@@ -31,6 +32,6 @@ def said(level: int) -> str:
     return f"{level} hands"
 
 
-def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
     """Its database."""
     return {spec.volume: held}

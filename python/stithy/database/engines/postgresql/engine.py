@@ -175,7 +175,12 @@ class PostgreSQL:
         for name, options in asked.backups:
             problems.attempt(partial(self._check_backup, name, options))
         problems.refuse("the database's settings")
-        return self._found
+        return replace(self._found, backups=dict(map(self._tool, asked.backups)))
+
+    def _tool(self, asked: tuple[str, Options]) -> tuple[str, str]:
+        name, _ = asked
+        tools = Tools(self._installation().programs)
+        return name, backup.tool(backup.method_of(NAME, name), tools, self._run)
 
     def _check_backup(self, name: str, options: Options) -> None:
         """Its programs are the engine's own, or the machine's."""

@@ -9,10 +9,9 @@ own, and a second server on it shows that all conditions hold. At the end each c
 is backed up once more while it is quiet, and what is restored must be equal, row by row.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -26,7 +25,7 @@ from stithy.database.backup import (
 )
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
-from stithy.plan.backup_keys import Compression, MethodName, Processes, known_methods
+from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.scenarios import load as usual
@@ -38,7 +37,7 @@ from stithy.plan.scenarios.backup.during import (
     shares_of,
 )
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
-from stithy.point import USERS, Point, Value
+from stithy.point import OFF, ON, USERS, Point, Value
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -53,10 +52,12 @@ NEEDS = (
 )
 BACKUP = "backup"
 """The factor: whether the database is backed up during a window."""
-OFF, ON = "off", "on"
 
 RATE, MAXIMUM = "rate", "max"
 """The factor of shares of a maximum, and its value where that is measured."""
+
+LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
+"""Names of its facts."""
 
 LIMIT_PERCENT = 20.0
 """Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
@@ -89,7 +90,7 @@ class Spec(BaseModel):
         ),
         examples=[next(iter(known_methods()))],
     )
-    kind: Literal["full", "incremental", "differential"] = Field(
+    kind: Kind = Field(
         default=FULL,
         description=(
             "Whether a backup holds everything, what changed since the last backup, or what "
@@ -209,10 +210,14 @@ def spec_of(study: Study) -> Spec:
     return spec if isinstance(spec, Spec) else Spec()
 
 
-def limit_said(scenario: str) -> float:
-    """What a backup may add to p99, as a share, in the scenario's words, as a run keeps them."""
-    found = re.search(r"\blimit: ([\d.]+)%", scenario)
-    return (float(found[1]) if found else LIMIT_PERCENT) / 100
+def facts(study: Study) -> dict[str, float | str]:
+    """What a backup may add to p99, and where rates are shares of a maximum, whose it is."""
+    spec = spec_of(study)
+    found: dict[str, float | str] = {LIMIT_SHARE: spec.limit_percent / 100}
+    during = during_of(spec.during, study.load)
+    if during is not None and during.kind == RATE:
+        found[SHARES_OF] = during.of
+    return found
 
 
 def backups(study: Study) -> list[tuple[str, Options]]:

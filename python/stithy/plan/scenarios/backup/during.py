@@ -20,7 +20,8 @@ SHARES = ("50%", "80%")
 perturbation tests, 80 % that of its goal for backups."""
 
 SHARES_MOST = 10
-OF = ("slowest", "own")
+OWN = "own"
+OF = ("slowest", OWN)
 RIGHT = "`idle`, `{rate: 50%}`, `{rate: [50%, 80%], of: own}` or `{users: 13}`"
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d)?)\s*%")
 
@@ -137,9 +138,3 @@ def says_idle(keys: Mapping[str, Any]) -> bool:
 def shares_of(values: Sequence[str]) -> Mapping[str, float]:
     """Shares by how they are written."""
     return {each: float(each.removesuffix("%")) / 100 for each in values}
-
-
-def of_said(scenario: str) -> str:
-    """Whose maximum shares are of, in the scenario's words, as a run keeps them."""
-    found = re.search(r"\bof: (\w+)\}", scenario)
-    return found[1] if found else OF[0]

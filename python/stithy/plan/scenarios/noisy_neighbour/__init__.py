@@ -9,7 +9,7 @@ does is a plug-in (`aggressor.py`).
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from stithy.database.backup import Options
+from stithy.database.backup import Options, check_options, method_of
 from stithy.needs import IoLimit, Need
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
@@ -72,8 +72,9 @@ def factors(spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
 def added_bytes(study: Study, held: int) -> dict[Role, int]:
     """What the aggressor holds, by the role whose volume it lies on."""
     one, most = held // study.tenants, dict[Role, int]()
-    for spec in map(spec_of, study.variants):
-        for role, size in aggressor_of(spec).added_bytes(spec, one).items():
+    for each in study.variants:
+        spec = spec_of(each)
+        for role, size in aggressor_of(spec).added_bytes(spec, one, each).items():
             most[role] = max(most.get(role, 0), size)
     return most
 
@@ -97,6 +98,8 @@ def needs_of(study: Study) -> tuple[Need, ...]:
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """Volumes, the dataset, what the aggressor needs, windows in rounds, and nothing is left."""
     assert isinstance(scene, DatabaseScene)  # its studies have a database
+    for name, options in backups(study):
+        check_options(method_of(study.database.engine, name), options, f"scenario.{NAME}")
     has_dataset = aggressor_of(spec_of(study)).HAS_DATASET
     yield from loop.provisions(study, scene)
     if not has_dataset:

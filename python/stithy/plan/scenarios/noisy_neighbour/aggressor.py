@@ -5,8 +5,8 @@ and
 
 - `levels(spec)`, its intensities, rising: each is a point, beside that of the tenants alone;
 - `said(level)`, what a neighbour of this intensity is, as in `a neighbour of 2 databases`;
-- `added_bytes(spec, held)`, by role what it holds on a candidate's volumes; a database with its log
-  at its largest takes `held`.
+- `added_bytes(spec, held, study)`, by role what it holds on a candidate's volumes; a database with
+  its log at its largest takes `held`.
 
 `HAS_DATASET` says that it has copies of the tenants' dataset, so that it is laid out after the
 dataset was loaded. `backups(spec)`, optional, are the methods of backup that it uses, with their
@@ -24,6 +24,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.registry import plugins
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 from stithy.study.problems import Violation, refuse, within
 from stithy.units import ShownBytesOrNone, ShownSeconds, format_duration
 
@@ -155,7 +156,7 @@ class Aggressor(Protocol):
         """What a neighbour of this intensity is."""
         ...
 
-    def added_bytes(self, spec: Common, held: int) -> Mapping[Role, int]:
+    def added_bytes(self, spec: Common, held: int, study: Study) -> Mapping[Role, int]:
         """What it holds, by role."""
         ...
 

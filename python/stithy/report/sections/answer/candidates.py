@@ -60,7 +60,7 @@ def table(context: Context) -> PageTable:
     rows = list(_rows(context))
     caption = "The candidates"
     if (point := context.answer_level) is not None:
-        caption += f" at {context.level(point)}"
+        caption += f" {context.at(point)}"
     frame = pl.DataFrame(rows, schema={**context.factor_types, **_SCHEMA})
     return PageTable("candidates", caption, _shows(context, frame), frame)
 
@@ -239,9 +239,9 @@ def _gaps(here: Evidence, name: str, point: Point, values: Mapping[str, float | 
     if all(value is not None for value in values.values()):
         return []
     if not here.at(name, point):
-        return [f"all measured values (it has no window at {point.in_words()})"]
+        return [f"all measured values (it has no window {point.at()})"]
     if not here.valid_at(name, point):
-        return [f"all measured values (no window at {point.in_words()} is valid)"]
+        return [f"all measured values (no window {point.at()} is valid)"]
     return [*_lacking(here, name, point, values)]
 
 

@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.answers.between_runs import Row
-from stithy.report.between import Pair, changed, flaws, interval, machine, shown
+from stithy.report.between import Pair, changed, flaws, interval, level, machine, rates, shown
 from stithy.report.drawing.chart import WIDTH, candidate_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer, unit
 from stithy.report.drawing.palette import AXIS
@@ -43,7 +43,7 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     for pair in pairs:
         base, other = pair.names
         reported.append(f"{_headline(pair)} A change is {other} relative to {base}.")
-        reported += [f"{text[0].upper()}{text[1:]}." for text in machine(pair)]
+        reported += [f"{text[0].upper()}{text[1:]}." for text in (*rates(pair), *machine(pair))]
         for text, found in (
             ("These facts differ, and were ignored on request", pair.ignored),
             ("These facts differ, and do not prevent the comparison", pair.reported),
@@ -107,7 +107,9 @@ def _apart(known: Sequence[Row]) -> str:
 def _told(row: Row) -> str:
     """A change with what it is of, and its interval."""
     change = f"{changed(row)} (95 % interval {interval(row)})"
-    return f"{row.quantity.noun} of {row.candidate} at level {row.point.brief}, {change}"
+    at = level(row.point)
+    where = f"level {at}" if at == row.point.brief else at
+    return f"{row.quantity.noun} of {row.candidate} at {where}, {change}"
 
 
 def _size(row: Row) -> float:
@@ -154,7 +156,7 @@ _SCHEMA: dict[str, Any] = {
 def _row(row: Row) -> dict[str, Any]:
     found = row.change
     return {
-        "metric": row.quantity.label, "candidate": row.candidate, "level": row.point.brief,
+        "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
         "base": row.value_base, "other": row.value_other,
         "told_base": shown(row.quantity, row.value_base),
         "told_other": shown(row.quantity, row.value_other),
@@ -175,8 +177,8 @@ def _figure(pair: Pair, number: int) -> Drawn:
     name, (base, other) = f"runs-{number}", pair.names
     rows: Rows = [
         {
-            "metric": row.quantity.label, "candidate": row.candidate, "level": row.point.brief,
-            "place": f"{row.candidate}, {row.point.brief}", "ratio": row.change.ratio,
+            "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
+            "place": f"{row.candidate}, {level(row.point)}", "ratio": row.change.ratio,
             "low": row.change.low, "high": row.change.high,
             "apart": _verdict(row),
         }

@@ -27,12 +27,18 @@ from stithy.database.backup import (
     restored_settings,
 )
 from stithy.database.engine import Instance
-from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.errors import (
+    InfrastructureError,
+    Interrupted,
+    StithyError,
+    failures_of_the_machine,
+)
 from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
+from stithy.run.events import Note
 from stithy.run.volumes import own, parts_of
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Role
@@ -95,7 +101,8 @@ class Backups:
     def prepare(self, log: Path) -> str:
         """Make the repository of a method that keeps one, while no server runs; what was done.
 
-        Servers that are started later do what it needs of them. Raises InfrastructureError.
+        Servers that are started later do what it needs of them. The full backup that others need is
+        made, too, but of a neighbour's: its server begins it. Raises InfrastructureError.
         """
         context, servers, kept = self.context, self.context.servers, repository_of(self.method)
         servers.more.pop(self._data, None)
@@ -106,10 +113,17 @@ class Backups:
         servers.more[self._data] = kept.settings(self._data, folder, self.options)
         if self.options.kind == FULL:
             return "an empty repository"
-        with servers.running(self.candidate, log.with_suffix(".server.log")) as instance:
-            full, source = replace(self.options, kind=FULL), Source(instance.url, self._data)
-            self._need(self._run(self.method.take(self._tools, source, folder, full), log))
+        if self.whose is None:
+            with servers.running(self.candidate, log.with_suffix(".server.log")) as instance:
+                self.begin(instance, log)
         return f"a full backup for {self.options.kind} ones"
+
+    def begin(self, instance: Instance, log: Path) -> None:
+        """Make the full backup that others build on, where they do. Raises InfrastructureError."""
+        if self.options.kind != FULL:
+            full, source = replace(self.options, kind=FULL), Source(instance.url, self._data)
+            command = self.method.take(self._tools, source, self._folder, full)
+            self._need(self._run(command, log))
 
     def _need(self, failed_because: str | None) -> None:
         if failed_because is not None:
@@ -178,10 +192,18 @@ class Backups:
         return self._run_all(fill, log) or instance
 
     def remove(self) -> None:
-        """Remove the last backup, or the repository; servers do no more than others from now on."""
-        self.context.servers.more.pop(self._data, None)
-        place = self.context.volumes.of(self.candidate).of("backup").path
-        self.context.volumes.remove(place, self._name(FOLDER))
+        """Remove the last backup, or the repository; servers do no more than others from now on.
+
+        On a volume that fails it stays, and that is said: what was measured is no worse for it.
+        """
+        context = self.context
+        context.servers.more.pop(self._data, None)
+        try:
+            with failures_of_the_machine("backup"):
+                place = context.volumes.of(self.candidate).of("backup").path
+                context.volumes.remove(place, self._name(FOLDER))
+        except InfrastructureError as error:
+            context.session.tell(Note(f"{self.candidate}: the backup stays: {error.problem}"))
 
     def _server(
         self, data: Path, log: Path, more: Mapping[str, str]

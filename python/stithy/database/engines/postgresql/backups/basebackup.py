@@ -12,6 +12,7 @@ from stithy.database.engines.postgresql.client import CLIENT, environment, words
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
+PROGRAM = "pg_basebackup"
 ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
 """Of its archives, by compression."""
 PACKAGES = {"gzip": Package("gzip", "gzip"), "lz4": Package("lz4", "lz4"),
@@ -35,9 +36,14 @@ def problem(options: Options) -> str | None:
 
 def programs(options: Options) -> Mapping[str, Package]:
     """Its own, and what unpacks."""
-    own = {"pg_basebackup": CLIENT, "tar": Package("tar", "tar")}
+    own = {PROGRAM: CLIENT, "tar": Package("tar", "tar")}
     packed = options.compression
     return own if packed == "none" else {**own, packed: PACKAGES[packed]}
+
+
+def version(tools: Tools) -> Command:
+    """Without a server."""
+    return Command([str(tools.programs / PROGRAM), "--version"])
 
 
 def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
@@ -49,7 +55,7 @@ def take(tools: Tools, source: Source, target: Path, options: Options) -> Comman
     rate = [] if limit is None else [f"--max-rate={round(limit / KIB)}"]
     return Command(
         [
-            str(tools.programs / "pg_basebackup"), *words(source.url), "--checkpoint=fast",
+            str(tools.programs / PROGRAM), *words(source.url), "--checkpoint=fast",
             "--format=tar", "--wal-method=stream", f"--compress={compress}", *rate,
             f"--pgdata={target}",
         ],

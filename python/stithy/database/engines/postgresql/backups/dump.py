@@ -62,6 +62,11 @@ def commits(options: Options) -> int:
     return COMMITS_PER_SESSION * (options.processes + 1)
 
 
+def version(tools: Tools) -> Command:
+    """Without a server."""
+    return Command([str(tools.programs / "pg_dump"), "--version"])
+
+
 def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
     """Its files are durable when it ends."""
     return Command(

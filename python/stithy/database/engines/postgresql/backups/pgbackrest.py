@@ -12,9 +12,11 @@ from pathlib import Path
 from stithy.database.backup import FULL, Options, Source, Tools
 from stithy.database.engines.postgresql.client import environment, socket_folder, user
 from stithy.hosts.runner import Command
-from stithy.needs import Package
+from stithy.needs import Package, Program
 
-PROGRAM = "pgbackrest"
+PROGRAM, VERSION = "pgbackrest", "version"
+PACKAGE = Package("pgbackrest", "pgbackrest")
+NEEDS = (Program(name=PROGRAM, package=PACKAGE, asked=(VERSION,), why="it makes the backups"),)
 STANZA = "stithy"
 KINDS = {FULL: "full", "incremental": "incr", "differential": "diff"}
 COMPRESSIONS = {"none": "none", "gzip": "gz", "lz4": "lz4", "zstd": "zst"}
@@ -34,7 +36,13 @@ def problem(options: Options) -> str | None:
 def programs(options: Options) -> Mapping[str, Package]:
     """It compresses by itself."""
     del options
-    return {PROGRAM: Package("pgbackrest", "pgbackrest")}
+    return {PROGRAM: PACKAGE}
+
+
+def version(tools: Tools) -> Command:
+    """It is a word, no option."""
+    del tools
+    return Command([PROGRAM, VERSION])
 
 
 def settings(data: Path, folder: Path, options: Options) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 
 NAME = "analytic-scan"
 HAS_DATASET = True
@@ -53,6 +54,7 @@ def said(level: int) -> str:
     return f"{level} scanning connection{'s' if level > 1 else ''}"
 
 
-def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
     """Its database."""
+    del study
     return {spec.volume: held}

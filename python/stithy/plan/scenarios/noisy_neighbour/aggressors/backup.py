@@ -1,14 +1,16 @@
 """A neighbour that backs databases of its own up, and restores them, in cycles."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.database.backup import Options
-from stithy.plan.backup_keys import Compression, MethodName, Processes, known_methods
+from stithy.database.backup import FULL, Options, method_of, room_bytes
+from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 from stithy.units import ShownBytesOrNone
 
 NAME = "backup"
@@ -60,8 +62,17 @@ class Spec(OwnDatabase):
     )
     method: MethodName = Field(
         default=next(iter(known_methods())),
-        description="The method of backup, as in the scenario `backup`. Each backup is a full one.",
+        description="The method of backup, as in the scenario `backup`.",
         examples=[next(iter(known_methods()))],
+    )
+    kind: Kind = Field(
+        default=FULL,
+        description=(
+            "Whether a backup holds everything, or what changed since an earlier one, as in the "
+            "scenario `backup`. Nobody changes these databases, so an incremental or differential "
+            "backup is small; its restore is not."
+        ),
+        examples=["incremental"],
     )
     processes: Processes = Field(
         default=1,
@@ -87,7 +98,7 @@ class Spec(OwnDatabase):
     @property
     def options(self) -> Options:
         """As a method takes them."""
-        return Options(self.processes, self.compression, self.bytes_per_s)
+        return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
 def levels(spec: Spec) -> tuple[int, ...]:
@@ -100,12 +111,24 @@ def said(level: int) -> str:
     return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
 
 
-def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
-    """Each database, its backup, and what is restored of it."""
-    databases, kept = 2 * spec.beside * held, spec.beside * held
+def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+    """Each database, its backups, and what is restored of one.
+
+    Nobody works on them: what their backups log by themselves has room in `held`.
+    """
+    method = method_of(study.database.engine, spec.method)
+    kept = spec.beside * room_bytes(method, held, 0, spec.options, _cycles_most(spec, study))
+    databases = 2 * spec.beside * held
     if spec.volume == "backup":
         return {"backup": databases + kept}
     return {"data": databases, "backup": kept}
+
+
+def _cycles_most(spec: Spec, study: Study) -> int:
+    """As many as may begin in a window."""
+    if not spec.every_s:
+        return spec.cycles
+    return min(spec.cycles, math.ceil(study.load.duration_s / spec.every_s))
 
 
 def backups(spec: Spec) -> list[tuple[str, Options]]:

@@ -10,6 +10,7 @@ from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 from stithy.study.problems import rule_error, within
 from stithy.units import Bytes, format_size
 
@@ -88,7 +89,7 @@ def said(level: int) -> str:
     return f"{level:,} requests per second"
 
 
-def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
     """Its file."""
-    del held
+    del held, study
     return {spec.volume: spec.size_bytes + SLACK_BYTES}

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
 from stithy.storage.provider import Role
+from stithy.study.model import Study
 
 NAME = "bulk-load"
 HAS_DATASET = True
@@ -52,6 +53,7 @@ def said(level: int) -> str:
     return f"{level} loading connection{'s' if level > 1 else ''}"
 
 
-def added_bytes(spec: Spec, held: int) -> Mapping[Role, int]:
+def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
     """Its database, twice for a moment: the old one is removed when the new one is there."""
+    del study
     return {spec.volume: 2 * held}

@@ -8,7 +8,8 @@ from stithy.hosts.runner import Command
 
 from . import copy
 
-problem, programs, take = copy.problem, copy.programs, copy.take
+problem, programs = copy.problem, copy.programs
+version, take = copy.version, copy.take
 
 
 def restore(tools: Tools, backup: Path, data: Path, options: Options) -> Sequence[Command]:

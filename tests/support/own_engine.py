@@ -1,0 +1,46 @@
+"""Runs on the engine that a study names, such as that of tests/fakes, with a fake hammer."""
+
+from dataclasses import replace
+
+from fakes.hammer import FakeHammer
+from stithy.registry import part
+from stithy.run.preparation.equip import Tools
+from stithy.secrets import Secret
+from stithy.wire.jobs import RunRequest, WorkloadChoice
+from stithy.workload.program import NOBODY, Driven, Watch
+from support.faked_run import FakedRun
+
+
+class Committing(FakeHammer):
+    """A fake hammer whose transactions are committed in the server, so that it can count them.
+
+    `uncounted`: so many of a run never reach the server, though they were acknowledged.
+    """
+
+    url = Secret("")
+    uncounted = 0
+
+    def run(
+        self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
+    ) -> Driven:
+        """As many of each as its summary says."""
+        driven = super().run(workload, request, watch=watch)
+        store = part("engine", "memory", "endpoint").endpoint(self.url).store
+        names = [each.name for each in driven.summary.transactions for _ in range(each.committed)]
+        for name in names[self.uncounted :]:
+            store.commit(name)
+        return replace(driven, summary=driven.summary.model_copy(update={"commits": len(names)}))
+
+
+class OwnEngine(FakedRun):
+    """The engine is the one that the study names."""
+
+    @property
+    def tools(self) -> Tools:
+        """The hammer hears where the server is."""
+        return replace(super().tools, engine=Tools().engine, hammer=lambda *_: self._at)
+
+    def _at(self, url: Secret) -> FakeHammer:
+        assert isinstance(self.hammer, Committing)
+        self.hammer.url = url
+        return self.hammer

@@ -1,0 +1,103 @@
+"""Backups with fakes: at shares of a maximum, and of a database that nobody works on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.clock import HurriedClock
+from stithy.report.context import context_of
+from stithy.report.page import Page
+from stithy.results.read import read_run
+from stithy.run.executor import Outcome
+from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest
+from support.own_engine import Committing, OwnEngine
+from support.running import left_by
+
+pytestmark = pytest.mark.usefixtures("own_state", "fakes")
+STUDY = """study: What does a backup cost?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+database: {engine: memory, memory: 64 MiB}
+workload: {name: order-entry, warehouses: 1}
+load: {LOAD, calibrate: false, repeat: 1}
+scenario: {backup: {method: copy, KEYS}}
+"""
+USERS = "users: [2], ramp_up: 1 s, duration: 2 s"
+
+
+class Unequal(Committing):
+    """On candidate b an answer takes twice as long as on a. `paces`: by candidate, those asked."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(sound=True, response_s=self._response, **how)
+        self.paces: dict[str, list[Pace]] = {"a": [], "b": []}
+
+    @property
+    def _candidate(self) -> str:
+        return "b" if "/b/" in f"{self.url.reveal()}/" else "a"
+
+    def _response(self, request: RunRequest) -> float:
+        return 0.04 if self._candidate == "b" else 0.02
+
+    def run(self, *given: Any, **more: Any) -> Any:
+        """As asked."""
+        request: RunRequest = given[1]
+        self.paces[self._candidate].append(request.pace)
+        return super().run(*given, **more)
+
+
+def _run(root: Path, keys: str, load: str = USERS, **how: Any) -> tuple[OwnEngine, Outcome]:
+    text = STUDY.replace("LOAD", load).replace("KEYS", keys)
+    faked = OwnEngine(root, hammer=Unequal(**how), text=text, clock=HurriedClock())
+    return faked, faked.run()
+
+
+@pytest.mark.parametrize(
+    ("of", "per_s"), [("slowest", {"a": 25.0, "b": 25.0}), ("own", {"a": 50.0, "b": 25.0})]
+)
+def test_transactions_arrive_at_a_share_of_the_measured_maximum(
+    tmp_path: Path, of: str, per_s: dict[str, float]
+) -> None:
+    """Of the slowest candidate or of each one's own: 2 users do 100 and 50 a second at most."""
+    faked, outcome = _run(tmp_path, f"during: {{rate: 50%, of: {of}}}")
+    assert outcome.error is None
+    assert isinstance(faked.hammer, Unequal)
+    for name, paces in faked.hammer.paces.items():
+        first, *others = paces
+        assert first == BackToBack()
+        rates = [each.per_s for each in others if isinstance(each, Rate)]
+        assert rates == pytest.approx([per_s[name]] * 2, rel=0.05)
+
+
+def test_no_share_is_asked_of_a_maximum_that_was_not_measured(tmp_path: Path) -> None:
+    """The windows that need it say why they have no numbers, and no users begin in them."""
+    faked, _ = _run(tmp_path, "during: {rate: 50%}", complete=False)
+    assert isinstance(faked.hammer, Unequal)
+    assert {type(each) for paces in faked.hammer.paces.values() for each in paces} == {BackToBack}
+    reasons = {row["missing_because"] for row in read_run(faked.out).window.to_dicts()}
+    assert any("50% of the maximum cannot be asked" in str(each) for each in reasons), reasons
+
+
+def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Path) -> None:
+    """Nobody works; each backup is restored before the next, and the last restore is checked."""
+    faked, outcome = _run(tmp_path, "during: idle, cycles: 3", "checkpoint: false")
+    assert outcome.error is None, outcome.error
+    assert faked.hammer.runs == []
+    run = read_run(faked.out)
+    [window] = run.window.filter(candidate="a").to_dicts()
+    spans = run.spans.filter(window_id=window["window_id"]).sort("from_s").to_dicts()
+    once = "restored, not checked"
+    assert [(each["name"], each["outcome"]) for each in spans] == [
+        ("backup 1", "done"), ("restore 1", once), ("backup 2", "done"), ("restore 2", once),
+        ("backup 3", "done"), ("restore 3", "restored, all conditions hold"),
+    ]  # fmt: skip
+    values = {
+        row["metric"]: row for row in run.values.filter(window_id=window["window_id"]).to_dicts()
+    }
+    assert values["backup.duration_s"]["count"] == values["backup.restore_s"]["count"] == 3
+    assert values["backup.covered_share"]["missing_because"] == "nobody works"
+    page = Page(context_of(run))
+    keys = [each.key for each in page.sections]
+    assert "backup" in keys
+    assert "measured" not in keys, "one point is in the section of backups already"
+    assert left_by(faked.out) == []
