@@ -53,6 +53,11 @@ def plugins(family: str) -> dict[str, ModuleType]:
     return _plugins(family, plugin_folders())
 
 
+def own_plugins(family: str) -> dict[str, ModuleType]:
+    """Those of Stithy alone, for what must not depend on any other: `stithy --help`."""
+    return _plugins(family, ())
+
+
 @cache
 def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
     package = importlib.import_module(FAMILIES[family])

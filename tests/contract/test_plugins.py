@@ -65,7 +65,7 @@ def test_a_provider_is_named_by_a_key_of_its_own_and_creates_what_has_every_meth
 def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(package: ModuleType) -> None:
     """Names in small letters, each with its reason; and which URLs are its own, as whom it runs."""
     assert package.URL_SCHEMES
-    assert isinstance(package.USERS, tuple)
+    assert isinstance(package.ACCOUNTS, tuple)
     assert all(name == name.lower() and why for name, why in package.OWNED_SETTINGS.items())
     assert package.log_bytes({}) > 0
     assert package.durability_given_up({}) == {}

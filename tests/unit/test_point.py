@@ -61,14 +61,29 @@ def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:
 def test_a_factor_that_is_switched_is_said_as_people_say_it() -> None:
     """And after `at` only where that reads well; a key of the study is said as it is written."""
     said = [
-        Point(tuple(each.items())).at()
-        for each in (
-            {"users": 1}, {"users": 8, "backup": "on"}, {"backup": "off"},
-            {"users": 8, "rate": "50%", "backup": "off"},
-            {"users": 2, "database.settings.jit": "on"},
+        Point(factors).at()
+        for factors in (
+            (("users", 1),), (("users", 8), ("backup", "on")), (("backup", "off"),),
+            (("users", 8), ("rate", "50%"), ("backup", "off")),
+            (("users", 2), ("database.settings.jit", "on")),
         )
     ]  # fmt: skip
     assert said == [
         "at 1 user", "at 8 users with backups", "without backups",
         "at 8 users with rate 50%, without backups", "at 2 users with database.settings.jit on",
     ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("fakes")
+def test_an_activity_says_what_the_values_of_its_factor_count() -> None:
+    """Then they are levels: said with their unit, named in short, in order after all others."""
+    low, high = (Point((("lines", lines), ("length", 8))) for lines in (1, 20))
+    assert (low.in_words(), high.in_words()) == ("1 line with length 8", "20 lines with length 8")
+    assert (high.slug, high.level, low.at_level(20), high.counted) == (
+        "l20-length8",
+        20,
+        high,
+        "lines",
+    )
+    assert sorted([high, low.replaced("length", 9), low]) == [low, high, low.replaced("length", 9)]
+    assert Point.of(length=8).counted is None

@@ -40,7 +40,7 @@ def space(target: Path, /, *, json: Annotated[bool, Parameter(negative=())] = Fa
     Examples:
 
         stithy space runs/arrays
-        stithy space /var/lib/postgresql
+        stithy space /srv/databases
         stithy space studies/arrays.yaml
 
     Parameters

@@ -63,7 +63,7 @@ def _variables() -> tuple[str, ...]:
 
 def unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
-    own = (name for package in plugins("engine").values() for name in package.USERS)
+    own = (name for package in plugins("engine").values() for name in package.ACCOUNTS)
     return [*dict.fromkeys(own), "nobody"]
 
 

@@ -20,7 +20,7 @@ from stithy.analysis.answers.between_runs import (
 )
 from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
-from stithy.point import USERS, Point
+from stithy.point import Point
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
@@ -285,7 +285,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def level(point: Point) -> str:
     """A point in a cell: `8`; where more is varied with its names, `8 users with backup on`."""
-    return point.brief if list(point.values) == [USERS] else point.in_words()
+    return point.in_words() if point.others or point.counted is None else point.brief
 
 
 def shown(quantity: Quantity, value: float | None) -> str:

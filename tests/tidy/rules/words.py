@@ -68,12 +68,19 @@ def strings(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def command_help(source: Source) -> Iterator[tuple[int, str]]:
+    """The docstrings of commands, which their help shows, each with its first line."""
+    for node in source.nodes:
+        if isinstance(node, ast.FunctionDef) and "-----" in (ast.get_docstring(node, False) or ""):
+            yield node.body[0].lineno, ast.get_docstring(node, False) or ""
+
+
 def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in's folder has its words, in names or in texts."""
+    """No module outside of a plug-in's folder has its words, in names, in texts or in help."""
     folders = words_below(project, OF_PLUGINS)
     for source in project.package():
         theirs = {w: at for w, at in folders.items() if not source.path.startswith(at.strip("`"))}
-        for line, text in (*identifiers(source), *strings(source)):
+        for line, text in (*identifiers(source), *strings(source), *command_help(source)):
             if word := foreign_word(text, theirs):
                 remedy = f"let the plug-in declare it: only {folders[word]} may name it"
                 yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
@@ -82,17 +89,28 @@ def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
 OF_KEYS = "## Keys of plug-ins\n"
 
 
+def uses(source: Source) -> Iterator[tuple[int, str]]:
+    """Every text, attribute, keyword and constant, with its line: what a key can be used as."""
+    yield from strings(source)
+    for node in source.nodes:
+        match node:
+            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield node.lineno, name
+            case ast.Name(id=name) if name.isupper():
+                yield node.lineno, name.lower()
+
+
 def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in writes one of its keys: of a study, a factor or a column."""
+    """No module outside of a plug-in uses one of its keys: of a study, a factor or a column."""
     places = words_below(project, OF_KEYS)
     for source in project.package():
         theirs = {
             word for word, at in places.items()
             if not source.path.startswith(tuple(re.findall(r"`([^`]+)`", at)))
         }  # fmt: skip
-        for line, text in strings(source):
+        for line, text in uses(source):
             if text in theirs:
-                remedy = f"let a constant or the plug-in say it: only {places[text]} may write it"
+                remedy = f"ask what the plug-in declares: only {places[text]} may use it"
                 yield source.found(line, f"the key {text!r} is of a plug-in", remedy)
 
 
@@ -147,10 +165,9 @@ def texts_for_people(project: Project) -> Iterator[tuple[Source, int, str]]:
         if source.path != LIST:
             yield source, 1, source.text
     for source in project.under(*HELP, suffix=".py"):
+        yield from ((source, line, text) for line, text in command_help(source))
         for node in source.nodes:
             match node:
-                case ast.FunctionDef() if "-----" in (text := ast.get_docstring(node, False) or ""):
-                    yield source, node.body[0].lineno, text
                 case ast.keyword(arg="help" | "description", value=ast.Constant(value=str(text))):
                     yield source, node.value.lineno, text
 
@@ -217,7 +234,8 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
 _PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/database/engines/b/` |\n"}
-_KEY = {LIST: f"{OF_KEYS}\n| `users` | `python/stithy/point.py`, `python/stithy/a/` |\n"}
+_KEY = {LIST: f"{OF_KEYS}\n| `users` | `python/stithy/a.py`, `python/stithy/a/` |\n"}
+_HELP = '"""A."""\n\n\ndef a():\n    """Clean.\n\n    Example: %s\n\n    -----\n    """\n'
 _OWNED = ("new-order", "order-entry", "postgresql")
 _IN_RUST = {LIST: IN_RUST + "".join(f"| `{word}` | `workload/a/`, `sql/b/` |\n" for word in _OWNED)}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
@@ -233,10 +251,21 @@ RULES = (
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
          keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
                           "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+    Rule("plug-ins keep their words out of help", words_of_plugins_stay_there,
+         breaks=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a /var/lib/autovacuum"},
+         keeps=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a {url}"}),
     Rule("plug-ins keep their keys", keys_of_plugins_stay_there,
          breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row["users"]\n'},
-         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = "two users"\n',
+         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nusers = "two users"\n',
                        "python/stithy/a/c.py": 'X = "users"\n'}),
+    Rule("plug-ins keep their constants", keys_of_plugins_stay_there,
+         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row[USERS]\n'},
+         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = USERS_MAX\n',
+                       "python/stithy/a.py": "X = row[USERS]\n"}),
+    Rule("plug-ins keep their attributes", keys_of_plugins_stay_there,
+         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n'},
+         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.level\n',
+                       "python/stithy/a/c.py": "X = load.users\n"}),
     Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,
          breaks=_IN_RUST | {"crates/hammer/src/a.rs": "//! Counts NewOrders.\n"},
          keeps=_IN_RUST | {"crates/hammer/src/a.rs": "//! A new one, in order.\n",

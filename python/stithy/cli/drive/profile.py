@@ -45,7 +45,7 @@ def profile(
 
     ```
     stithy drive profile /dev/nvme0n1
-    stithy drive profile /var/lib/postgresql --write --name our-array
+    stithy drive profile /srv/databases --write --name our-array
     stithy drive profile /dev/sdb --write --erase wwn-0x5002538e40b52a24
     ```
 

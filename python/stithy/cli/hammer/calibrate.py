@@ -26,7 +26,7 @@ def calibrate(
     With trials of 2 s the command takes one to two minutes. The exit code is 5 if the driver was
     late at every rate, as on a busy host.
 
-    Example: `stithy hammer calibrate postgresql://me@/test?host=/run/postgresql`
+    Example: `stithy hammer calibrate {local_url}`
 
     Parameters
     ----------

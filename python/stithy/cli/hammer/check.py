@@ -30,7 +30,7 @@ def check(
     Example:
 
     ```
-    stithy hammer check postgresql://me:secret@localhost/test
+    stithy hammer check {url}
     ```
 
     Parameters

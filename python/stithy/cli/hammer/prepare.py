@@ -33,7 +33,7 @@ def prepare(
     Example:
 
     ```
-    stithy hammer prepare postgresql://me:secret@localhost/test --size 10
+    stithy hammer prepare {url} --size 10
     ```
 
     Parameters

@@ -196,8 +196,8 @@ def run(
     Examples:
 
     ```
-    stithy hammer run postgresql://me:secret@localhost/test --users 16
-    stithy hammer run postgresql://me:secret@localhost/test --rate 500/s
+    stithy hammer run {url} --users 16
+    stithy hammer run {url} --rate 500/s
     ```
 
     Parameters

@@ -30,7 +30,7 @@ def verify_ledger(
     whether transactions without an answer were committed. Changes nothing. The exit code is 5 if
     something is lost.
 
-    Example: `stithy hammer verify-ledger postgresql://me@/test?host=/run/postgresql run.ledger`
+    Example: `stithy hammer verify-ledger {local_url} run.ledger`
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import Any
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.effect import Effect
+from stithy.factor import factor_named
 from stithy.metrics import ALL, P95, Quantity
 from stithy.plan.scenarios.backup import (
     BACKUP,
@@ -18,7 +19,7 @@ from stithy.plan.scenarios.backup import (
     SHARES_OF,
 )
 from stithy.plan.scenarios.backup.during import OWN
-from stithy.point import OFF, ON, USERS, Point, said
+from stithy.point import OFF, ON, Point, said
 from stithy.report.context import Context
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
@@ -172,6 +173,6 @@ def where(context: Context, setting: Setting) -> str:
     others = [
         f"{name.removeprefix(SETTINGS)} {said(setting.point.values[name])}"
         for name in context.factors
-        if name not in (BACKUP, USERS)
+        if name != BACKUP and not factor_named(name).counts
     ]
     return f"{setting.candidate} ({', '.join(others)})" if others else setting.candidate

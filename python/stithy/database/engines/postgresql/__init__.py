@@ -8,6 +8,11 @@ from collections.abc import Mapping
 
 NAME = "postgresql"
 URL_SCHEMES = ("postgresql", "postgres")
+URL_EXAMPLES = (
+    "postgresql://me:secret@localhost/test", "postgresql://me@/test?host=/run/postgresql",
+)  # fmt: skip
+"""Of a server by its address, and by its socket."""
+
 VARIABLES = ("PG",)
 """How the variables begin that libpq and its programs read: PGHOST, PGOPTIONS, PGDATA, …"""
 
@@ -32,7 +37,7 @@ BACKUPS = {
 EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
 """Settings as a study may give them: of the database, and of a candidate."""
 
-USERS = ("postgres",)
+ACCOUNTS = ("postgres",)
 """Users as whom its servers run, which come with the distributions' packages."""
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"

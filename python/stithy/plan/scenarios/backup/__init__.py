@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from stithy.activities.hammer import USERS
 from stithy.database.backup import (
     FULL,
     Options,
@@ -37,7 +38,7 @@ from stithy.plan.scenarios.backup.during import (
     shares_of,
 )
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
-from stithy.point import OFF, ON, USERS, Point, Value
+from stithy.point import OFF, ON, Point, Value
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -138,7 +139,7 @@ class Spec(BaseModel):
             "each candidate's own. `{users: 13}`: this level of `load.users`, who wait for "
             "answers. `idle`: nobody works, each backup is restored, and `load.users` is left out."
         ),
-        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS: 13}, "idle"],
+        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS.name: 13}, "idle"],
     )
     limit_percent: Annotated[
         FinePercent,
@@ -238,11 +239,11 @@ def factors(spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]
     """The levels of the load, each without and with backups; of an idle database only with them."""
     during = during_of(spec.during if isinstance(spec, Spec) else None, load)
     if during is None:
-        return {USERS: load.users, BACKUP: (OFF, ON)}
+        return {USERS.name: load.levels, BACKUP: (OFF, ON)}
     if during.kind == "idle":
         return {BACKUP: (ON,)}
     rates = {RATE: during.shares} if during.shares else {}
-    return {USERS: during.users or load.users, **rates, BACKUP: (OFF, ON)}
+    return {USERS.name: during.users or load.levels, **rates, BACKUP: (OFF, ON)}
 
 
 def added_bytes(study: Study, held: int) -> Mapping[Role, int]:

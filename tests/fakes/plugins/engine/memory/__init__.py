@@ -5,7 +5,7 @@ from collections.abc import Mapping
 NAME = "memory"
 URL_SCHEMES = ("memory",)
 VARIABLES = ("MEMORYDB_",)
-USERS = ()
+ACCOUNTS = ()
 OWNED_SETTINGS = {"place": "Stithy puts the files of each instance on its candidate's volume"}
 BACKUPS = {"copy": "copies its file", "careless": "copies its file, and restores another"}
 EXAMPLES = ({"keep": "on"}, {"keep": "off"})
