@@ -25,16 +25,9 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
 MIB = 2**20
 
 
-@pytest.mark.parametrize(
-    "level",
-    [each if each in ("raid1", "raid5") else pytest.param(each, marks=pytest.mark.long)
-     for each in LEAST],
-)  # fmt: skip
+@pytest.mark.parametrize("level", LEAST)
 def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> None:
-    """Of devices of two sizes; what is left afterwards are empty devices.
-
-    Long: every level, each filled to its end.
-    """
+    """Of devices of two sizes; what is left afterwards are empty devices."""
     compressed = {"level": level, "compression": "zstd:1"}
     with ExitStack() as stack:
         sizes = [MIB * (600 if n == 0 else 900) for n in range(LEAST[level])]
