@@ -225,8 +225,11 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Ra
 
 
 def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
-    """Fail where in none of the tries fio, the drive's counters and the profile say the same."""
-    tries = []
+    """Fail where in none of the tries fio, the drive's counters and the profile say the same.
+
+    Where fio differs from the drive, it got answers late: other work on the machine, not the model.
+    """
+    tries, in_time = [], False
     for turn in range(TRIES):
         seen = closed_loop(drive, shape.point.pattern, duration_s, turn)
         assert seen.by_fio["iops", "all"] == pytest.approx(
@@ -235,19 +238,28 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
         expected = shape.expected(
             seen.by_fio.get(("iops", "read"), 0.0) / seen.by_fio["iops", "all"]
         )
-        ratios = dict(compared(seen.by_fio, expected, "fio over profile"))
+        between = compared(seen.by_fio, seen.by_drive, "fio over drive")
+        ratios = compared(seen.by_fio, expected, "fio over profile")
         ratios |= compared(seen.by_drive, expected, "drive over profile")
-        ratios |= compared(seen.by_fio, seen.by_drive, "fio over drive")
-        if all(abs(each - 1) <= AGREES for each in ratios.values()):
+        if are_near(between) and are_near(ratios):
             return
-        tries.append({name: round(each, 3) for name, each in ratios.items()})
-    pytest.fail("\n".join(map(str, [shape.point, expected, *tries])))
+        in_time |= are_near(between)
+        tries.append(ratios | between)
+    why = "the drive is not as its profile" if in_time else "fio differs from the drive each time"
+    pytest.fail("\n".join(map(str, [why, shape.point, expected, *tries])))
 
 
-def compared(found: Figures, expected: Figures, how: str) -> Iterator[tuple[str, float]]:
+def are_near(ratios: Mapping[str, float]) -> bool:
+    """Whether each is near 1."""
+    return all(abs(each - 1) <= AGREES for each in ratios.values())
+
+
+def compared(found: Figures, expected: Figures, how: str) -> dict[str, float]:
     """Each expected figure with how many times as large it was found."""
-    for key, value in expected.items():
-        yield f"{how}: {key[0]} of {key[1]}", found[key] / value
+    return {
+        f"{how}: {key[0]} of {key[1]}": round(found[key] / value, 3)
+        for key, value in expected.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -270,10 +282,11 @@ POINTS = (
     Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1),
 )
 IOPS_MOST, LATENCY_LEAST_S = 2000.0, 20 * MS
-REQUESTS_WANTED, ROUNDS_WANTED, LONGEST_S = 1500, 200, 12.0
-"""Requests in all, and of each place in the queue, of which the first finds the drive at rest. With
-capped writes in a mix, the mean latency of writes is 4 % shorter for that over 50 rounds, and less
-than 1 % over 200."""
+REQUESTS_WANTED, ROUNDS_WANTED, LONGEST_S = 300, 200, 45.0
+"""Requests in all, and of each place in the queue. The first of each finds the drive at rest: with
+capped writes in a mix, their mean latency is 4 % shorter for that over 50 rounds, and less than 1 %
+over 200. The last of each ends for fio with the last of all, which is about as much longer.
+Source: do_io in backend.c of fio 3.33."""
 
 CACHE_BYTES = 256 * KIB
 """So that a write cache is full within a moment."""
@@ -295,7 +308,13 @@ def slow_enough(profile: str, point: Point) -> str:
     sides = [each for each in (found.read, found.write) if each]
     fastest_s = min(each.latency.mean_s or 0.0 for each in sides)
     by_rate = sum(each.iops for each in sides) / IOPS_MOST
-    return slower(profile, max(1, by_rate, LATENCY_LEAST_S / fastest_s), CACHE_BYTES)
+    made = slower(profile, max(1, by_rate, LATENCY_LEAST_S / fastest_s), CACHE_BYTES)
+    return re.sub(r"^cost_us = (.+)$", _long_enough, made, flags=re.MULTILINE)
+
+
+def _long_enough(cost: re.Match[str]) -> str:
+    """A flush so long that what fio waits for beside the drive, up to 0.6 ms, is a small part."""
+    return f"cost_us = {max(float(cost[1]), 1e6 * LATENCY_LEAST_S)}"
 
 
 def simulated_figures(profile: str, point: Point) -> Figures:
