@@ -60,14 +60,14 @@ def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:
 
 def test_a_factor_that_is_switched_is_said_as_people_say_it() -> None:
     """And after `at` only where that reads well; a key of the study is said as it is written."""
-    said = [
-        Point(tuple(each.items())).at()
-        for each in (
-            {"users": 1}, {"users": 8, "backup": "on"}, {"backup": "off"},
-            {"users": 8, "rate": "50%", "backup": "off"},
-            {"users": 2, "database.settings.jit": "on"},
-        )
-    ]  # fmt: skip
+    settings: list[dict[str, Value]] = [
+        {"users": 1},
+        {"users": 8, "backup": "on"},
+        {"backup": "off"},
+        {"users": 8, "rate": "50%", "backup": "off"},
+        {"users": 2, "database.settings.jit": "on"},
+    ]
+    said = [Point(tuple(each.items())).at() for each in settings]
     assert said == [
         "at 1 user", "at 8 users with backups", "without backups",
         "at 8 users with rate 50%, without backups", "at 2 users with database.settings.jit on",

@@ -8,8 +8,9 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, OFF, ON, RATE, facts, proven
+from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, RATE, facts, proven
 from stithy.plan.steps import Plan, WindowPlan
+from stithy.point import OFF, ON
 from support.studies import load, primary, refused, study
 
 ASKED = primary("{users: 4, blocks: 6}")

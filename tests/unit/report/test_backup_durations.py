@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from stithy.plan.scenarios.backup import ON
-from stithy.point import Point
+from stithy.point import ON, Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import backup_durations

@@ -22,7 +22,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.backups import Setting, at_load, fastest, limit_share, settings_of
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import percent, took
+from stithy.report.words.wording import listing, percent, took
 
 NAME = "backups"
 ORDER = 16
@@ -50,12 +50,14 @@ def _figures(context: Context) -> Iterator[Drawn]:
         known = [each for each in here if each.tail.ratio is not None and each.value("duration_s")]
         stem = f"{KEY}-{load.slug}" if len(loads) > 1 else KEY
         if known:
-            yield _figure(context, stem, load, known)
+            yield _figure(context, stem, load, known, [each for each in here if each not in known])
         else:
             yield Absent(stem, "impact against duration of backups", "no block has both windows")
 
 
-def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -> Figure:
+def _figure(
+    context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
+) -> Figure:
     share, tail = limit_share(context), settings[0].tail_of.label
     rows = [_row(each) for each in settings]
     at = at_load(context, load)
@@ -66,7 +68,7 @@ def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
         f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
-        "further down and to the left are better.",
+        f"further down and to the left are better.{_not_drawn(unknown)}",
         description=f"{title}. A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
@@ -82,6 +84,12 @@ def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -
             pl.DataFrame(rows, schema=_TYPES),
         ),
     )  # fmt: skip
+
+
+def _not_drawn(settings: list[Setting]) -> str:
+    """Which settings have no mark, as the change or the duration is not known."""
+    names = [f"{each.candidate} ({each.text})" for each in settings]
+    return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
 
 
 _TYPES: dict[str, Any] = {

@@ -135,7 +135,8 @@ def _said(context: Context, of: Setting) -> str:
         parts.append(f"a backup took {took(duration_s)}")
     if (restore_s := of.value("restore_s")) is not None:
         parts.append(f"a restore {'' if parts else 'took '}{took(restore_s)}")
-    return f"{where(context, of)}: {'; '.join(parts) or 'no backup succeeded'}."
+    nothing = "no backup succeeded" if any(each.valid for each in of.at) else "no window is valid"
+    return f"{where(context, of)}: {'; '.join(parts) or nothing}."
 
 
 def _impact_said(of: Setting) -> str:
