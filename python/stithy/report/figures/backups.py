@@ -32,7 +32,8 @@ KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320
 NAMED_MOST = 8
 """Own: with more marks their names cover each other; they are in the tooltips and the table."""
-ROOM = 1.2
+GAP, LETTER = 12, 6.0
+"""Own: pixels between a mark and its name, and of a letter of it."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -130,8 +131,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         "change:Q", title=f"Change of {tail} with backups", scale=scale,
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=6),
     )  # fmt: skip
-    # The names stand to the right of their marks.
-    durations = [{"value": ROOM * row["duration_s"]} for row in rows]
+    durations = [{"value": row["duration_s"] / _left_of_name(row["setting"])} for row in rows]
     x = alt.X(
         "duration_s:Q", title="Duration of a backup (s)",
         scale=alt.Scale(domain=list(domain_of(durations, log=False)), nice=False),
@@ -147,6 +147,11 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         )
         layers.append(unit(text.encode(x=x, y=y, text=alt.Text("setting:N"), opacity=picked())))
     return layer(layers, width=WIDTH, height=HEIGHT)
+
+
+def _left_of_name(name: str) -> float:
+    """Where a mark may stand at most, as a share of the width: its name is to the right of it."""
+    return 1 - min(0.5, (GAP + LETTER * len(name)) / WIDTH)
 
 
 def _bars(context: Context, drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:

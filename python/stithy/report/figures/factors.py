@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from stithy.point import USERS
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (
     PERCENT,
@@ -47,7 +47,7 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     return Figure(
         name=stem,
         title=title,
-        caption=f"{axis.title} against {name}, at {_rest(context)}. Small marks are windows, large "
+        caption=f"{axis.title} against {name}, {_rest(context)}. Small marks are windows, large "
         f"ones the values of all valid windows, joined by lines.{bars_told(points)}",
         description=f"{title}. Line chart against {name}, one line for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
@@ -77,7 +77,7 @@ def _figure(context: Context, name: str) -> Drawn:
         name=stem,
         title=title,
         caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
-        f"reads per second of the busiest block device, against {name}, at "
+        f"reads per second of the busiest block device, against {name}, "
         f"{_rest(context)}. Small marks are windows; lines join the means of valid windows."
         f"{bars_told(points)}",
         description=f"{title}. Line charts against {name}, one line for each candidate: "
@@ -90,10 +90,8 @@ def _figure(context: Context, name: str) -> Drawn:
 
 def _rest(context: Context) -> str:
     """Where all other factors were."""
-    point = context.evidence.levels[0]
-    others = [f"{key} {value}" for key, value in point.others if key != context.axis]
-    users = [f"{point.users:,} {context.level_unit}s"] if USERS in point.values else []
-    return ", ".join([*users, *others])
+    every = context.evidence.levels[0].factors
+    return context.at(Point(tuple(each for each in every if each[0] != context.axis)))
 
 
 def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
