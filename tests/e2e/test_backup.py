@@ -171,7 +171,7 @@ def test_a_drive_of_backups_that_is_gone_costs_its_cycles_and_not_what_users_did
     [window] = [each for each in context_of(run).evidence.windows if "on" in each.id]
     assert window.measured, said
     assert window.value("tpm")
-    assert [row["outcome"] for row in window.spans] == ["failed", "failed"], window.spans
+    assert {row["outcome"] for row in window.spans} == {"failed"}, window.spans
     [took] = run.values.filter(window_id=window.id, metric="backup.duration_s").to_dicts()
     assert took["missing_because"] == "no backup of the window succeeded"
     assert left_by(out) == []

@@ -1,9 +1,14 @@
 """Made-up runs as the report reads them, and the rows that are in a drawing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from stithy.metrics import ALL
+from stithy.point import Point
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure
 from stithy.results.read import read_run
@@ -15,6 +20,29 @@ def context_built(folder: Path, shape: Shape | None = None) -> Context:
     if shape is not None:
         build_run(folder, shape)
     return context_of(read_run(folder))
+
+
+def at_points(
+    context: Context,
+    points: Mapping[int, Point],
+    values: Callable[[dict[str, Any]], Mapping[str, float]],
+    **changed: Any,
+) -> Context:
+    """The run as if windows of so many users were those of a point, by the number.
+
+    `values`: what an activity measured in a window, by metric. `changed`: of all rows of windows.
+    """
+    run = context.run
+    rows = [{**row, "point": str(points[row["users"]]), **changed} for row in run.window.to_dicts()]
+    found = [
+        {"window_id": row["window_id"], "activity": "backup", "metric": metric, "of": ALL,
+         "count": 1, "value": value, "missing_because": None}
+        for row in rows for metric, value in values(row).items()
+    ]  # fmt: skip
+    window = pl.DataFrame(rows, schema=run.window.schema)
+    frame = pl.DataFrame(found, schema=run.values.schema)
+    # Its baseline checks were made at the points that it had.
+    return context_of(replace(run, window=window, values=frame, baseline=run.baseline.clear()))
 
 
 def rows_in(figure: Figure) -> Iterator[dict[str, Any]]:

@@ -1,22 +1,20 @@
 """Runs held against each other: what each is called, what is said before and of the numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.between import NAME_MOST, Pair, cells, machine, pairs, rates
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.drawing import draw
 from stithy.report.sections.runs import changes as told
 from stithy.results.comparability import NotComparable
-from support.drawn import context_built, rows_in
+from support.drawn import at_points, context_built, rows_in
 from support.points import at
 from support.sample_run import Shape, window_id
 
@@ -122,25 +120,18 @@ def switched(
     `measured`: metrics of an activity in windows of the second level, each a little larger than in
     the block before; `rate_per_s` is that of all windows.
     """
-    run, rate_per_s = context.run, measured.pop("rate_per_s", None)
     points = {
-        users: str(Point.of(users=8, **{factor: value}))
+        users: Point.of(users=8, **{factor: value})
         for users, value in zip((1, 4), levels, strict=True)
     }
-    rows = [
-        {**row, "point": points[row["users"]], "rate_per_s": rate_per_s}
-        for row in run.window.to_dicts()
-    ]
-    values = [
-        {"window_id": row["window_id"], "activity": "backup", "metric": metric.replace("__", "."),
-         "of": "all", "count": 1, "value": value * (1 + 0.01 * row["block"]),
-         "missing_because": None}
-        for row in rows if row["users"] == 4 for metric, value in measured.items()
-    ]  # fmt: skip
-    return context_of(replace(
-        run, window=pl.DataFrame(rows, schema=run.window.schema),
-        values=pl.DataFrame(values, schema=run.values.schema),
-    ))  # fmt: skip
+    rate_per_s = measured.pop("rate_per_s", None)
+
+    def values(row: dict[str, Any]) -> dict[str, float]:
+        grown = 1 + 0.01 * row["block"]
+        there = measured.items() if row["users"] == 4 else ()
+        return {metric.replace("__", "."): value * grown for metric, value in there}
+
+    return at_points(context, points, values, rate_per_s=rate_per_s)
 
 
 def cells_of(pair: Pair) -> list[tuple[str, ...]]:

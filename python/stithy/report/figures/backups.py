@@ -22,7 +22,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.backups import Setting, at_load, fastest, limit_share, settings_of
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import percent, took
+from stithy.report.words.wording import listing, percent, took
 
 NAME = "backups"
 ORDER = 16
@@ -32,7 +32,8 @@ KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320
 NAMED_MOST = 8
 """Own: with more marks their names cover each other; they are in the tooltips and the table."""
-ROOM = 1.2
+GAP, LETTER = 12, 6.0
+"""Own: pixels between a mark and its name, and of a letter of it."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -50,12 +51,14 @@ def _figures(context: Context) -> Iterator[Drawn]:
         known = [each for each in here if each.tail.ratio is not None and each.value("duration_s")]
         stem = f"{KEY}-{load.slug}" if len(loads) > 1 else KEY
         if known:
-            yield _figure(context, stem, load, known)
+            yield _figure(context, stem, load, known, [each for each in here if each not in known])
         else:
             yield Absent(stem, "impact against duration of backups", "no block has both windows")
 
 
-def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -> Figure:
+def _figure(
+    context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
+) -> Figure:
     share, tail = limit_share(context), settings[0].tail_of.label
     rows = [_row(each) for each in settings]
     at = at_load(context, load)
@@ -66,7 +69,7 @@ def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
         f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
-        "further down and to the left are better.",
+        f"further down and to the left are better.{_not_drawn(unknown)}",
         description=f"{title}. A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
@@ -82,6 +85,12 @@ def _figure(context: Context, stem: str, load: Point, settings: list[Setting]) -
             pl.DataFrame(rows, schema=_TYPES),
         ),
     )  # fmt: skip
+
+
+def _not_drawn(settings: list[Setting]) -> str:
+    """Which settings have no mark, as the change or the duration is not known."""
+    names = [f"{each.candidate} ({each.text})" for each in settings]
+    return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
 
 
 _TYPES: dict[str, Any] = {
@@ -122,8 +131,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         "change:Q", title=f"Change of {tail} with backups", scale=scale,
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=6),
     )  # fmt: skip
-    # The names stand to the right of their marks.
-    durations = [{"value": ROOM * row["duration_s"]} for row in rows]
+    durations = [{"value": row["duration_s"] / _left_of_name(row["setting"])} for row in rows]
     x = alt.X(
         "duration_s:Q", title="Duration of a backup (s)",
         scale=alt.Scale(domain=list(domain_of(durations, log=False)), nice=False),
@@ -139,6 +147,11 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
         )
         layers.append(unit(text.encode(x=x, y=y, text=alt.Text("setting:N"), opacity=picked())))
     return layer(layers, width=WIDTH, height=HEIGHT)
+
+
+def _left_of_name(name: str) -> float:
+    """Where a mark may stand at most, as a share of the width: its name is to the right of it."""
+    return 1 - min(0.5, (GAP + LETTER * len(name)) / WIDTH)
 
 
 def _bars(context: Context, drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
@@ -12,7 +13,7 @@ from stithy.report.drawing.quantities import axis_of, quantity_rows
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital, plural
+from stithy.report.words.wording import capital
 
 NAME = "factors"
 ORDER = 5
@@ -39,7 +40,7 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     return Figure(
         name=stem,
         title=title,
-        caption=f"{axis.title} against {name}, at {_rest(context)}. Small marks are windows, large "
+        caption=f"{axis.title} against {name}, {_rest(context)}. Small marks are windows, large "
         f"ones the values of all valid windows, joined by lines.{bars_told(points)}",
         description=f"{title}. Line chart against {name}, one line for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
@@ -69,7 +70,7 @@ def _figure(context: Context, name: str) -> Drawn:
         name=stem,
         title=title,
         caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
-        f"reads per second of the busiest block device, against {name}, at "
+        f"reads per second of the busiest block device, against {name}, "
         f"{_rest(context)}. Small marks are windows; lines join the means of valid windows."
         f"{bars_told(points)}",
         description=f"{title}. Line charts against {name}, one line for each candidate: "
@@ -82,10 +83,8 @@ def _figure(context: Context, name: str) -> Drawn:
 
 def _rest(context: Context) -> str:
     """Where all other factors were."""
-    point = context.evidence.levels[0]
-    others = [f"{key} {value}" for key, value in point.others if key != context.axis.name]
-    level = [plural(point.level, context.level_unit)] if point.counted else []
-    return ", ".join([*level, *others])
+    every = context.evidence.levels[0].factors
+    return context.at(Point(tuple(each for each in every if each[0] != context.axis.name)))
 
 
 def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:

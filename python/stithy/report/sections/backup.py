@@ -11,6 +11,7 @@ from stithy.report.blocks import Block, Section, bullets, figures, grid, paragra
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts.backups import (
+    SETTINGS,
     Setting,
     at_load,
     fastest,
@@ -123,9 +124,11 @@ def _blocks(page: Page) -> Iterator[Block]:
 
 
 def _settings(context: Context) -> Iterator[str]:
-    """How backups were made, where no factor says it."""
+    """How backups were made, but for what the study varies."""
     if context.manifest is not None:
-        yield f"Settings: {context.manifest.scenario}."
+        varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
+        but = f", with several values of {listing(varied)}" if varied else ""
+        yield f"Settings: {context.manifest.scenario}{but}."
 
 
 def _said(context: Context, of: Setting) -> str:
@@ -135,7 +138,8 @@ def _said(context: Context, of: Setting) -> str:
         parts.append(f"a backup took {took(duration_s)}")
     if (restore_s := of.value("restore_s")) is not None:
         parts.append(f"a restore {'' if parts else 'took '}{took(restore_s)}")
-    return f"{where(context, of)}: {'; '.join(parts) or 'no backup succeeded'}."
+    nothing = "no backup succeeded" if any(each.valid for each in of.at) else "no window is valid"
+    return f"{where(context, of)}: {'; '.join(parts) or nothing}."
 
 
 def _impact_said(of: Setting) -> str:
