@@ -12,7 +12,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.extents import stored_bytes
-from stithy.storage.layers import md
+from stithy.storage.layers import lvm, md, writecache
 from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
@@ -95,7 +95,11 @@ def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> No
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
 
 
-ARRAYS = [(layer, {"level": level}) for layer in (md,) for level in layer.MEMBERS]
+ARRAYS = [
+    *((layer, {"level": level}) for layer in (md, lvm) for level in layer.MEMBERS),
+    *((lvm, {"level": level, "checksum": True}) for level in ("raid1", "raid5")),
+    (writecache, {}),
+]
 """Every level of the kernel's arrays, on as few devices as it takes."""
 
 
