@@ -23,7 +23,7 @@ PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo papers papers-users papers-hci papers-block test test-all setup browser check lint tests golden bench prove lock
+.PHONY: help demo papers papers-users papers-hci papers-block test test-all test-kernel setup browser check lint tests golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -59,6 +59,10 @@ test-all: TIER :=
 test-all: RUST_TIER := -- --include-ignored
 test-all: PYTHON_TEST_MAX_S := 3600
 test-all: test ## those, and the ones that take long: every width, file system and kill
+
+# Not measured there: user-mode-linux has one CPU, and slow system calls.
+test-kernel: setup ## tests of what a kernel may lack (md, device-mapper), under one that is fetched: user-mode-linux
+	@tools/with_kernel.py $(PYTHON) -m pytest --require=kernel_arrays -m needs_kernel_arrays tests/real
 
 setup: ## install what is missing, build the programs, make .venv
 	@tools/setup

@@ -110,11 +110,15 @@ def missing_namespace() -> str | None:
     return None
 
 
-def missing_md() -> str | None:
-    """Arrays of the kernel's md, by mdadm."""
-    if not Path("/proc/mdstat").exists():
-        return "this kernel has no md: load its module (modprobe md_mod)"
-    return None if shutil.which("mdadm") else "mdadm is not there: install mdadm"
+def missing_kernel_arrays() -> str | None:
+    """Arrays that the kernel makes: md by mdadm, device-mapper by LVM."""
+    for place in ("/proc/mdstat", "/dev/mapper/control"):
+        if not Path(place).exists():
+            return f"this kernel has no {place}: run `make test-kernel`, which brings a kernel"
+    for name in ("mdadm", "lvm"):
+        if not shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+            return f"{name} is not there: run `make test-kernel`, which brings it"
+    return None
 
 
 def missing_browser() -> str | None:
@@ -131,7 +135,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "ceph": missing_ceph,
     "cgroup": missing_cgroup,
     "drive": missing_drive,
-    "md": missing_md,
+    "kernel_arrays": missing_kernel_arrays,
     "namespace": missing_namespace,
     "pgbackrest": missing_pgbackrest,
     "postgresql": missing_postgresql,

@@ -27,6 +27,7 @@ PROGRAMS = {
     "mkfs.xfs": "mkfs.xfs version 6.1.0",
     "xfs_repair": "xfs_repair version 6.1.0",
     "mdadm": "mdadm - v4.2 - 2021-12-30",
+    "lvm": "LVM version: 2.03.16(2) (2022-05-18)",
     "mkfs.btrfs": "mkfs.btrfs, part of btrfs-progs v6.2",
     "btrfs": "btrfs-progs v6.2",
     "mount": "mount from util-linux 2.38.1",
@@ -57,6 +58,7 @@ TEXTS = {
     "/sys/fs/cgroup/cgroup.controllers": "cpu io memory",
 }
 NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null"),
+         "/dev/mapper": ("control",),
          "/proc/self/ns": ("mnt", "net")}  # fmt: skip
 
 
@@ -83,9 +85,7 @@ class FakeMachine:
     texts: Mapping[str, str] = field(default_factory=lambda: dict(TEXTS))
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(NAMES))
     closed_devices: Mapping[str, str] = field(
-        default_factory=lambda: dict.fromkeys(
-            ("/dev/ublk-control", "/dev/mapper/control"), "not found"
-        )
+        default_factory=lambda: dict.fromkeys(("/dev/ublk-control",), "not found")
     )
     programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))
     no_memory_limit: str | None = None

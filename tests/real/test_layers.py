@@ -3,6 +3,7 @@
 import os
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -11,7 +12,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.extents import stored_bytes
-from stithy.storage.layers import md
+from stithy.storage.layers import lvm, md, writecache
 from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
@@ -94,30 +95,50 @@ def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> No
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
 
 
-@pytest.mark.needs_md
-@pytest.mark.parametrize("level", md.MEMBERS)
-def test_an_array_of_md_is_made_mounted_and_stopped(place: Path, level: md.Level) -> None:
-    """Its devices are empty afterwards, and its node is free."""
+ARRAYS = [
+    *((layer, {"level": level}) for layer in (md, lvm) for level in layer.MEMBERS),
+    *((lvm, {"level": level, "checksum": True}) for level in ("raid1", "raid5")),
+    (writecache, {}),
+]
+"""Every level of the kernel's arrays, on as few devices as it takes."""
+
+
+def _name(value: ModuleType | dict[str, object]) -> str:
+    return value.NAME if isinstance(value, ModuleType) else "-".join(map(str, value.values()))
+
+
+@pytest.mark.needs_kernel_arrays
+@pytest.mark.parametrize(("layer", "keys"), ARRAYS, ids=_name)
+def test_an_array_of_the_kernel_holds_what_it_promised(
+    place: Path, layer: ModuleType, keys: dict[str, object]
+) -> None:
+    """Its devices are empty afterwards, and nothing of it is left in the kernel."""
+    asked = layer.Spec.model_validate(keys)
     with ExitStack() as stack:
         devices = [
             stack.enter_context(a_loop(place, f"disk-{n}", MIB * 600))
-            for n in range(md.MEMBERS[level][0])
+            for n in range(layer.members(asked)[0])
         ]
-        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": level}}})
+        spec = Spec.model_validate({"device": devices, "layer": {layer.NAME: keys}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         provider = create(spec, "array", site)
         provider.check()
+        promised = provider.rooms()[0].free_bytes
+        before = set(os.listdir("/sys/block"))
         recorded: list[Resource] = []
         volume = provider.provision(
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
         )
-        assert volume.filesystem == "ext4"
-        assert provider.space(volume).redundancy == md.redundancy(
-            md.Spec(level=level), len(devices)
-        )
-        [made] = [each.facts["device"] for each in recorded if each.kind == "md"]
-        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
-        assert not Path("/sys/block", Path(made).name, "md").exists()
+        try:
+            assert volume.filesystem == "ext4"
+            assert {each.name for each in devices} <= set(volume.devices)
+            assert provider.space(volume).redundancy == layer.redundancy(asked, len(devices))
+            assert promised is not None
+            with (volume.path / "file").open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, promised)
+        finally:
+            assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert set(os.listdir("/sys/block")) == before
         provider.check()
 
 

@@ -19,6 +19,7 @@ PACKAGES = {
     "ceph-osd": Package("ceph-osd", "ceph-osd"),
     "ceph": Package("ceph-common", "ceph-common"),
     "rbd": Package("ceph-common", "ceph-common"),
+    "rbd-nbd": Package("rbd-nbd", "rbd-nbd"),
     "monmaptool": Package("ceph-common", "ceph-common"),
     "qemu-storage-daemon": Package("qemu-system-common qemu-block-extra", "qemu-block-rbd"),
     "nbdfuse": Package("libnbd-bin", "nbdfuse"),

@@ -31,6 +31,7 @@ from stithy.needs import Need
 from stithy.registry import plugins
 from stithy.storage import sizes
 from stithy.storage.provider import Record
+from stithy.units import format_size, parse_size
 
 SIZE_BYTES_MAX = 2**50
 
@@ -211,3 +212,17 @@ def _misfit(
         right = f"leave it out: the layer {layer.name} is the file system {layer.filesystem}"
         return "filesystem", filesystem, rule("two file systems", right)
     return None
+
+
+def chunk_of(value: str | None) -> str | None:
+    """The size of a chunk as a study gives it, checked. Raises what pydantic makes a problem of."""
+    if value is None:
+        return None
+    right = "a power of two from 4 KiB up, such as 64 KiB"
+    try:
+        size = parse_size(value)
+    except ValueError as error:
+        raise rule("not a chunk", right) from error
+    if size < 4096 or size & (size - 1):
+        raise rule("not a chunk of an array", right)
+    return format_size(size)

@@ -6,7 +6,7 @@ import pytest
 
 from stithy.cluster import kernel
 from stithy.cluster.kernel import Kernel
-from stithy.cluster.tools import Access
+from stithy.cluster.tools import PACKAGES, Access
 
 RBD = """#!/bin/sh
 echo "$@" >> {place}/asked
@@ -68,3 +68,8 @@ def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.Mon
     assert _map(rbd) is None
     assert not (rbd / "asked").exists()
     assert "is not there" in str(none[0].why_not())
+
+
+def test_a_program_of_a_client_that_is_not_there_has_a_package_that_brings_it() -> None:
+    """Else a kernel with nbd, on a machine without rbd-nbd, would end every cluster."""
+    assert {name for each in kernel.KERNELS for name in each.programs} <= PACKAGES.keys()

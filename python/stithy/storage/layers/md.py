@@ -15,8 +15,8 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
-from stithy.storage.layer import Task, rule
-from stithy.units import format_size, parse_size
+from stithy.storage.layer import Task, chunk_of, rule
+from stithy.units import parse_size
 
 NAME = "md"
 Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
@@ -48,19 +48,6 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-def _chunk(value: str | None) -> str | None:
-    if value is None:
-        return None
-    right = "a power of two from 4 KiB up, such as 64 KiB"
-    try:
-        size = parse_size(value)
-    except ValueError as error:
-        raise rule("not a chunk", right) from error
-    if size < 4096 or size & (size - 1):
-        raise rule("not a chunk of md", right)
-    return format_size(size)
-
-
 class Spec(BaseModel):
     """An array of md, with a file system on it."""
 
@@ -75,7 +62,7 @@ class Spec(BaseModel):
         ),
         examples=["single"],
     )
-    chunk: Annotated[str | None, AfterValidator(_chunk)] = Field(
+    chunk: Annotated[str | None, AfterValidator(chunk_of)] = Field(
         default=None,
         json_schema_extra={"default": "that of mdadm, 512 KiB"},
         description="How much of a stripe lies on one device.",

@@ -1,0 +1,146 @@
+"""An array of LVM: the kernel's RAID by device-mapper, with a checksum of each block where asked.
+
+Levels and options as in lvmraid(7). Mirrors begin as if they were in sync: what was never written
+may differ between copies, and nobody reads it. Levels with parity, and those with checksums, are
+synchronised before they are used.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from stithy.needs import Need
+from stithy.storage import lvm
+from stithy.storage.layer import Task, chunk_of, rule
+from stithy.units import parse_size
+
+NAME = "lvm"
+Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
+MEMBERS: dict[Level, tuple[int, int | None]] = {
+    "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
+    "raid10": (4, None), "raid5": (3, None), "raid6": (5, None),
+}  # fmt: skip
+COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
+PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
+STRIPED = ("raid0", "raid10", "raid5", "raid6")
+CHUNK_USUAL = 64 * 1024
+JOURNAL_BYTES = 64 * lvm.MIB
+DATA_OF_CHECKSUMS_BYTES = 500 * lvm.MIB
+"""Each of them has an extent of checksums.
+Source of both: LVM, lib/metadata/integrity_manip.c, `_lv_size_bytes_to_integrity_meta_bytes`."""
+
+NEEDS: tuple[Need, ...] = lvm.needs("arrays of LVM")
+
+
+class Spec(BaseModel):
+    """An array of LVM, with a file system on it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    level: Level = Field(
+        default="raid1",
+        description=(
+            "How data lie on the devices: one after the other (`single`), striped (`raid0`), in "
+            "two or three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), "
+            "striped with parity (`raid5`, `raid6`)."
+        ),
+        examples=["single"],
+    )
+    chunk: Annotated[str | None, AfterValidator(chunk_of)] = Field(
+        default=None,
+        json_schema_extra={"default": "that of LVM, 64 KiB"},
+        description="How much of a stripe lies on one device.",
+    )
+    checksum: bool = Field(
+        default=False,
+        description=(
+            "Whether each device has checksums of its blocks (dm-integrity), so that what it "
+            "returns wrongly is read from another one. All writes then go through a journal."
+        ),
+        examples=[True],
+    )
+
+    @model_validator(mode="after")
+    def _what_the_level_can(self) -> Self:
+        if self.chunk is not None and self.level not in STRIPED:
+            right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
+            raise rule(f"{self.level} has no stripes", right)
+        redundant = (*COPIES, *PARITY)
+        if self.checksum and self.level not in redundant:
+            right = f"leave out `checksum`, or use {', '.join(redundant)}"
+            raise rule(f"{self.level} cannot repair what a checksum finds wrong", right)
+        return self
+
+
+def members(spec: Spec) -> tuple[int, int | None]:
+    """By the level: a mirror has as many devices as copies, parity of two needs three others."""
+    return MEMBERS[spec.level]
+
+
+def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
+    """What copies and parity leave of the smallest; `single` adds all up."""
+    extents = [_extents(spec, each) for each in sizes_bytes]
+    if spec.level == "single":
+        return sum(extents) * lvm.EXTENT_BYTES
+    return min(extents) * _stripes(spec, len(extents)) * lvm.EXTENT_BYTES
+
+
+def _extents(spec: Spec, size_bytes: int) -> int:
+    """How many of a device hold data."""
+    there = lvm.extents(size_bytes)
+    if spec.level in (*COPIES, *PARITY):
+        there -= 1  # which of its regions are in sync
+    if spec.checksum:
+        there -= 1 + JOURNAL_BYTES // lvm.EXTENT_BYTES
+        of_one = DATA_OF_CHECKSUMS_BYTES // lvm.EXTENT_BYTES
+        there = there * of_one // (of_one + 1)
+    return max(0, there)
+
+
+def _stripes(spec: Spec, count: int) -> int:
+    """On how many devices different data lie."""
+    if spec.level in PARITY:
+        return count - PARITY[spec.level]
+    return count // COPIES.get(spec.level, 1)
+
+
+def redundancy(spec: Spec, count: int) -> float:
+    """Copies, or the share of a stripe that is not parity, inverted."""
+    if spec.level in PARITY:
+        return count / (count - PARITY[spec.level])
+    return float(COPIES.get(spec.level, 1))
+
+
+def create_words(spec: Spec, group: str, extents: int, count: int) -> list[str]:
+    """The words of `lvcreate` that make the array on all `count` devices of the group."""
+    words = ["lvcreate", "--yes", "--name", lvm.VOLUME, "--extents", str(extents)]
+    words += ["--type", {"single": "linear", "raid1c3": "raid1"}.get(spec.level, spec.level)]
+    if spec.level in COPIES:
+        words += ["--mirrors", str(COPIES[spec.level] - 1)]
+    if spec.level in STRIPED:
+        words += ["--stripes", str(_stripes(spec, count))]
+        words += ["--stripesize", f"{_chunk_bytes(spec) // 1024}k"]
+    if spec.checksum:
+        words += ["--raidintegrity", "y"]
+    elif spec.level in COPIES:
+        words.append("--nosync")
+    return [*words, group]
+
+
+def _chunk_bytes(spec: Spec) -> int:
+    return CHUNK_USUAL if spec.chunk is None else parse_size(spec.chunk)
+
+
+def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
+    """Make the array, and wait until what must be synchronised is."""
+    group = lvm.Group(devices, task.identifier, task.runner)
+    task.record("lvm", group.facts)
+    extents = capacity_bytes(spec, group.make()) // lvm.EXTENT_BYTES
+    group.done(*create_words(spec, group.name, extents, len(devices)))
+    if spec.checksum or spec.level in PARITY:
+        group.wait_in_sync()
+    return group.device
+
+
+HANDLERS = {"lvm": lvm.remove}

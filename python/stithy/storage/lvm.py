@@ -1,0 +1,133 @@
+"""Groups of LVM that Stithy makes of devices: made, asked, and removed whatever became of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from uuid import UUID, uuid5
+
+from stithy.clock import SystemClock
+from stithy.drives import filesystems
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.needs import Device, Need, Package, Program
+
+MIB = 2**20
+EXTENT_BYTES = 4 * MIB
+HEADER_BYTES = MIB
+"""What LVM keeps of each device before its first extent."""
+VOLUME = "array"
+SYNC_TIMEOUT_S = 24 * 3600.0
+SYNC_POLL_S = 0.2
+TIMEOUT_S = 1800.0
+"""Removing a cache writes what is in it to its slow device."""
+SETTINGS = (
+    "activation/monitoring=0 backup/backup=0 backup/archive=0 activation/verify_udev_operations=1"
+)
+"""Nothing watches the array or remembers it, and its device is there also where udev is not."""
+
+
+def needs(why: str) -> tuple[Need, ...]:
+    """What groups take of a machine."""
+    package = Package("lvm2", "lvm2")
+    return (
+        Program(name="lvm", package=package, asked=("version",), why=why),
+        Device(path="/dev/mapper/control", module="dm_mod", why=why),
+    )
+
+
+def extents(size_bytes: int) -> int:
+    """How many a device of this size has."""
+    return max(0, (size_bytes - HEADER_BYTES) // EXTENT_BYTES)
+
+
+class Group:
+    """A group of devices, known by an identifier; its volume is the array."""
+
+    def __init__(self, devices: Sequence[str], identifier: str, runner: Runner) -> None:
+        """Nothing is made yet."""
+        self.name = f"stithy_{identifier[:8]}"
+        self._devices = devices
+        self._identifier = identifier
+        self._runner = runner
+
+    @property
+    def volume(self) -> str:
+        """The array, as LVM calls it."""
+        return f"{self.name}/{VOLUME}"
+
+    @property
+    def device(self) -> str:
+        """The array, as a block device."""
+        return f"/dev/mapper/{self.name}-{VOLUME}"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What `remove` needs to know."""
+        return {"devices": " ".join(self._devices), "uuid": self._identifier}
+
+    def make(self) -> Sequence[int]:
+        """Make it of empty devices; their sizes, bytes."""
+        for number, device in enumerate(self._devices):
+            name = _member(self._identifier, number)
+            self.done("pvcreate", "--yes", "--uuid", name, "--norestorefile", device)
+        size = f"{EXTENT_BYTES}b"
+        self.done("vgcreate", "--physicalextentsize", size, self.name, *self._devices)
+        told = self.done("pvs", "--noheadings", "--nosuffix", "--units", "b", "-o", "dev_size")
+        return [int(each) for each in told.split()]
+
+    def done(self, command: str, *words: str) -> str:
+        """What a command wrote. Raises InfrastructureError where it failed."""
+        code, out, errors = self._run(command, *words)
+        if code == 0:
+            return out
+        lines = (line.strip() for line in errors.splitlines())
+        said = [line for line in lines if line and not line.startswith("WARNING")]
+        raise InfrastructureError(
+            f"`{command}` failed: {said[-1] if said else 'no reason given'}",
+            where=", ".join(self._devices),
+            remedy="check the kernel log (dmesg), and that its devices are empty",
+        )
+
+    def wait_in_sync(self) -> None:
+        """Wait until the array is synchronised, and so are the checksums of each device."""
+        clock = SystemClock()
+        until_s = clock.monotonic_s() + SYNC_TIMEOUT_S
+        while clock.monotonic_s() < until_s:
+            told = self.done("lvs", "--all", "--noheadings", "-o", "sync_percent", self.name)
+            if set(told.split()) <= {"100.00"}:
+                return
+            clock.sleep_s(SYNC_POLL_S)
+
+    def remove(self) -> None:
+        """Remove it and its members, as far as they were made; nobody else's are touched."""
+        if self._run("vgs", self.name)[0] == 0:
+            self.done("vgremove", "--force", "--yes", self.name)
+        for number, device in enumerate(self._devices):
+            if filesystems.uuid_on(device) == _member(self._identifier, number):
+                self.done("pvremove", "--force", "--force", "--yes", device)
+
+    def _run(self, command: str, *words: str) -> tuple[int, str, str]:
+        program = filesystems.program_path("lvm", "lvm")
+        # It sees these devices and no others.
+        options = ["--devices", ",".join(self._devices), "--config", SETTINGS]
+        ended = self._runner.run(
+            Command(
+                argv=[program, command, *options, *words],
+                environment={"LC_ALL": "C", "LVM_SUPPRESS_FD_WARNINGS": "1"},
+            ),
+            timeout_s=TIMEOUT_S,
+        )
+        return ended.code, ended.stdout, ended.stderr
+
+
+def _member(identifier: str, number: int) -> str:
+    """The name of a member, as LVM writes its UUIDs: 32 digits in groups of its own."""
+    digits = uuid5(UUID(identifier), str(number)).hex
+    ends = (6, 10, 14, 18, 22, 26, 32)
+    return "-".join(digits[begin:end] for begin, end in zip((0, *ends), ends, strict=False))
+
+
+def remove(facts: Mapping[str, str]) -> None:
+    """Remove what was made of these devices, if they are still there."""
+    devices = facts["devices"].split()
+    if all(Path(each).is_block_device() for each in devices):
+        Group(devices, facts["uuid"], LocalRunner()).remove()
