@@ -53,7 +53,7 @@ def _too_few(by: str) -> Expected:
             "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND transaction = ? "
             f"GROUP BY {by}", (kind,),
         )  # fmt: skip
-        return [needed(column), counts]
+        return [needed(column), counts, counts]
 
     return values
 
@@ -224,7 +224,7 @@ RULES: Rules = [
      lambda f, r, m: [compared(f, question(f))["blocks"], 4]),
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in each window, and one window has #",
      _too_few("window_id")),
-    (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _too_few("candidate, users")),
+    (r"(?P<m>p[\d.]+) \(needs # values, and there are #(?: to #)?\)", _too_few("candidate, users")),
     (r"fewer than # answers", fixed(10_000)), (r"fewer than # values lie", fixed(100)),
     (r"window of block #(?:, the median of #)?", once(
         "SELECT list(block), [count(DISTINCT block), max(block)] FROM win")),

@@ -160,7 +160,8 @@ def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) 
     places = ("path", "volume", "data", "folder", "conf")
     facts = dict.fromkeys(places, str(tmp_path / "none")) | {
         "run_id": "r1", "name": "data", "program": "no-such-program", "engine": "postgresql",
-        "device": "/dev/loop99", "uuid": "none", "user": "u", "pool": "p", "image": "stithy-i",
+        "device": "/dev/loop99", "devices": "/dev/loop99", "uuid": "none", "user": "u",
+        "pool": "p", "image": "stithy-i",
     }  # fmt: skip
     assert undone(Resource(0, kind, facts)) == ([0], [])
 
