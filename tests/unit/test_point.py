@@ -77,13 +77,13 @@ def test_a_factor_that_is_switched_is_said_as_people_say_it() -> None:
 @pytest.mark.usefixtures("fakes")
 def test_an_activity_says_what_the_values_of_its_factor_count() -> None:
     """Then they are levels: said with their unit, named in short, in order after all others."""
-    low, high = (Point((("lines", lines), ("length", 8))) for lines in (1, 20))
-    assert (low.in_words(), high.in_words()) == ("1 line with length 8", "20 lines with length 8")
+    low, high = (Point((("knocks", knocks), ("length", 8))) for knocks in (1, 20))
+    assert (low.in_words(), high.in_words()) == ("1 knock with length 8", "20 knocks with length 8")
     assert (high.slug, high.level, low.at_level(20), high.counted) == (
-        "l20-length8",
+        "k20-length8",
         20,
         high,
-        "lines",
+        "knocks",
     )
     assert sorted([high, low.replaced("length", 9), low]) == [low, high, low.replaced("length", 9)]
     assert Point.of(length=8).counted is None

@@ -1,6 +1,5 @@
 """Lines noted on a candidate's volume."""
 
-from stithy.factor import Factor
 from stithy.metrics import Metric
 from stithy.results.tables import Table, integer, text
 
@@ -11,7 +10,6 @@ NOTE_LINES = Table("note_lines", "One row per line that was lost.", (
     integer("line", "", "its number, from 0"),
 ))  # fmt: skip
 DETAILS = (NOTE_LINES,)
-FACTORS = (Factor("lines", "Lines per second", "line", "l"),)
 EXPECTS = ("lost",)
 METRICS = (
     Metric("note.lines_per_s", "1/s", "higher", "values", "", "lines per second", "lines/s"),
