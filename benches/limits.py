@@ -209,7 +209,7 @@ def window_seen(window: Window, limited: Limited) -> Seen:
     """One window: what it gave, whether it counts, what limited it by every rule."""
     return {
         "candidate": window.candidate,
-        "users": window.point.users,
+        "users": window.point.level,
         "nopm": window.row["headline_per_min"],
         "valid": window.valid,
         "flags": [each.flag.value for each in window.reasons],

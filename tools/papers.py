@@ -185,13 +185,13 @@ def _users(context: Context, row: Row) -> Own:
     if limit is None:
         return Own()
     first, second = (users_within_target(evidence, name, limit) for name in row.candidates)
-    if first.users is None or second.users is None:
+    if first.level is None or second.level is None:
         return Own()
     # The upper level misses the target, so that neither bound is ever met.
-    low = first.users / second.not_at if second.not_at else 0.0
-    high = first.not_at / second.users if first.not_at else math.inf
+    low = first.level / second.not_at if second.not_at else 0.0
+    high = first.not_at / second.level if first.not_at else math.inf
     high = math.nextafter(high, 0.0) if math.isfinite(high) else high
-    return Own(first.users / second.users, math.nextafter(low, math.inf), high)
+    return Own(first.level / second.level, math.nextafter(low, math.inf), high)
 
 
 SPACE, USERS = "space", "users within target"

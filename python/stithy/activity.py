@@ -3,7 +3,8 @@
 A declaration is one module in `activities/` with `NAME`, `TABLES` (names of the tables without
 which its windows cannot be judged) and `METRICS` (`stithy.metrics.Metric`, with the source
 `values`). `DETAILS`, optional, are the tables (`stithy.results.tables.Table`) that it alone fills:
-nobody else declares them. `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the
+nobody else declares them. `FACTORS`, optional, are the factors (`stithy.factor.Factor`) that its
+scenarios have because of it. `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the
 hammer reports them) that it causes on purpose: those of other activities in its windows are
 counted, but are no fault.
 What it does is a module of the same name in `stithy.run.activities`.

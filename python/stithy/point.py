@@ -1,7 +1,7 @@
 """A point: one setting of all that a study varies, such as `users=13, database.memory=1 GiB`.
 
-A factor is named by its key in the study, or by the scenario that varies it, such as the `users` of
-a load. The text of a point is canonical: it stands in results and is read again as the same point.
+A factor is named by its key in the study, or by the scenario that varies it. The text of a point is
+canonical: it stands in results and is read again as the same point.
 """
 
 import json
@@ -13,12 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
+from stithy.factor import factor_named, level_factor
 from stithy.units import parse_duration, parse_size
 
 Value = bool | int | float | str
-
-USERS = "users"
-"""The factor that every load has: its levels."""
 
 _FACTOR = re.compile(r'([^\s=,"]+)=("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)')
 
@@ -26,10 +24,10 @@ _FACTOR = re.compile(r'([^\s=,"]+)=("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)')
 @total_ordering
 @dataclass(frozen=True)
 class Point:
-    """The values of all factors, by the factor's name; in the order of the study, `users` first.
+    """The values of all factors, by the factor's name; in the order of the study, the level first.
 
-    Points are in order of the other factors first, then of the users; sizes, times and shares by
-    how much they are.
+    The level is the value of a factor that counts (`stithy.factor`). Points are in order of the
+    other factors first, then of the level; sizes, times and shares by how much they are.
     """
 
     factors: tuple[tuple[str, Value], ...]
@@ -52,15 +50,24 @@ class Point:
         """The values by the names of their factors."""
         return dict(self.factors)
 
+    @cached_property
+    def counted(self) -> str | None:
+        """The factor of the level, if one of them counts."""
+        return next((name for name, _ in self.factors if factor_named(name).counts), None)
+
     @property
-    def users(self) -> int:
-        """The virtual users, or in an open loop connections."""
-        return int(self.values[USERS])
+    def level(self) -> int:
+        """What a point with a level counts: virtual users, or in an open loop connections."""
+        return int(self.values[self.counted or ""])
 
     @property
     def others(self) -> tuple[tuple[str, Value], ...]:
-        """All factors but the users."""
-        return tuple(each for each in self.factors if each[0] != USERS)
+        """All factors but that of the level."""
+        return tuple(each for each in self.factors if each[0] != self.counted)
+
+    def at_level(self, level: int) -> "Point":
+        """The same setting of all other factors with this level."""
+        return Point(((self.counted or level_factor().name, level), *self.others))
 
     def replaced(self, name: str, value: Value) -> "Point":
         """The same with another value of a factor that it has."""
@@ -72,34 +79,38 @@ class Point:
         return "-".join(_slug(name, value) for name, value in self.factors)
 
     @property
-    def level(self) -> str:
+    def word(self) -> str:
         """A word for names of values: `13`, and with other factors as in names of files."""
-        return self.slug if self.others else str(self.users)
+        return self.slug if self.others else str(self.level)
 
     @property
     def brief(self) -> str:
         """In a cell: `1,500`, `8, 512 MiB`."""
         return ", ".join(said(value) for _, value in self.factors)
 
-    def in_words(self, unit: str = "user") -> str:
-        """As people say it: `1,500 users`, `8 users with database.memory 512 MiB`."""
+    def in_words(self, unit: str | None = None) -> str:
+        """As people say it: `1,500 users`, `8 users with database.memory 512 MiB`.
+
+        `unit`: one of what its level counts, if not as it is declared.
+        """
         others = ", ".join(f"{name} {said(value)}" for name, value in self.others)
-        if USERS not in self.values:
+        if self.counted is None:
             return others
-        users = f"{self.users:,} {unit}{'' if self.users == 1 else 's'}"
-        return f"{users} with {others}" if others else users
+        one = unit or factor_named(self.counted).unit
+        level = f"{self.level:,} {one}{'' if self.level == 1 else 's'}"
+        return f"{level} with {others}" if others else level
 
     def __str__(self) -> str:
         """Canonical text."""
         return ", ".join(f"{name}={written(value)}" for name, value in self.factors)
 
     def __lt__(self, other: "Point") -> bool:
-        """By the other factors, then by the users."""
+        """By the other factors, then by the level."""
         return self._order < other._order
 
     @cached_property
     def _order(self) -> tuple[tuple[int, float, str], ...]:
-        ordered = (*self.others, *(each for each in self.factors if each[0] == USERS))
+        ordered = (*self.others, *(each for each in self.factors if each[0] == self.counted))
         return tuple(order(value) for _, value in ordered)
 
 
@@ -156,7 +167,7 @@ def _read(text: str) -> Value:
 
 
 def _slug(name: str, value: Value) -> str:
-    short = "u" if name == USERS else _plain(name.rpartition(".")[2])
+    short = factor_named(name).short or _plain(name.rpartition(".")[2])
     return f"{short}{_plain(str(value))}"
 
 
@@ -188,9 +199,9 @@ def varied(points: Iterable[Point]) -> tuple[str, ...]:
 
 
 def telling(points: Sequence[Point]) -> tuple[str, ...]:
-    """What is said of each point: what varies; where nothing does, users or the first factor."""
-    names = [name for name, _ in points[0].factors] if points else []
-    return varied(points) or ((USERS,) if USERS in names or not names else (names[0],))
+    """What is said of each point: what varies; where nothing does, the first factor."""
+    first = [name for name, _ in points[0].factors[:1]] if points else []
+    return varied(points) or tuple(first) or (level_factor().name,)
 
 
 def _point(value: Any) -> Point:

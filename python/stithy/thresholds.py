@@ -128,7 +128,7 @@ class MeasuredValue:
     def name(self) -> str:
         """The value without its factor: `nvme.payment.p95_at_4`."""
         owner = f"{self.candidate}.{self.of}" if self.of else self.candidate
-        return f"{owner}.{self.metric}_at_{self.point.level}"
+        return f"{owner}.{self.metric}_at_{self.point.word}"
 
     def __str__(self) -> str:
         """As it is written in a study."""

@@ -54,12 +54,12 @@ def holds_what_its_windows_say(out: Path) -> None:
     for capacity in found.of:
         for end, obeys in ((capacity.low, True), (capacity.high, False)):
             if end is not None:
-                valid = evidence.valid_at(capacity.candidate, Point.of(users=end.users))
+                valid = evidence.valid_at(capacity.candidate, Point.of(users=end.level))
                 values = [p95_s(out, window.id) for window in valid]
                 assert len(values) == end.windows
                 assert all((value or 0.0) <= LIMIT_S for value in values) == obeys
     assert {window.id for window in evidence.windows} == {*manifest(out)["plan"]["further"]}
-    assert all(window.tried and 1 <= window.point.users <= 2 for window in evidence.windows)
+    assert all(window.tried and 1 <= window.point.level <= 2 for window in evidence.windows)
 
 
 def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) -> None:

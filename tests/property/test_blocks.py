@@ -42,7 +42,7 @@ def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, nul
     first = next(iter(study.candidates))
     names = [first, f"{first}-again"] if null else sorted(study.candidates)
     seen = []
-    for key, group in groupby(windows, lambda w: (w.point.users, w.block)):
+    for key, group in groupby(windows, lambda w: (w.point.level, w.block)):
         block = list(group)
         assert sorted(window.candidate for window in block) == names
         assert [window.position for window in block] == list(range(len(names)))
@@ -50,17 +50,17 @@ def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, nul
         seen.append(key)
     counts, asked = dict.fromkeys(study.load.users, study.load.repeat or 1), plan.question
     if study.load.repeat is None and asked is not None:
-        del counts[asked.point.users]  # its level comes last
-        counts[asked.point.users] = asked.blocks_most
+        del counts[asked.point.level]  # its level comes last
+        counts[asked.point.level] = asked.blocks_most
     assert seen == [(users, block) for users, count in counts.items() for block in range(count)]
     # Only the last may be spared: a run that leaves them out is a run cut short, no other.
     measured = [step for step in plan.steps if step.kind in ("restore", "window")]
     spared = [step for step in measured if step.if_undecided]
     assert measured[len(measured) - len(spared) :] == spared
     assert [step for step in measured if step in certain(plan.steps)] + spared == measured
-    turns = {(step.window.point.users, step.window.block) for step in spared if step.window}
+    turns = {(step.window.point.level, step.window.block) for step in spared if step.window}
     more = range(asked.blocks_least, asked.blocks_most) if asked else range(0)
-    assert turns == {(asked.point.users, block) for block in more if asked}
+    assert turns == {(asked.point.level, block) for block in more if asked}
     for step in plan.steps:
-        place = step.window and (step.window.point.users, step.window.block)
+        place = step.window and (step.window.point.level, step.window.block)
         assert step.if_undecided is (place in turns)

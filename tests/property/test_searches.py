@@ -41,15 +41,15 @@ def test_the_truth_of_a_monotone_storage_is_bracketed_as_finely_as_promised(
     """Two windows at each end, no more levels than said, and the truth between them."""
     trials, windows = ended(search, lambda users: users <= serves)
     found = bracket(trials)
-    low = found.low.users if found.low else 0
+    low = found.low.level if found.low else 0
     assert low <= serves
     assert (found.low is None) == (serves < search.users_least)
     assert (found.high is None) == (serves >= search.users_most)
     assert found.split == found.again == found.silent == ()
     if found.high is not None and found.low is not None:
-        assert serves < found.high.users <= low + resolution(low)
+        assert serves < found.high.level <= low + resolution(low)
     assert all(end is None or end.is_sure for end in (found.low, found.high))
-    assert len({trial.users for trial in trials} - {*search.listed}) <= search.levels_most
+    assert len({trial.level for trial in trials} - {*search.listed}) <= search.levels_most
     assert windows <= search.levels_most + 2
 
 
@@ -61,15 +61,15 @@ def test_whatever_windows_say_the_search_ends_and_claims_what_they_bear(
     answers = st.sampled_from([True, False, None])
     trials, _ = ended(search, lambda _: data.draw(answers))
     found = bracket(trials)
-    below = [t for t in trials if found.low and t.users <= found.low.users]
+    below = [t for t in trials if found.low and t.level <= found.low.level]
     assert not any(trial.missed for trial in below)
     if found.high is not None:
         assert found.high.obeyed == 0
-        between = [t for t in trials if (found.low.users if found.low else 0) < t.users]
-        lower = [trial for trial in between if trial.users < found.high.users]
+        between = [t for t in trials if (found.low.level if found.low else 0) < t.level]
+        lower = [trial for trial in between if trial.level < found.high.level]
         assert all(trial.said in (Said.SPLIT, Said.NOTHING, Said.OBEYED) for trial in lower)
-    obeyed = {trial.users for trial in trials if trial.said is Said.OBEYED}
-    assert obeyed == {t.users for t in below if t.said is Said.OBEYED} | {*found.again}
+    obeyed = {trial.level for trial in trials if trial.said is Said.OBEYED}
+    assert obeyed == {t.level for t in below if t.said is Said.OBEYED} | {*found.again}
 
 
 @given(searches(), st.integers(0, 60_000), st.integers(0, 60_000))
@@ -80,9 +80,9 @@ def test_a_driver_that_ends_first_leaves_a_lower_bound_and_no_more(
     trials, _ = ended(search, lambda users: None if users > driver else users <= serves)
     found = bracket(trials)
     if found.high is not None:
-        assert serves < found.high.users <= driver
+        assert serves < found.high.level <= driver
     if found.low is not None:
-        assert found.low.users <= min(serves, driver)
+        assert found.low.level <= min(serves, driver)
 
 
 STUDIES = 400

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import polars as pl
 
+from stithy.activities.hammer import LOAD
 from stithy.activity import every_table
 from stithy.registry import plugins
 from stithy.results import tables
@@ -304,11 +305,11 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     where.root.mkdir(parents=True)
     load = _Load(shape, place, draw)
     row = {**load.window_row(), **shape.changes.get(place.window_id, {})}
-    for table in (tables.WINDOW, tables.LOAD):
+    for table in (tables.WINDOW, LOAD):
         own = {column.name: row[column.name] for column in table.columns}
         _write(where.table(table.name), table, [own])
     if row["missing_because"] is not None:
-        for table in {*WINDOW_TABLES, tables.SERIES} - {tables.WINDOW, tables.LOAD}:
+        for table in {*WINDOW_TABLES, tables.SERIES} - {tables.WINDOW, LOAD}:
             _write(where.table(table.name), table, [])
         return
     times, seconds = load.transaction_rows(), load.second_rows()
@@ -370,7 +371,7 @@ class _Load:
         whole = round(total * (shape.duration_s + shape.ramp_up_s) / shape.duration_s)
         orders = round(whole * 0.4455)
         begin = self.started_at_s + shape.ramp_up_s
-        return dict.fromkeys(each.name for each in tables.LOAD.columns) | {
+        return dict.fromkeys(each.name for each in LOAD.columns) | {
             "window_id": place.window_id, "candidate": place.candidate, "activity": "hammer",
             "point": f"users={place.users}", "users": place.users,
             "block": place.block, "tried": False, "attempt": place.attempt,

@@ -16,7 +16,7 @@ SEARCH = Search(LIMIT, 1, 256)
 def one_more(trial: Trial, said: bool | None) -> Trial:
     """A trial with one window more; None: it says nothing."""
     return Trial(
-        trial.users,
+        trial.level,
         trial.obeyed + (said is True),
         trial.missed + (said is False),
         trial.silent + (said is None),

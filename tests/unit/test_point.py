@@ -56,3 +56,18 @@ def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:
     assert named(both, "1GiB") is None
     assert named(both, "u4-memory1gib") == both[3]
     assert both[3].in_words() == "4 users with database.memory 1 GiB"
+
+
+@pytest.mark.usefixtures("fakes")
+def test_an_activity_says_what_the_values_of_its_factor_count() -> None:
+    """Then they are levels: said with their unit, named in short, in order after all others."""
+    low, high = (Point((("knocks", knocks), ("length", 8))) for knocks in (1, 20))
+    assert (low.in_words(), high.in_words()) == ("1 knock with length 8", "20 knocks with length 8")
+    assert (high.slug, high.level, low.at_level(20), high.counted) == (
+        "k20-length8",
+        20,
+        high,
+        "knocks",
+    )
+    assert sorted([high, low.replaced("length", 9), low]) == [low, high, low.replaced("length", 9)]
+    assert Point.of(length=8).counted is None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.activities.hammer import LOAD
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.exits import Exit
 from stithy.metrics import (
@@ -18,7 +19,7 @@ from stithy.metrics import (
     parse_quantity,
 )
 from stithy.openmetrics import END, Point, family, written
-from stithy.results.tables import LOAD, TRANSACTIONS, WINDOW
+from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
 from stithy.study.problems import StudyError, StudyProblem
 from stithy.suggest import closest, instead

@@ -20,7 +20,7 @@ from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_rate, values_needed
-from stithy.point import USERS, Point, telling
+from stithy.point import Point, telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason
 
@@ -165,11 +165,8 @@ class Evidence:
 
     @cached_property
     def axis(self) -> str:
-        """The factor along which levels lie: the users, unless they alone do not vary."""
-        several = telling(self.points)
-        if self.factor is not None:
-            return self.factor
-        return USERS if USERS in several else several[0]
+        """The factor along which levels lie: as chosen, else the first that varies."""
+        return self.factor if self.factor is not None else telling(self.points)[0]
 
     @cached_property
     def levels(self) -> tuple[Point, ...]:
@@ -188,13 +185,12 @@ class Evidence:
 
     @cached_property
     def settings(self) -> tuple[Point, ...]:
-        """The settings of all factors but the users, in their order."""
+        """The settings of all factors but the level, in their order."""
         return tuple(dict.fromkeys(Point(point.others) for point in self.points))
 
     def at_setting(self, setting: Point) -> "Evidence":
-        """The same, asked about at a setting of all factors but the users."""
-        least = Point(((USERS, 1), *setting.factors))
-        return replace(self, primary=replace(self.primary, point=least))
+        """The same, asked about at a setting of all factors but the level."""
+        return replace(self, primary=replace(self.primary, point=setting.at_level(1)))
 
     @cached_property
     def _cells(self) -> dict[tuple[str, Point], tuple[Window, ...]]:

@@ -171,8 +171,8 @@ def _summary(file: str, drafted: "Drafted") -> str:
 
 
 def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
+    from stithy.factor import level_factor
     from stithy.plan.cost import certain, total_s
-    from stithy.point import USERS
 
     time_s, time_s_max = total_s(drafted.plan.steps)
     study = drafted.study
@@ -185,7 +185,7 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "engine": database and database.engine,
         "workload": workload and workload.name,
         "size": workload and workload.units,
-        USERS: load and list(load.users),
+        level_factor().name: load and list(load.levels),
         "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stithy.plan.expand import around
 from stithy.plan.order import block
 from stithy.plan.steps import Plan, Step, WindowPlan, window_id
-from stithy.point import USERS, Point
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.model import Study
@@ -89,11 +89,6 @@ def repeated(block: Block) -> Block:
     )
 
 
-def level_at(setting: Point, users: int) -> Point:
-    """So many users at a setting of the other factors."""
-    return Point(((USERS, users), *setting.others))
-
-
 ENDS = 2
 """The ends of a bracket, each of which is measured a second time."""
 
@@ -121,7 +116,7 @@ def trial(study: Study, plan: Plan) -> tuple[Step, ...]:
     if plan.search is None:
         return ()
     names, most = list(study.candidates), plan.search.users_most
-    levels = [level_at(setting, most) for setting, _ in study.settings]
+    levels = [setting.at_level(most) for setting, _ in study.settings]
     windows = [window for each in levels for window in tried(study, plan.steps, each, names)]
     return around(study, windows)
 

@@ -57,7 +57,7 @@ def rate_key(study: Study, candidate: str, point: Point) -> str:
     study = study.at(point)
     load = study.load
     pace = (load.pace, load.rate_per_s, load.connections, load.touch_percent)
-    parts = (study.candidates[candidate].spec, study.database, study.workload, pace, point.users)
+    parts = (study.candidates[candidate].spec, study.database, study.workload, pace, point.level)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -163,7 +163,7 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     per_s = (
         min(measured)
         if is_known
-        else paced_per_s_max(study.at(asked.point).load, workload, asked.point.users)
+        else paced_per_s_max(study.at(asked.point).load, workload, asked.point.level)
     )
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s
@@ -172,7 +172,7 @@ def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     source = "gave about" if is_known else "give at most"
     when = " in earlier runs here" if is_known else ""
     return UserError(
-        f"{quantity.noun} needs {needed:,} values in each window, and {asked.point.users:,} users "
+        f"{quantity.noun} needs {needed:,} values in each window, and {asked.point.level:,} users "
         f"{source} {count:,.0f} in {format_duration(duration_s)}{when}",
         where=asked.where,
         remedy=_remedy(quantity, duration_s, per_s * share),

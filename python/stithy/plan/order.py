@@ -15,7 +15,7 @@ from functools import cache
 from typing import TypeVar
 
 from stithy.plan.steps import derive_seed
-from stithy.point import USERS, Point
+from stithy.point import Point
 
 Rows = tuple[tuple[int, ...], ...]
 Item = TypeVar("Item", str, int)
@@ -63,7 +63,7 @@ def rounds(
 def block(candidates: Sequence[str], point: Point, index: int, seed: int) -> Block:
     """One block. Its users draw the same at each setting of the other factors."""
     order = ordered(candidates, seed, point, index)
-    own = point.users if USERS in point.values else str(point)
+    own = point.level if point.counted else str(point)
     return Block(point, index, order, derive_seed(seed, own, index))
 
 
@@ -76,8 +76,8 @@ def ordered(candidates: Sequence[str], seed: int, point: Point, index: int) -> t
     """
     pairs = [row for row in williams(len(candidates)) if row <= row[::-1]]
     square, place = divmod(index, 2 * len(pairs))
-    users = (point.users,) if USERS in point.values else ()
-    at: tuple[str | int, ...] = (*users, *(str(Point((each,))) for each in point.others))
+    level = (point.level,) if point.counted else ()
+    at: tuple[str | int, ...] = (*level, *(str(Point((each,))) for each in point.others))
     named = _drawn(candidates, seed, "order", *at, square * 2 * len(pairs))
     row = pairs[_drawn(range(len(pairs)), seed, "rows", *at, square)[place // 2]]
     return tuple(named[each] for each in (row[::-1] if place % 2 else row))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stithy.errors import UserError
+from stithy.factor import level_factor
 from stithy.plan.steps import Question
-from stithy.point import USERS
 from stithy.storage.provider import ROLES
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
@@ -49,9 +49,10 @@ def narrowed(content: bytes, pair: tuple[str, str], asked: Question, rename: Ren
         for drive in _drives(candidate):
             drive.keys["drive"] = rename(name, drive.role, drive.keys["drive"])
     load = {key: value for key, value in data["load"].items() if key not in DROPPED}
-    data["load"] = {**load, USERS: [asked.point.users]}
+    levels = level_factor().name
+    data["load"] = {**load, levels: [asked.point.level]}
     primary = {key: each for key, each in (data.get("primary") or {}).items() if key != "at"}
-    data["primary"] = {**primary, USERS: asked.point.users, "metric": asked.metric,
+    data["primary"] = {**primary, levels: asked.point.level, "metric": asked.metric,
                        "candidates": list(pair)}  # fmt: skip
     for name in ("thresholds", "vary"):
         data.pop(name, None)

@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stithy.factor import factor_named
 from stithy.metrics import P95
-from stithy.point import USERS, Point
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.search import ResponseTarget, Search
 from stithy.study.model import BLOCKS_LEAST, Study
@@ -73,8 +74,9 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     if len(names) < 2 or not study.points:
         return None
     primary, repeat = study.primary, study.repeat
-    where = {USERS if factor == USERS else "at": None for factor in study.factors}
+    where = {each if factor_named(each).counts else "at": None for each in study.factors}
     asked = (*where, "metric", "margin_percent")
+    given = {*primary.model_fields_set, *primary.values}
     return Question(
         point=study.asked_point,
         metric=primary.metric or _metric(study),
@@ -82,7 +84,7 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
         candidates=_pair(primary.candidates or names),
         blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
         blocks_most=repeat or primary.blocks,
-        derived=tuple(key for key in asked if key not in primary.model_fields_set),
+        derived=tuple(key for key in asked if key not in given),
     )
 
 

@@ -17,8 +17,9 @@ from stithy.analysis.values.measures import Measure, declared, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.engines import Declaration, declaration
+from stithy.factor import Factor, factor_named, level_factor
 from stithy.metrics import Quantity, parse_quantity, weights
-from stithy.point import USERS, Point, magnitude, said, telling
+from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
@@ -206,10 +207,14 @@ class Context:
         """Whether the load was an open loop, in which nobody waits for an answer."""
         return self.load is not None and self.load.is_open
 
-    @property
-    def axis(self) -> str:
+    @cached_property
+    def axis(self) -> Factor:
         """The factor along which levels lie."""
-        return self.evidence.axis
+        return self.factor(self.evidence.axis)
+
+    def factor(self, name: str) -> Factor:
+        """A factor as it is called in this run."""
+        return factor_named(name).driven(is_open=self.is_open)
 
     def along(self, factor: str) -> "Context":
         """The same run, of which figures show the values of this factor."""
@@ -217,23 +222,23 @@ class Context:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """What tells points apart: each factor of which there are several values, or the users."""
+        """What tells points apart: each factor of which there are several values, or the first."""
         return telling(self.evidence.points)
 
     @property
     def factor_shows(self) -> tuple[Show, ...]:
         """A column of a table for each factor."""
+        known = map(self.factor, self.factors)
         return tuple(
-            Show(name, self.level_plural.capitalize(), "count")
-            if name == USERS
-            else Show(name, name)
-            for name in self.factors
-        )
+            Show(each.name, each.plural.capitalize(), "count") if each.counts
+            else Show(each.name, each.name)
+            for each in known
+        )  # fmt: skip
 
     @property
     def factor_types(self) -> dict[str, Any]:
         """The types of these columns."""
-        return {name: pl.Int64 if name == USERS else pl.String for name in self.factors}
+        return {name: _type(factor_named(name)) for name in self.factors}
 
     def factor_values(self, point: Point) -> dict[str, Any]:
         """What stands in these columns at a point."""
@@ -243,16 +248,16 @@ class Context:
     def positions(self) -> dict[Point, float]:
         """Where each level lies on a horizontal axis: by how much it is, words one by one."""
         levels = self.evidence.levels
-        if self.axis == USERS:
-            return {point: point.users for point in levels}
-        known = [magnitude(point.values[self.axis]) for point in levels]
+        if self.axis.counts:
+            return {point: point.level for point in levels}
+        known = [magnitude(point.values[self.axis.name]) for point in levels]
         if all(each is not None and each > 0 for each in known):
             return {point: each or 0.0 for point, each in zip(levels, known, strict=True)}
         return {point: 2**index for index, point in enumerate(levels)}
 
     def place(self, point: Point) -> dict[str, Any]:
         """A level in a row of a figure: its position as `level`, and its value by its factor."""
-        return {"level": self.positions[point], self.axis: _shown(self.axis, point)}
+        return {"level": self.positions[point], self.axis.name: _shown(self.axis.name, point)}
 
     def level_at(self, position: float) -> Point:
         """The level at a position."""
@@ -261,24 +266,19 @@ class Context:
     def placed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of levels, with `level` and the value of the axis instead of `point`."""
         known = [{"point": str(point), **self.place(point)} for point in self.positions]
-        types = {"point": pl.String, "level": self.level_type, self.axis: self.axis_type}
+        types = {"point": pl.String, **self.place_types}
         return frame.join(pl.DataFrame(known, schema=types), on="point", how="inner").drop("point")
 
     @property
-    def level_type(self) -> Any:
-        """The type of a column of positions."""
-        return pl.Int64 if self.axis == USERS else pl.Float64
-
-    @property
-    def axis_type(self) -> Any:
-        """The type of a column of the axis' values."""
-        return pl.Int64 if self.axis == USERS else pl.String
+    def place_types(self) -> dict[str, Any]:
+        """The types of the columns that `place` fills."""
+        position = pl.Int64 if self.axis.counts else pl.Float64
+        return {"level": position, self.axis.name: _type(self.axis)}
 
     @property
     def axis_show(self) -> Show:
         """The column of the axis in the data of a figure."""
-        is_users = self.axis == USERS
-        return Show(self.axis, self.level_plural, "count" if is_users else "text")
+        return Show(self.axis.name, self.axis.plural, "count" if self.axis.counts else "text")
 
     @cached_property
     def drawn(self) -> tuple[Window, ...]:
@@ -286,19 +286,10 @@ class Context:
         return tuple(each for each in self.evidence.windows if each.point in self.positions)
 
     @property
-    def level_name(self) -> str:
-        """What the levels are: users, in an open loop connections, or another factor's values."""
-        return loads.level_name(self.load) if self.axis == USERS else self.axis
-
-    @property
     def level_unit(self) -> str:
         """One of what a level counts: `user`, or in an open loop `connection`."""
-        return loads.level_unit(self.load)
-
-    @property
-    def level_plural(self) -> str:
-        """What levels count: `users`, in an open loop `connections`, or another factor."""
-        return f"{self.level_unit}s" if self.axis == USERS else self.axis
+        counted = next((each.counted for each in self.evidence.points), None)
+        return self.factor(counted or level_factor().name).unit
 
     def asked_of(self, points: Sequence[Point]) -> Point | None:
         """Of these the point where the question is asked, else the last; None of none."""
@@ -343,11 +334,11 @@ class Context:
         names = {name for name, lost in stalled.items() if lost}
         samples = [run.samples.of(each, signs, names) for each, signs in SIGNS.items()]
         pooled = {
-            each.id: each.point.users
+            each.id: each.point.level
             for each in self.evidence.windows
             if "load" in self.tables
             and not self.is_open
-            and (each.row["connections_opened"] or each.point.users) < each.point.users
+            and (each.row["connections_opened"] or each.point.level) < each.point.level
         }
         checkpoints = self.sampled.checkpoints
         return stalls(run.seconds, checkpoints, pl.concat(samples), pooled, self.engine)
@@ -457,7 +448,8 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     workload = known.WORKLOAD if known else None
     database = manifest.given_database if manifest else None
     engine = declaration(database.engine if database else None)
-    return gather(_tables(run), names, points, workload, samples, run.damaged, engine)
+    tables = {name: each for name, each in vars(run).items() if isinstance(each, pl.DataFrame)}
+    return gather(tables, names, points, workload, samples, run.damaged, engine)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:
@@ -510,23 +502,6 @@ def _first(own: Sequence[Quantity]) -> Quantity | None:
     return next((Quantity(each.metric) for each in own if each.known.better), None)
 
 
-def _tables(run: Run) -> Mapping[str, pl.DataFrame]:
-    return {
-        "window": run.window,
-        "values": run.values,
-        "spans": run.spans,
-        "transactions": run.transactions,
-        "seconds": run.seconds,
-        "conditions": run.conditions,
-        "drives": run.drives,
-        "ledger": run.ledger,
-        "ledger_findings": run.ledger_findings,
-        "surroundings": run.surroundings,
-        "restores": run.restores,
-        "baseline": run.baseline,
-    }
-
-
 def _window(load: LoadFacts | None) -> str:
     if load is None:
         return "window not recorded"
@@ -547,7 +522,12 @@ def _repeats(evidence: Evidence) -> str:
 
 def _shown(factor: str, point: Point) -> int | str:
     """The value of a factor in a cell."""
-    return point.users if factor == USERS else said(point.values[factor])
+    return point.level if factor_named(factor).counts else said(point.values[factor])
+
+
+def _type(factor: Factor) -> Any:
+    """The type of a column of its values."""
+    return pl.Int64 if factor.counts else pl.String
 
 
 def _memory(row: Mapping[str, object]) -> str:

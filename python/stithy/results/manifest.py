@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
+from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
 
 SCHEMA_VERSION = 12
@@ -196,7 +197,7 @@ class WorkloadFacts(_Facts):
     varied: tuple[str, ...] = ()
 
 
-class LoadFacts(_Facts):
+class LoadFacts(Levels, _Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
     `connections` None is one for each user. What of it is in `varied` differs between points. With
@@ -228,11 +229,6 @@ class LoadFacts(_Facts):
     def is_open(self) -> bool:
         """Whether transactions arrived at rates, whether or not earlier ones were answered."""
         return self.pace == "rate"
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody worked."""
-        return self.users == (0,)
 
 
 class CalibrationFacts(_Facts):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.point import USERS, Point
+from stithy.factor import declared, factor_named
+from stithy.point import Point
 from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
@@ -134,14 +135,15 @@ def _declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl
 
 def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
     """What of a table's values cannot be, in words; None where all can."""
+    levels = {name for name, each in declared().items() if each.counts}
     for column in table.columns:
         values = frame[column.name]
         if not column.nullable and values.null_count():
             return f"null where none may be: {column.name}"
         if column.kind == "real" and not values.is_finite().all():
             return f"not a number, or infinite: {column.name}"
-        if column.name == USERS and (values < 1).any():
-            return "a level below 1: users"
+        if column.name in levels and (values < 1).any():
+            return f"a level below 1: {column.name}"
         if column.name == "point" and (wrong := _no_points(values)):
             return f"no point of a study: {wrong[0]!r:.40}"
     return None
@@ -154,10 +156,10 @@ def _no_points(values: "pl.Series") -> list[str]:
 
 def _is_point(text: str) -> bool:
     try:
-        users = Point.parse(text).values.get(USERS, 1)
+        counted = [each for name, each in Point.parse(text).factors if factor_named(name).counts]
     except ValueError:
         return False
-    return isinstance(users, int) and users > 0
+    return all(isinstance(each, int) and each > 0 for each in counted)
 
 
 def _strange(frame: "pl.DataFrame", table: Table, window_id: str) -> str | None:

@@ -11,9 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stithy.activities.hammer import LOAD
 from stithy.activity import table_named
 from stithy.errors import UserError
 from stithy.metrics import ALL
+from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
 from stithy.results.pieces import (
@@ -26,40 +28,22 @@ from stithy.results.pieces import (
     text_of,
     window_of,
 )
-from stithy.results.tables import (
-    BASELINE,
-    CONDITIONS,
-    DRIVES,
-    LEDGER,
-    LEDGER_FINDINGS,
-    LOAD,
-    RESTORES,
-    SECONDS,
-    SERIES,
-    SPACE,
-    SPANS,
-    SURROUNDINGS,
-    TRANSACTIONS,
-    VALUES,
-    WINDOW,
-    Table,
-    empty_frame,
-)
+from stithy.results.tables import Table, empty_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
 WINDOW_TABLES = (
-    *(WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, CONDITIONS),
-    *(DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
+    *(tables.WINDOW, LOAD, tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.SECONDS),
+    *(tables.CONDITIONS, tables.DRIVES, tables.LEDGER, tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
 )
 """Those of each window, but for the samples, which are read when they are asked for."""
 
-RUN_TABLES = (CONDITIONS, RESTORES, BASELINE)
+RUN_TABLES = (tables.CONDITIONS, tables.RESTORES, tables.BASELINE)
 
 JUDGING = (
-    *(LOAD, VALUES, SPANS, TRANSACTIONS, CONDITIONS),
-    *(SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
+    *(LOAD, tables.VALUES, tables.SPANS, tables.TRANSACTIONS, tables.CONDITIONS),
+    *(tables.SERIES, tables.DRIVES, tables.LEDGER, tables.LEDGER_FINDINGS, tables.SURROUNDINGS),
 )
 """The tables whose rows can make a window invalid."""
 
@@ -100,12 +84,14 @@ class Run:
     def seconds_by_type(self) -> "pl.DataFrame":
         """All of the table `seconds`, read anew: most of its rows are of single types."""
         windows = map(self.directory.window, self.window["window_id"])
-        return read_tables(SECONDS, [each.table(SECONDS.name) for each in windows], [])
+        return read_tables(
+            tables.SECONDS, [each.table(tables.SECONDS.name) for each in windows], []
+        )
 
     @property
     def space(self) -> "pl.DataFrame":
         """What the candidates' volumes take; empty where nobody asked them."""
-        return _one(SPACE, self.directory.table(SPACE.name))
+        return _one(tables.SPACE, self.directory.table(tables.SPACE.name))
 
     def detail(self, name: str, window_id: str | None = None) -> "pl.DataFrame":
         """A table that only one activity fills: of a window, or of the run; empty without one."""
@@ -128,7 +114,7 @@ class Run:
     @property
     def unread(self) -> list[str]:
         """The ids of windows that are there, but whose own row cannot be read."""
-        own = (each.path for each in self.problems if each.path.stem == WINDOW.name)
+        own = (each.path for each in self.problems if each.path.stem == tables.WINDOW.name)
         return [name for path in own if (name := window_of(path)) is not None]
 
     @property
@@ -156,7 +142,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     names = _window_names(directory, windows, problems)
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
-    frames = _frames(directory, names, problems, RUN_TABLES if served else (BASELINE,))
+    frames = _frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
     return Run(
         directory=directory,
         manifest=manifest,
@@ -168,7 +154,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         spans=frames["spans"],
         transactions=frames["transactions"],
         seconds=frames["seconds"],
-        samples=Samples({each: directory.window(each).table(SERIES.name) for each in names}),
+        samples=Samples({each: directory.window(each).table(tables.SERIES.name) for each in names}),
         conditions=frames["conditions"],
         drives=frames["drives"],
         ledger=frames["ledger"],
@@ -257,7 +243,7 @@ def _frames(
     for table in WINDOW_TABLES:
         files = [directory.window(window).table(table.name) for window in windows]
         parts = [frames[table.name]] if table.name in frames else []
-        only = pl.col("transaction") == ALL if table is SECONDS else None
+        only = pl.col("transaction") == ALL if table is tables.SECONDS else None
         frames[table.name] = pl.concat([*parts, read_tables(table, files, problems, only)])
     return frames
 

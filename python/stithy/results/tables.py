@@ -10,8 +10,6 @@ A missing value is null, and the table has a column that says why or a flag that
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from stithy.point import USERS
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -82,69 +80,6 @@ WINDOW = Table(
         _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),
         _b("complete", "the work ran to its planned end"),
         _t("missing_because", "why the numbers are missing, if they are", null=True),
-    ),
-)  # fmt: skip
-
-LOAD = Table(
-    "load",
-    "One row: how the virtual users of a window and their server fared. Empty without users.",
-    (
-        _t("window_id", "id of the window, as in the plan"),
-        _i(USERS, "", "virtual users; in an open loop without `connections` the number of connections"),
-        _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
-        _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
-        _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),
-        _t("options", "what the workload's own keys say of the users, each as in `point`; null if it has none", null=True),
-        _i("headline_committed", "", "committed transactions of the workload's headline type in the measurement", null=True),
-        _i("transactions", "", "all completed transactions in the measurement", null=True),
-        _r("headline_per_min", "1/min", "the same per minute: the throughput by the workload's own metric", null=True),
-        _r("tpm", "1/min", "completed transactions (committed, and rolled back as specified) per minute", null=True),
-        _i("errors", "", "unexpected errors in the whole job", null=True),
-        _i("errors_expected", "", "errors that another activity of the window causes on purpose, such as connections that a fault cuts; they are not among `errors`", null=True),
-        _t("error_text", "the most frequent unexpected error", null=True),
-        _i("retries", "", "repeats after serialization failures and deadlocks in the measurement", null=True),
-        _r("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
-        _r("service_p50_s", "s", "median service time over all transaction types", null=True),
-        _i("suppressed_arrivals", "", "suppressed arrivals: transactions that users would have begun at their usual pace during answers of over ten times the median of their type; null in an open loop, and if nothing was answered", null=True),
-        _i("backlog", "", "backlog at end: transactions that were due in the measurement and had not begun at its end", null=True),
-        _i("connections_opened", "", "connections opened at the start", null=True),
-        _i("connections_lost", "", "connections lost during the job", null=True),
-        _i("connections_reopened", "", "connections opened again after a loss", null=True),
-        _r("first_success_s", "s", "time from the first loss of a connection to the first completed transaction on a connection opened after it; null if none was lost, or none came back", null=True),
-        _i("units_touched", "", "units of the workload's size that users touch, such as rows", null=True),
-        _i("units_total", "", "those that were loaded", null=True),
-        _i("database_bytes", "B", "size of the database at the start of the job", null=True),
-        _i("buffer_pool_bytes", "B", "the server's buffer pool", null=True),
-        _i("driver_nice", "", "nice value of the hammer; -20 is the highest priority; null if the kernel does not report it", null=True),
-        _r("longest_response_s", "s", "longest response time of the whole job, ramp-up and drain included", null=True),
-        _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
-        _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
-        _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was on time in the calibration; null without calibration", null=True),
-        _i("driver_users_max", "", "most users at which the driver was on time in the calibration; null also for users without pauses, or with other pauses than were tried", null=True),
-        _r("driver_others_share", "", "share of all CPUs that other programs used during the calibration; null if it was not measured", null=True),
-        _i("proof_before", "", "how many transactions of the headline type the database counts in the quiet state before the window", null=True),
-        _i("proof_after", "", "the same in the quiet state after the window", null=True),
-        _i("headline_acknowledged", "", "transactions of this type acknowledged between these quiet states", null=True),
-        _i("headline_in_doubt", "", "transactions of this type without an answer", null=True),
-        _i("headline_in_doubt_found", "", "of those, found in the database", null=True),
-        _i("ledger_acknowledged", "", "acknowledgements that are durable in the commit ledger; null without a ledger", null=True),
-        _r("ledger_sync_max_s", "s", "longest sync of the commit ledger", null=True),
-        _t("ledger_problem", "why the ledger ended early, if it did", null=True),
-        _t("ledger_unverified_because", "why the ledger was not compared with the database, if it was not", null=True),
-        _t("ledger_shares", "the device that the ledger and the candidate's volume share, if they do", null=True),
-        _i("client_commits", "", "commits that the hammer counted over the whole job", null=True),
-        _i("client_rollbacks", "", "rollbacks that the hammer counted over the whole job", null=True),
-        _i("server_commits", "", "growth of the server's commit counter over the whole job", null=True),
-        _i("server_rollbacks", "", "growth of the server's rollback counter over the whole job", null=True),
-        _i("checkpoints_inside", "", "checkpoints that began and ended inside the measurement", null=True),
-        _i("maintenance_runs", "", "runs of the server's own maintenance during the job", null=True),
-        _b("memory_limit_enforced", "the memory limit of the study held during the window"),
-        _i("memory_limit_bytes", "B", "memory limit of server and page cache", null=True),
-        _t("memory_limit_note", "why the limit was not enforced, or how it was widened", null=True),
-        _i("memory_peak_bytes", "B", "peak use within the limit", null=True),
-        _t("checkpoint_before", "`forced` if Stithy forced a checkpoint just before, else `none`"),
-        _r("restore_s", "s", "time of the restore before this window", null=True),
-        _r("warm_up_s", "s", "time of the warm-up pass before this window", null=True),
     ),
 )  # fmt: skip
 
@@ -418,7 +353,7 @@ SPACE = Table(
 )  # fmt: skip
 
 TABLES = (
-    WINDOW, LOAD, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
+    WINDOW, VALUES, SPANS, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
     SURROUNDINGS, BASELINE, HISTOGRAMS, SPACE,
 )  # fmt: skip
 """Those that several activities fill, and those of a run; detail tables are beside these."""

@@ -141,7 +141,7 @@ class ManifestFile:
             users_least=search.users_least,
             users_most=search.users_most,
             listed=search.listed,
-            alone=not self._context.file.study.load.users,
+            alone=not self._context.file.study.load.levels,
         )
 
     def _workload(self) -> WorkloadFacts | None:

@@ -1,6 +1,6 @@
 """The `load` section of a study: how many virtual users, when they act, what they share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -20,18 +20,19 @@ from stithy.study.load_values import (
     EXAMPLE,
     LIMIT_EXAMPLE,
     USERS_MOST,
+    Levels,
     LimitValue,
     LoadOptions,
     Pace,
     PaceValue,
     SearchValue,
+    Users,
     Within,
 )
 from stithy.study.problems import Violation, refuse, within
 from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
 
 DAY_S = 86_400.0
-USERS_MAX = 100_000
 CONNECTIONS_MAX = 10_000
 REPEAT_MAX = 1000
 RAMP_UP_S = 30.0
@@ -54,11 +55,10 @@ NOT_VARIED = {
 }
 """Keys of the load that are the same at all points, with the reason and what to do."""
 
-Level = Annotated[int, Field(ge=1, le=USERS_MAX)]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _number(high: int) -> WithJsonSchema:
+def integer(high: int) -> WithJsonSchema:
     """What an editor knows of a whole number that may be left out."""
     return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": high})
 
@@ -79,6 +79,20 @@ _SEARCHED = object()
 NOBODY = object()
 """Stands for the level of a study without users: none at work."""
 
+SAME = ("users", "find", "find_within", "limit")
+"""Fields that a null study has otherwise than its file."""
+
+
+def without_users(section: Any) -> Any:
+    """The section of a study in which nobody works: only the rest of it may be written.
+
+    Levels that are written stay, and are refused by the scenario.
+    """
+    if section is not None and not isinstance(section, Mapping):
+        return section
+    # There is nobody for whom the driver would be calibrated.
+    return {"users": NOBODY, "calibrate": False, **(section or {})}
+
 
 def _or_searched(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
     if users is NOBODY:
@@ -92,13 +106,13 @@ def _levels_or_search(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
 
 
-class Load(BaseModel):
+class Load(Levels, BaseModel):
     """The virtual users: how many, how busy, and for how long."""
 
     model_config = ConfigDict(**_STRICT, json_schema_extra=_levels_or_search)
 
     users: Annotated[
-        tuple[Level, ...],
+        tuple[Users, ...],
         Field(strict=False, min_length=1, max_length=100),
         AfterValidator(_ladder),
         WrapValidator(_or_searched),
@@ -136,7 +150,7 @@ class Load(BaseModel):
         examples=[LIMIT_EXAMPLE],
     )
     connections: Annotated[
-        int | None, Field(ge=1, le=CONNECTIONS_MAX), _number(CONNECTIONS_MAX)
+        int | None, Field(ge=1, le=CONNECTIONS_MAX), integer(CONNECTIONS_MAX)
     ] = Field(
         default=None,
         json_schema_extra={"default": "one per user"},
@@ -205,7 +219,7 @@ class Load(BaseModel):
         ),
         examples=["20 s"],
     )
-    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), _number(REPEAT_MAX)] = Field(
+    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), integer(REPEAT_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "1; at the level of the question, until it is decided"},
         description=(
@@ -306,11 +320,6 @@ class Load(BaseModel):
     def is_open(self) -> bool:
         """Whether transactions arrive at a rate, whether or not earlier ones were answered."""
         return self.rate_per_s is not None or self._at_shares
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody works."""
-        return self.users == (0,)
 
     @property
     def pauses(self) -> bool:

@@ -219,6 +219,22 @@ Within = Annotated[
 """Where a search begins and where it ends."""
 
 
+class Levels:
+    """What a load has as a section of a study, and as facts of a run."""
+
+    users: tuple[int, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels that are listed."""
+        return self.users
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody works."""
+        return self.users == (0,)
+
+
 @dataclass(frozen=True)
 class LoadOptions:
     """What was asked for; `given` names the keys that were written and not left to defaults.

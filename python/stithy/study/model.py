@@ -21,34 +21,33 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.factor import level_factor
 from stithy.metrics import UnknownQuantity, check, parse_quantity
-from stithy.point import USERS, Point, Value, order
+from stithy.point import Point, Value, order
 from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import NOBODY, Load
-from stithy.study.load_values import USERS_MAX, conflicts
+from stithy.study.load_keys import Load, integer, without_users
+from stithy.study.load_values import USERS_MAX, Users, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
     OPTIONAL,
     USUAL,
     Candidate,
     Scenario,
-    at_shares,
     example_workload,
-    first_points,
-    misfits,
+    is_idle,
     own_factors,
     read_candidate,
     read_candidates,
     read_scenario,
     read_workload,
+    says,
     sections_of,
     sections_wrong,
     transactions_of,
     without_files,
     without_server,
-    without_users,
     workload_named,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
@@ -98,15 +97,12 @@ class Primary(BaseModel):
 
     model_config = _STRICT
 
-    users: Annotated[
-        int | None, Field(ge=1, le=USERS_MAX),
-        WithJsonSchema({"type": "integer", "minimum": 1, "maximum": USERS_MAX}),
-    ] = Field(
+    level: Annotated[Users | None, Field(alias=level_factor().name), integer(USERS_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "the highest level"},
         description="The level at which the candidates are compared, one of `load.users`.",
         examples=[4],
-    )  # fmt: skip
+    )
     at: Mapping[str, OneValue] = Field(
         default={},
         json_schema_extra={"default": "the study's own values; else the first of each"},
@@ -161,6 +157,11 @@ class Primary(BaseModel):
         examples=[12],
     )
 
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """What it says of the point where candidates are compared, by factor."""
+        return {**({level_factor().name: self.level} if self.level else {}), **self.at}
+
     def conflicts(
         self,
         factors: Mapping[str, Sequence[Value]],
@@ -172,18 +173,17 @@ class Primary(BaseModel):
 
         `factors`: all that varies, with its values.
         """
-        users = factors.get(USERS)
-        if users is not None and not users:
+        name = level_factor().name
+        levels = factors.get(name)
+        if levels is not None and not levels:
             yield from self._without_levels()
             return
-        yield from self._elsewhere({key: each for key, each in factors.items() if key != USERS})
-        if self.users is not None and users is None:
-            yield Violation("a study without users", "leave it out", self.users, (USERS,))
-        elif self.users is not None and self.users not in (users or ()):
-            levels = ", ".join(map(str, users or ()))
-            yield Violation(
-                "a level that is not measured", f"one of {levels}", self.users, (USERS,)
-            )
+        yield from self._elsewhere({key: each for key, each in factors.items() if key != name})
+        if self.level is not None and levels is None:
+            yield Violation(f"a study without {name}", "leave it out", self.level, (name,))
+        elif self.level is not None and self.level not in (levels or ()):
+            listed = ", ".join(map(str, levels or ()))
+            yield Violation("a level that is not measured", f"one of {listed}", self.level, (name,))
         if repeat is not None and "blocks" in self.model_fields_set:
             yield Violation(
                 "a maximum of blocks beside a fixed number of blocks",
@@ -239,18 +239,6 @@ class Primary(BaseModel):
                 yield Violation("a candidate that the study does not have", names, name, where)
             elif name in pair[:place]:
                 yield Violation("a candidate compared with itself", "name another", name, where)
-
-
-def _without_users(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a study in which nobody works: of its load only the rest may be written.
-
-    Levels that are written stay, and are refused by the scenario.
-    """
-    load = data.get("load")
-    if load is not None and not isinstance(load, Mapping):
-        return dict(data)
-    # There is nobody for whom the driver would be calibrated.
-    return {**data, "load": {USERS: NOBODY, "calibrate": False, **(load or {})}}
 
 
 def _question(text: str) -> str:
@@ -331,7 +319,7 @@ class Study(BaseModel):
         default=Primary(),
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
-        examples=[{USERS: 4, "metric": "tpm", "margin": "2%"}],
+        examples=[{level_factor().name: 4, "metric": "tpm", "margin": "2%"}],
     )
     seed: int = Field(
         default=1,
@@ -448,7 +436,7 @@ class Study(BaseModel):
     def points(self) -> tuple[Point, ...]:
         """What is measured: every combination of what varies, and what the scenario needs first."""
         every = points(self.own_factors, self.vary)
-        return (*first_points(self.scenario, every), *every)
+        return (*says(self.scenario, "first_points", (), every), *every)
 
     @property
     def asked_point(self) -> Point:
@@ -457,7 +445,7 @@ class Study(BaseModel):
         Of what `vary` lists it is the study's own value where that is listed, else the first.
         """
         own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
-        said = {**({USERS: self.primary.users} if self.primary.users else {}), **self.primary.at}
+        said = self.primary.values
         usual = {**own, **{key: self._usual(key) for key in self.vary if key not in said}}
         return Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
 
@@ -505,8 +493,8 @@ class Study(BaseModel):
         """Each section must be one of the scenario, each varied value fit its key."""
         if not isinstance(data, dict):
             return handler(data)
-        if without_users(data):
-            data = _without_users(data)
+        if is_idle(data):
+            data = {**data, "load": without_users(data.get("load"))}
         wrong = list(sections_wrong(data))
         try:
             study = handler(data)
@@ -515,8 +503,9 @@ class Study(BaseModel):
         if wrong:
             raise together(wrong)
         study._data = data
-        if study.given_load is not None and at_shares(study.scenario, study.given_load):
-            study.given_load.arrive_at_shares()
+        load = study.given_load
+        if load is not None and says(study.scenario, "at_shares", False, load):
+            load.arrive_at_shares()
         refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
         return study
 
@@ -544,7 +533,7 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _load_fits_the_scenario(self) -> Self:
         if self.given_load is not None:
-            found = misfits(self.scenario, self.given_load)
+            found = says(self.scenario, "misfits", (), self.given_load)
             refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
 

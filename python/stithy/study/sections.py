@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from stithy.point import Point, Value
+from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.database import Memory, Settings, example_settings
@@ -437,28 +437,13 @@ def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
     return found
 
 
-def first_points(scenario: Scenario, points: Sequence[Point]) -> tuple[Point, ...]:
-    """Points that a scenario measures before those of its factors, as its `Spec` says; else none.
-
-    `first_points(points)` of a `Spec`: what the others follow from, such as a maximum.
-    """
-    asked = getattr(scenario.spec, "first_points", None)
-    return tuple(asked(points)) if asked else ()
+def says(scenario: Scenario, what: str, otherwise: Any, *words: Any) -> Any:
+    """What its `Spec` says by the function `what` (`stithy.plan.scenario`), if it has that."""
+    asked = getattr(scenario.spec, what, None)
+    return asked(*words) if asked else otherwise
 
 
-def misfits(scenario: Scenario, load: Any) -> Iterator[Violation]:
-    """What of a load contradicts the keys of the scenario, as its `Spec` says; else nothing."""
-    asked = getattr(scenario.spec, "misfits", None)
-    yield from asked(load) if asked else ()
-
-
-def at_shares(scenario: Scenario, load: Any) -> bool:
-    """Whether transactions arrive at shares of a maximum that is measured first; else not."""
-    asked = getattr(scenario.spec, "at_shares", None)
-    return bool(asked and asked(load))
-
-
-def without_users(data: Mapping[str, Any]) -> bool:
+def is_idle(data: Mapping[str, Any]) -> bool:
     """Whether the scenario of a study, as written, has nobody at work, as its `Spec` says.
 
     Its load may then be left out.

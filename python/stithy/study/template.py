@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stithy.point import USERS
+from stithy.factor import level_factor
 from stithy.study.document import as_yaml
 from stithy.study.keys import Key, key_at, known_at, needed_at
 from stithy.study.problems import Loc
@@ -49,7 +49,7 @@ class Draft:
     workload: str
     units: int
     units_key: str
-    users: tuple[int, ...]
+    levels: tuple[int, ...]
     ramp_up_s: float
     duration_s: float
     scenario: str = USUAL
@@ -107,7 +107,7 @@ def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> di
 
 def _primary(draft: Draft) -> Iterator[str]:
     if draft.has_users:
-        yield from (*_section("primary", {USERS: str(max(draft.users))}), "")
+        yield from (*_section("primary", {level_factor().name: str(max(draft.levels))}), "")
 
 
 def _database(draft: Draft) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _workload(draft: Draft) -> Iterator[str]:
 
 def _load(draft: Draft) -> Iterator[str]:
     values = {
-        USERS: as_yaml(draft.users),
+        level_factor().name: as_yaml(draft.levels),
         "ramp_up": format_duration(draft.ramp_up_s),
         "duration": format_duration(draft.duration_s),
     }

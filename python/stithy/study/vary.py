@@ -1,4 +1,4 @@
-"""What a study varies beside its users: values of its own keys, each combination a point.
+"""What a study varies beside its levels: values of its own keys, each combination a point.
 
 `database.memory: [256 MiB, 1 GiB]` measures every level with both. A value is judged as if it stood
 at its key.
@@ -17,8 +17,9 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from stithy.point import USERS, Point, Value
-from stithy.study.load_keys import NOT_VARIED, Load
+from stithy.factor import level_factor
+from stithy.point import Point, Value
+from stithy.study.load_keys import NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import workload_named
 from stithy.suggest import closest
@@ -59,15 +60,11 @@ Values = Annotated[
     tuple[OneValue, ...],
     Field(strict=False, min_length=2, max_length=VALUES_MOST),
     AfterValidator(_distinct),
-    WithJsonSchema(
-        {
-            "type": "array",
-            "minItems": 2,
-            "maxItems": VALUES_MOST,
-            "items": {"type": ["string", "number", "boolean"]},
-        }
-    ),
-]
+    WithJsonSchema({
+        "type": "array", "minItems": 2, "maxItems": VALUES_MOST,
+        "items": {"type": ["string", "number", "boolean"]},
+    }),
+]  # fmt: skip
 Vary = Mapping[str, Values]
 """The values of each key that varies."""
 
@@ -102,10 +99,6 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
         "scenario": other.scenario,
     }
     return study.model_copy(update=found)
-
-
-SAME = (USERS, "find", "find_within", "limit")
-"""Fields of the load that a null study has otherwise than its file."""
 
 
 def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
@@ -201,7 +194,7 @@ def _said(error: ValidationError) -> Iterator[Violation]:
 
 def _unknown(study: "Study") -> Iterator[Violation]:
     for key in study.vary:
-        if key == "load.users" or key == USERS:
+        if key.removeprefix("load.") == level_factor().name:
             yield Violation(
                 "levels have a list of their own", "list them in `load.users`", None, (key,)
             )
@@ -235,8 +228,8 @@ def _known(study: "Study") -> list[str]:
         fixed = {"name", *workload_named(study.workload.name).not_varied}
         keys += [f"workload.{key}" for key in _keys(spec) if key not in fixed]
     if study.given_load:
-        load = [f"load.{key}" for key in _keys(Load) if key not in NOT_VARIED and key != USERS]
-        keys += [*load, "load.pace.think"]
+        fixed = {level_factor().name, *NOT_VARIED}
+        keys += [*(f"load.{key}" for key in _keys(Load) if key not in fixed), "load.pace.think"]
     return [*keys, *_of_scenario(study)]
 
 

@@ -170,7 +170,7 @@ def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
     """Then the other levels of its metric, then response times, of which less is better."""
     evidence = run({4: SLIGHT, 8: SLIGHT})
     found = comparisons(evidence, question(evidence))
-    assert [(each.metric, each.point.users, each.primary) for each in found] == [
+    assert [(each.metric, each.point.level, each.primary) for each in found] == [
         (TPM, 8, True), (TPM, 4, False), (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
     assert found[0].verdict == decide(found[0].effect.apart)
@@ -237,10 +237,10 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     assert grown.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
     asked = replace(evidence, primary=PrimaryComparison(P95, point=Point.of(users=1)))
     found = shown(asked, limited)
-    assert (found[0].a, found[0].b, found[0].point.users, found[0].metric) == ("c", "b", 1, P95)
+    assert (found[0].a, found[0].b, found[0].point.level, found[0].metric) == ("c", "b", 1, P95)
     found = shown(replace(asked, windows=evidence.windows[:-2]), limited)
     below = found[2]
-    assert (below.point.users, below.of[0][1].windows_all) == (1, 1)
+    assert (below.point.level, below.of[0][1].windows_all) == (1, 1)
 
 
 def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() -> None:

@@ -117,7 +117,7 @@ def _found(faked: FakedRun) -> list[tuple[Any, ...]]:
     found = capacity_finding(_context(faked).evidence)
     assert found is not None
     return [
-        (each.candidate, *(end and end.users for end in (each.low, each.high)), each.windows_least)
+        (each.candidate, *(end and end.level for end in (each.low, each.high)), each.windows_least)
         for each in found.of
     ]
 
@@ -164,7 +164,7 @@ def test_there_is_one_search_at_each_point_of_what_else_varies(
     context = _context(faked)
     found = capacity_findings(context.evidence)
     ends = {
-        str(each.setting): [(of.low and of.low.users, of.high and of.high.users) for of in each.of]
+        str(each.setting): [(of.low and of.low.level, of.high and of.high.level) for of in each.of]
         for each in found
     }
     assert ends == {
@@ -203,11 +203,11 @@ def test_a_search_begins_with_what_the_listed_levels_told_and_repeats(tmp_path: 
     assert _found(faked) == FOUND
     evidence = _context(faked).evidence
     assert evidence.listed == (at(2), at(4))
-    assert {each.point.users for each in evidence.windows if each.tried} == {3, 4, 5, 6, 8}
+    assert {each.point.level for each in evidence.windows if each.tried} == {3, 4, 5, 6, 8}
     found = [window.rsplit("-u", 1)[1] for window in _measured(faked)]
     assert found[:4] == ["2-b0", "2-b0", "2-b0-again", "2-b0-again"]
     assert not any("again" in each for each in found[4:])
-    failed = [each.point.users for each in evidence.windows if each.failures]
+    failed = [each.point.level for each in evidence.windows if each.failures]
     assert (len(failed), failed[0]) == (2, 2)
 
 

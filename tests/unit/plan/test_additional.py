@@ -61,7 +61,7 @@ def test_they_cost_what_planned_ones_cost() -> None:
 def test_a_block_is_repeated_once_when_all_its_windows_are_over() -> None:
     """In the same order from the same seed, as its second attempt; it cannot be spared any more."""
     plan = expand(PLAIN)
-    done = [each.id for each in _windows(plan.steps) if (each.point.users, each.block) == (4, 7)]
+    done = [each.id for each in _windows(plan.steps) if (each.point.level, each.block) == (4, 7)]
     first, second = done
     assert list(blocks_over(plan.steps, {first, _windows(plan.steps)[0].id})) == []
     [block] = blocks_over(plan.steps, done)
@@ -100,7 +100,7 @@ def test_the_windows_of_a_tried_level_are_a_block_of_those_that_want_it() -> Non
     assert sorted(window.candidate for window in both) == ["disk", "memory"]
     assert [window.position for window in both] == [0, 1]
     assert len({window.seed for window in both}) == 1
-    assert all(window.tried and (window.point.users, window.block) == (8, 0) for window in both)
+    assert all(window.tried and (window.point.level, window.block) == (8, 0) for window in both)
     for name in ("disk", "memory"):
         [one] = tried(ALONE, plan.steps, Point.of(users=8), (name,))
         assert (one.id, one.position, one.seed) == (f"w-{name}-u8-b0", 0, both[0].seed)

@@ -40,7 +40,7 @@ def blocks(plan: Plan, users: int, backup: str) -> list[tuple[int, int, tuple[st
         (step.window.block, step.window.seed, step.window.activities, step.if_undecided)
         for step in plan.steps
         if step.kind == "window" and step.window is not None and step.candidate == "disk"
-        and (step.window.point.users, step.window.point.values[BACKUP]) == (users, backup)
+        and (step.window.point.level, step.window.point.values[BACKUP]) == (users, backup)
     ]  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_rates_are_shares_of_a_maximum_that_is_measured_once_before_all_of_them(
         first = [each for each in every if each.point.values[RATE] == MAXIMUM]
         assert every[: len(first)] == first
         assert {(each.block, each.point.values[BACKUP]) for each in first} == {(0, OFF)}
-        assert sorted((each.candidate, each.point.users) for each in first) == [
+        assert sorted((each.candidate, each.point.level) for each in first) == [
             ("disk", 1), ("disk", 4), ("memory", 1), ("memory", 4),
         ]  # fmt: skip
         assert all(each.rate_share is None and each.activities == ("hammer",) for each in first)
@@ -78,8 +78,8 @@ def test_rates_are_shares_of_a_maximum_that_is_measured_once_before_all_of_them(
             ("50%", 0.5), ("80%", 0.8),
         }  # fmt: skip
         assert sorted({each.maximum_of for each in later}) == expected
-        at = {each.point.users: str(each.point) for each in first}
-        assert all(each.maximum_at == at[each.point.users] for each in later)
+        at = {each.point.level: str(each.point) for each in first}
+        assert all(each.maximum_at == at[each.point.level] for each in later)
         assert plan.question is not None
         assert str(plan.question.point) == "users=4, rate=80%, backup=on"
         assert plan.question.metric == "p95"
@@ -89,7 +89,7 @@ def test_settings_of_backups_and_rates_have_the_blocks_of_the_question_and_one_m
     """What the frontier compares; the maximum is that of no setting."""
     vary = ("study:", "vary: {scenario.backup.compression: [none, lz4]}\nstudy:")
     plan = expand(study(scenario(SHARES), ASKED, vary))
-    counted = Counter(each.point for each in windows(plan) if each.point.users == 4)
+    counted = Counter(each.point for each in windows(plan) if each.point.level == 4)
     maximum = [count for point, count in counted.items() if point.values[RATE] == MAXIMUM]
     assert maximum == [2]
     assert sorted(counted.values()) == [2, *[12] * 8]

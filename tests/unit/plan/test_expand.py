@@ -141,7 +141,7 @@ def test_a_null_study_measures_its_first_candidate_against_its_like_and_demands_
     first, second = (candidate.spec for candidate in alone.candidates.values())
     assert second == first.model_copy(update={"path": Path("/var/tmp/stithy-again")})
     assert nulled(alone) == alone
-    assert (alone.primary.candidates, alone.primary.users, alone.thresholds) == (None, 1, ())
+    assert (alone.primary.candidates, alone.primary.level, alone.thresholds) == (None, 1, ())
     assert (alone.load.find, plan.search) == (None, None)
     assert alone.load.limit == ResponseTarget("p95", "new-order", 1.0)
     names = ("disk", "disk-again")

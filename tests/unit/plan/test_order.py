@@ -24,7 +24,7 @@ def test_every_block_has_one_window_of_every_candidate(
 ) -> None:
     """Levels as given, each so often; listing candidates differently is no other experiment."""
     found = blocks(names, [(at(level), 3) for level in levels], seed)
-    assert [(each.point.users, each.index) for each in found] == [
+    assert [(each.point.level, each.index) for each in found] == [
         (level, index) for level in levels for index in range(3)
     ]
     assert all(sorted(each.candidates) == sorted(names) for each in found)

@@ -24,7 +24,7 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     context = context_built(tmp_path, Shape(users=(1, 4)))
     points = {users: Point.of(users=8, neighbour=asked) for users, asked in LEVELS.items()}
     windows = tuple(
-        replace(each, row={**each.row, "point": str(points[each.point.users])})
+        replace(each, row={**each.row, "point": str(points[each.point.level])})
         for each in context.evidence.windows
     )
     evidence = replace(context.evidence, windows=windows, points=tuple(points.values()))

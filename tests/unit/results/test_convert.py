@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stithy.activities.hammer import LOAD
 from stithy.activity import expected_errors
 from stithy.results import convert, tables
 from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
@@ -71,7 +72,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     }  # fmt: skip
     assert {name: numbers[name] for name in expected} == expected
     assert numbers.keys() <= {
-        column.name for table in (tables.WINDOW, tables.LOAD) for column in table.columns
+        column.name for table in (tables.WINDOW, LOAD) for column in table.columns
     }
     partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from stithy.activities.hammer import LOAD
 from stithy.errors import UserError
 from stithy.results import pieces
 from stithy.results.files import CHECKSUMS, write_with_checksum
@@ -17,7 +18,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.pieces import Damaged, Problem, manifest_of, table_of
 from stithy.results.read import read_run
-from stithy.results.tables import LOAD, WINDOW
+from stithy.results.tables import WINDOW
 from stithy.results.write import write_frame
 from support.sample_run import Shape, build_run, window_id
 

@@ -134,7 +134,7 @@ DRAFT = Draft(
     ),
     others=(Option("memory", {"path": "/dev/shm/stithy"}, "tmpfs"),),
     engine="postgresql", memory_bytes=512 * 2**20, workload="order-entry", units=3,
-    units_key="warehouses", users=(1, 4), ramp_up_s=30.0, duration_s=60.0,
+    units_key="warehouses", levels=(1, 4), ramp_up_s=30.0, duration_s=60.0,
 )  # fmt: skip
 
 

@@ -124,12 +124,12 @@ class Reached:
 
 @dataclass(frozen=True)
 class Growth:
-    """The next level: its users, and its throughput as a multiple of this one's.
+    """The next level, and its throughput as a multiple of this one's.
 
-    `share`: 1 where throughput grew as the users did, 0 where it did not grow.
+    `share`: 1 where throughput grew as the level did, 0 where it did not grow.
     """
 
-    users: int
+    level: int
     factor: float
     share: float
 

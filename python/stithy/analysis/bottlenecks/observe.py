@@ -143,7 +143,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
 
 def _places(window: Window) -> int:
     opened = window.row["connections_opened"]
-    return int(opened) if window.row["pace"] == "rate" and opened else window.point.users
+    return int(opened) if window.row["pace"] == "rate" and opened else window.point.level
 
 
 def _rate_per_s(window: Window) -> float | None:
@@ -169,7 +169,7 @@ def _pool_waiting(window: Window) -> float | None:
     """
     opened = window.row["connections_opened"]
     rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
-    if opened is None or opened >= window.point.users or rate_per_s is None or wait_s is None:
+    if opened is None or opened >= window.point.level or rate_per_s is None or wait_s is None:
         return None
     deferred = (
         window.completed(name) * max(0.0, row["pool_wait_mean_s"] - row["response_mean_s"])
@@ -200,8 +200,8 @@ def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
             and tpm > 0
         ]
         for (point, tpm), (more, most) in zip(known, known[1:], strict=False):
-            share = (most / tpm - 1) / (more.users / point.users - 1)
-            found[name, point] = Growth(more.users, most / tpm, share)
+            share = (most / tpm - 1) / (more.level / point.level - 1)
+            found[name, point] = Growth(more.level, most / tpm, share)
     return found
 
 

@@ -328,7 +328,7 @@ def _says(paused: float, own: float, observed: Observation) -> str:
         worked = worked.replace("their time", "the users' time")
     more = ""
     if observed.growth is not None:
-        more = f"{observed.growth.users:,} users did {observed.growth.factor:.2f} times as much"
+        more = f"{observed.growth.level:,} users did {observed.growth.factor:.2f} times as much"
     return "; ".join(each for each in (shown, worked, more) if each)
 
 

@@ -30,7 +30,7 @@ class Trial:
     `silent` are those that say nothing of the storage, because they are not valid.
     """
 
-    users: int
+    level: int
     obeyed: int = 0
     missed: int = 0
     silent: int = 0
@@ -85,18 +85,18 @@ def bracket(trials: Sequence[Trial]) -> Bracket:
     Edge case: without a trial everything is empty.
     Own: the cautious end of what is known, the users below the first sign of trouble.
     """
-    known = sorted(trials, key=lambda trial: trial.users)
+    known = sorted(trials, key=lambda trial: trial.level)
     doubt = _first(known, Said.MISSED, Said.SPLIT)
     obeyed = [each for each in known if each.said is Said.OBEYED]
-    below = [each for each in obeyed if doubt is None or each.users < doubt.users]
+    below = [each for each in obeyed if doubt is None or each.level < doubt.level]
     low = below[-1] if below else None
-    over = [each for each in known if low is None or each.users > low.users]
+    over = [each for each in known if low is None or each.level > low.level]
     return Bracket(
         low=low,
         high=_first(over, Said.MISSED),
         wall=_first(over, Said.MISSED, Said.SPLIT, Said.NOTHING),
         split=_levels(known, Said.SPLIT),
-        again=tuple(each.users for each in obeyed if each not in below),
+        again=tuple(each.level for each in obeyed if each not in below),
         silent=_levels(known, Said.NOTHING),
     )
 
@@ -106,14 +106,14 @@ def _first(known: Sequence[Trial], *said: Said) -> Trial | None:
 
 
 def _levels(known: Sequence[Trial], said: Said) -> tuple[int, ...]:
-    return tuple(each.users for each in known if each.said is said)
+    return tuple(each.level for each in known if each.said is said)
 
 
 @dataclass(frozen=True)
 class Wanted:
     """A level, and the candidates of which a window there is wanted."""
 
-    users: int
+    level: int
     candidates: tuple[str, ...]
 
 
@@ -123,11 +123,11 @@ def next_wanted(trials: Mapping[str, Sequence[Trial]], search: Search) -> Wanted
     Own: of the levels that candidates want, the lowest; it is the cheapest to be wrong about.
     """
     levels = {name: next_level(each, search) for name, each in trials.items()}
-    wanted = [users for users in levels.values() if users is not None]
+    wanted = [level for level in levels.values() if level is not None]
     if not wanted:
         return None
-    users = min(wanted)
-    return Wanted(users, tuple(name for name, level in levels.items() if level == users))
+    lowest = min(wanted)
+    return Wanted(lowest, tuple(name for name, level in levels.items() if level == lowest))
 
 
 def next_level(trials: Sequence[Trial], search: Search) -> int | None:
@@ -137,7 +137,7 @@ def next_level(trials: Sequence[Trial], search: Search) -> int | None:
     more than `search.levels_most` are tried.
     Own: doubling and bisection as docs/how-to/choose-the-users.md tells; ends are measured twice.
     """
-    waiting = [t.users for t in trials if not (t.obeyed or t.missed or t.is_given_up)]
+    waiting = [t.level for t in trials if not (t.obeyed or t.missed or t.is_given_up)]
     if waiting:
         return min(waiting)
     found = bracket(trials)
@@ -147,7 +147,7 @@ def next_level(trials: Sequence[Trial], search: Search) -> int | None:
 
 def _untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | None:
     """A level that was not measured yet; None where no further one is needed."""
-    tried = {trial.users for trial in trials}
+    tried = {trial.level for trial in trials}
     # Where a second window disagreed, noise decides: a finer bracket would only look surer.
     if {*found.split} - {*search.listed} or len(tried - {*search.listed}) >= search.levels_most:
         return None
@@ -155,14 +155,14 @@ def _untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | N
         # What was listed may begin above the search.
         return None if search.users_least in tried else search.users_least
     if found.wall is not None:
-        return next_tried(found.low.users, found.wall.users)
-    more = min(2 * found.low.users, search.users_most)
-    return more if more > found.low.users else None
+        return next_tried(found.low.level, found.wall.level)
+    more = min(2 * found.low.level, search.users_most)
+    return more if more > found.low.level else None
 
 
 def _unsure(found: Bracket) -> int | None:
     """An end of the bracket that rests on a single window."""
     for end in (found.low, found.high):
         if end is not None and not (end.is_sure or end.is_given_up):
-            return end.users
+            return end.level
     return None

@@ -14,7 +14,8 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Bracket, Said, Trial, bracket, next_level
 from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
-from stithy.point import USERS, Point
+from stithy.factor import level_factor
+from stithy.point import Point
 from stithy.search import ResponseTarget, Search, levels_within, resolution
 
 DRIVER = frozenset({DRIVER_LATE})
@@ -29,7 +30,7 @@ class End:
     `is_of_few`: too few values lie beyond it to print it; the limit judges it all the same.
     """
 
-    users: int
+    level: int
     value_s: float
     windows: int
     is_of_few: bool = False
@@ -113,15 +114,15 @@ def trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, .
     Own: each window by its own percentile, because windows are what is repeated. What was dropped
     with its block for another one's failure is none of them.
     """
-    levels = [point.users for point in evidence.along(USERS)]
-    known = levels_within(levels, search.users_least, search.users_most)
-    found = ((users, evidence.at(candidate, level_of(evidence, users))) for users in known)
-    return tuple(_trial(users, windows, search) for users, windows in found if windows)
+    levels = levels_of(evidence)
+    known = levels_within([*levels], search.users_least, search.users_most)
+    found = ((level, evidence.at(candidate, levels[level])) for level in known)
+    return tuple(_trial(level, windows, search) for level, windows in found if windows)
 
 
-def level_of(evidence: Evidence, users: int) -> Point:
-    """The level of so many users."""
-    return next(point for point in evidence.along(USERS) if point.users == users)
+def levels_of(evidence: Evidence) -> dict[int, Point]:
+    """The points of the levels, where the question is asked as to all other factors."""
+    return {point.level: point for point in evidence.along(level_factor().name)}
 
 
 def value_of(window: Window, search: Search) -> float | None:
@@ -129,17 +130,17 @@ def value_of(window: Window, search: Search) -> float | None:
     return window.value(search.limit.column, search.limit.transaction) if window.valid else None
 
 
-def _trial(users: int, windows: Sequence[Window], search: Search) -> Trial:
+def _trial(level: int, windows: Sequence[Window], search: Search) -> Trial:
     values = [value_of(each, search) for each in windows if each.valid or each.failures]
     obeyed = [search.limit.obeyed(value) for value in values if value is not None]
-    return Trial(users, obeyed.count(True), obeyed.count(False), values.count(None))
+    return Trial(level, obeyed.count(True), obeyed.count(False), values.count(None))
 
 
 def capacity_of(evidence: Evidence, name: str, search: Search) -> Capacity:
     """The bracket of one candidate by the levels of a search that were measured."""
     known = trials(evidence, name, search)
     found = bracket(known)
-    stopped_at = None if found.high or found.wall is None else found.wall.users
+    stopped_at = None if found.high or found.wall is None else found.wall.level
     return Capacity(
         candidate=name,
         low=_end(evidence, name, found.low, search),
@@ -156,11 +157,11 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
     if trial is None:
         return None
     limit = search.limit
-    of = name, level_of(evidence, trial.users), limit.column, limit.transaction
+    of = name, levels_of(evidence)[trial.level], limit.column, limit.transaction
     value = evidence.level_value(*of)
     assert value is not None  # a trial that says something has a valid window with a value
     is_of_few = evidence.printable_level(*of) is None
-    return End(trial.users, value, trial.obeyed + trial.missed, is_of_few)
+    return End(trial.level, value, trial.obeyed + trial.missed, is_of_few)
 
 
 def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:
@@ -169,7 +170,7 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
         return None
     if found.wall.said is Said.SPLIT:
         return "its windows disagree"
-    return _silence(evidence.at(name, level_of(evidence, found.wall.users)), search)
+    return _silence(evidence.at(name, levels_of(evidence)[found.wall.level]), search)
 
 
 def _silence(windows: Sequence[Window], search: Search) -> str:
@@ -203,28 +204,28 @@ def _is_above(upper: Capacity, lower: Capacity) -> bool:
     """
     if upper.low is None or lower.high is None:
         return False
-    return upper.low.users - lower.high.users >= max(_width(upper), _width(lower))
+    return upper.low.level - lower.high.level >= max(_width(upper), _width(lower))
 
 
 def _width(capacity: Capacity) -> int:
     """How wide a bracket is; where it has one end, as wide as it would have been at best."""
     low, high = capacity.low, capacity.high
     if low and high:
-        return high.users - low.users
+        return high.level - low.level
     end = low or high
-    return resolution(end.users) if end else 0
+    return resolution(end.level) if end else 0
 
 
 @dataclass(frozen=True)
 class UsersWithinTarget:
     """The highest level that obeys with nothing below it that does not.
 
-    `users` is None where no level is known to; `missing_because` says why. `not_at` is the next
+    `level` is None where no level is known to; `missing_because` says why. `not_at` is the next
     level that does not obey. Where there is none of these it is *at least* so many: `open_because`
     says why no more is known, None where the highest measured level obeys.
     """
 
-    users: int | None
+    level: int | None
     not_at: int | None = None
     open_because: str | None = None
     missing_because: str | None = None
@@ -235,7 +236,7 @@ class UsersWithinTarget:
 
         Own: no level that does not obey was found.
         """
-        return self.users is not None and self.not_at is None
+        return self.level is not None and self.not_at is None
 
 
 def users_within_target(
@@ -248,14 +249,14 @@ def users_within_target(
     if not evidence.levels:
         return UsersWithinTarget(None, missing_because="the run has no window yet")
     found = capacity_of(evidence, candidate, _search(evidence, limit))
-    not_at = found.high.users if found.high else None
+    not_at = found.high.level if found.high else None
     if found.low is not None:
         because = None
         if found.stopped_at is not None:
             because = f"at {found.stopped_at:,} {found.because}"
         elif not_at is None and _is_cut_off(evidence, found.cut_off):
             because = "its search was interrupted"
-        return UsersWithinTarget(found.low.users, not_at, because)
+        return UsersWithinTarget(found.low.level, not_at, because)
     if not_at is not None:
         return UsersWithinTarget(
             None, not_at, missing_because=f"at {not_at:,} it misses the target"
@@ -278,7 +279,7 @@ def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
     """The run's own search, or one over all levels."""
     if evidence.search is not None and evidence.search.limit == limit:
         return evidence.search
-    levels = tuple(point.users for point in evidence.along(USERS))
+    levels = tuple(levels_of(evidence))
     return Search(limit, min(levels), max(levels), levels)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.point import USERS
+from stithy.activities.hammer import users_of
 
 ALLOWED_SHARE = 0.5
 """Own: twice the load leaves room for moments in which answers come in bunches."""
@@ -57,7 +57,7 @@ def headroom(window: Mapping[str, Any]) -> Headroom:
     return Headroom(
         rate_per_s,
         rate_per_s / rate_max if rate_per_s is not None and rate_max else None,
-        window[USERS] / users_max if users_max else None,
+        users_of(window) / users_max if users_max else None,
     )
 
 
@@ -126,9 +126,9 @@ def _refutes(row: Row, asked: Headroom) -> str | None:
                 f"it did {rate_per_s:,.0f} transactions per second in {row['window_id']}, more "
                 f"than the {rate_max:,.0f} of the calibration"
             )
-    if users_max and row[USERS] > users_max and done and not is_late(row):
+    if users_max and users_of(row) > users_max and done and not is_late(row):
         return (
-            f"it served {row[USERS]:,} users in {row['window_id']}, more than the {users_max:,} "
+            f"it served {users_of(row):,} users in {row['window_id']}, more than the {users_max:,} "
             "of the calibration"
         )
     busy = row.get("driver_others_share") or 0.0

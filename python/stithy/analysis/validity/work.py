@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
+from stithy.activities.hammer import users_of
 from stithy.engines import CommitAllowance, Declaration
-from stithy.point import USERS
 from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
@@ -93,7 +93,7 @@ def users_in_closed_loop(facts: Facts) -> Identity:
         return _unknown(name, facts, "the pauses of the workload are not known")
     tolerance = TOLERANCE_SHARE + longest_s / length_s
     tolerance += CHANCE_SD / sqrt(total) if paced else 0.0
-    users = float(facts.row[USERS])
+    users = float(users_of(facts.row))
     return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
 
 
@@ -121,7 +121,8 @@ def mix(facts: Facts) -> Identity:
     if facts.workload is None or not total:
         return _unknown("mix = that of the workload", facts, "the mix is not known")
     shares = facts.workload.shares
-    open_ends = min(facts.row[USERS], facts.row["connections_opened"] or facts.row[USERS])
+    users = users_of(facts.row)
+    open_ends = min(users, facts.row["connections_opened"] or users)
     open_ends += facts.row["backlog"] or 0
     allowed = {
         name: CHANCE_SD * sqrt(share * (1 - share) / total) + open_ends / total

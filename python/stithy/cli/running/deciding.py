@@ -11,7 +11,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.search.bracket import Wanted, next_wanted
 from stithy.analysis.search.capacity import capacity_findings, trials
 from stithy.analysis.verdict.decide import DIFFERENT, Next
-from stithy.plan.additional import Additional, level_at, tried
+from stithy.plan.additional import Additional, tried
 from stithy.plan.steps import Step
 from stithy.point import Point
 from stithy.registry import plugins
@@ -70,9 +70,9 @@ def searched(so_far: SoFar) -> Additional | None:
     if not known:
         return None
     # Of several searches the one that is behind: so they meet the same drift.
-    setting = min(known, key=lambda each: known[each].users)
+    setting = min(known, key=lambda each: known[each].level)
     wanted = known[setting]
-    point = level_at(setting, wanted.users)
+    point = setting.at_level(wanted.level)
     found = tried(study, so_far.steps, point, wanted.candidates)
     after = windows[-1].id if windows else _before_windows(so_far)
     measured = point in {step.window.point for step in windows if step.window}
@@ -118,7 +118,7 @@ def _before_windows(so_far: SoFar) -> str:
 
 def _because(wanted: Wanted, setting: Point, *, again: bool) -> str:
     """What the search asks for, in words."""
-    level, names = plural(wanted.users, "user"), listing(wanted.candidates)
+    level, names = plural(wanted.level, "user"), listing(wanted.candidates)
     where = f" with {setting.in_words()}" if setting.factors else ""
     does = "measures" if again else "tries"
     return f"the search {does} {level}{where} {'again ' * again}on {names}"

@@ -9,6 +9,7 @@ from stithy.cli.talk.prospects import Outlook
 from stithy.cli.talk.prospects import as_text as outlook_text
 from stithy.cli.talk.prospects import as_values as outlook_values
 from stithy.cli.talk.render import Align, table
+from stithy.factor import factor_named, level_factor
 from stithy.metrics import parse_quantity
 from stithy.plan.additional import windows_most
 from stithy.plan.cost import (
@@ -21,7 +22,7 @@ from stithy.plan.cost import (
 )
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
-from stithy.point import USERS, said
+from stithy.point import said
 from stithy.registry import plugins
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
@@ -231,8 +232,8 @@ def _question(study: Study, plan: Plan) -> str:
 
 
 def _varied(study: Study) -> list[str]:
-    """What varies beside the users."""
-    others = {key: values for key, values in study.factors.items() if key != USERS}
+    """What varies beside the levels."""
+    others = {key: each for key, each in study.factors.items() if not factor_named(key).counts}
     if not others:
         return []
     lines = [f"{key}: {', '.join(map(said, values))}" for key, values in others.items()]
@@ -249,7 +250,7 @@ LEDGERS = (
 
 def _steps(plan: Plan) -> str:
     points = [step.window.point for step in plan.steps if step.window]
-    of = USERS if all(point.others == () for point in points) else "point"
+    of = level_factor().name if all(point.others == () for point in points) else "point"
     header = ["step", "what", of, "block", "likely", "at most", "space"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
@@ -259,7 +260,7 @@ def _steps(plan: Plan) -> str:
 def _folded(plan: Plan) -> str:
     """A line for each level, as far as its blocks follow each other; and what is around them."""
     several = any(step.window and step.window.point.others for step in plan.steps)
-    of = "points" if several else USERS
+    of = "points" if several else level_factor().name
     header = ["steps", "what", of, "blocks", "windows", "likely", "at most", "space"]
     rows, number = [], 1
     for _, group in groupby(plan.steps, key=partial(_group, several=several)):
@@ -301,7 +302,7 @@ def _points(steps: Sequence[Step]) -> str:
     points = {step.window.point for step in steps if step.window}
     if any(point.others for point in points):
         return str(len(points))
-    return "".join(f"{point.users:,}" for point in points)
+    return "".join(f"{point.level:,}" for point in points)
 
 
 def _row(number: int, step: Step) -> list[str]:

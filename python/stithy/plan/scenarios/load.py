@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
+from stithy.activities.hammer import USERS
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Step, WindowPlan, step_id
-from stithy.point import USERS, Value
+from stithy.point import Value
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
@@ -30,7 +31,7 @@ NEEDS = (
 
 def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
     """The levels of the load."""
-    return {USERS: load.users}
+    return {USERS.name: load.levels}
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:

@@ -12,8 +12,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.metrics import ALL
-from stithy.point import USERS, Point, said
+from stithy.point import said
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.compose import (
@@ -173,13 +172,13 @@ def level_axis(context: Context, *, title: str | None, field: str = "level") -> 
 
 
 def _level_labels(context: Context) -> dict[str, Any]:
-    """How the levels are labelled: numbers of users, or another factor's values as written."""
-    if context.axis == USERS:
+    """How the levels are labelled: numbers, or values as written."""
+    if context.axis.counts:
         return {"format": "d"}
     # As literals of JSON no value can become code.
     expression = "''"
     for point, at in context.positions.items():
-        shown = said(point.values[context.axis])
+        shown = said(point.values[context.axis.name])
         lines = shown.replace("/", "/\n").split("\n") if len(shown) > LABEL_MOST else shown
         text = json.dumps(lines)
         expression = f"abs(datum.value / {at!r} - 1) < 1e-6 ? {text} : {expression}"
@@ -188,9 +187,9 @@ def _level_labels(context: Context) -> dict[str, Any]:
 
 def level_tip(context: Context) -> alt.Tooltip:
     """The level in a tooltip."""
-    kind = "Q" if context.axis == USERS else "N"
-    field = context.axis.replace(".", "\\.")
-    return alt.Tooltip(f"{field}:{kind}", title=context.level_plural)
+    kind = "Q" if context.axis.counts else "N"
+    field = context.axis.name.replace(".", "\\.")
+    return alt.Tooltip(f"{field}:{kind}", title=context.axis.plural)
 
 
 def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
@@ -258,7 +257,7 @@ SYMBOL_WIDTH = 45
 def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
     """Lines through the levels, bars of intervals, a point for each window, hollow if invalid."""
     channels = {**candidate_channels(context), "opacity": picked()}
-    title = context.level_name if panel.last else None
+    title = context.axis.title if panel.last else None
     x = level_axis(context, title=title, field="x")
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
@@ -354,7 +353,7 @@ def _marks(
         yield lines, _FULL, _tips(context, axis)
     for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):
         rows = [
-            {key: row[key] for key in (context.axis, *_DRAWN)}
+            {key: row[key] for key in (context.axis.name, *_DRAWN)}
             for row in points
             if row["valid"] is wanted
         ]
@@ -396,8 +395,8 @@ def bars_by_users(
     rows keeps its place.
     """
     names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
-    columns, field = min(len(names), 3), context.axis.replace(".", "\\.")
-    levels = [context.place(point)[context.axis] for point in context.positions]
+    columns, field = min(len(names), 3), context.axis.name.replace(".", "\\.")
+    levels = [context.place(point)[context.axis.name] for point in context.positions]
     legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
     charts = [
         unit(
@@ -405,7 +404,7 @@ def bars_by_users(
         .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
         .encode(
             x=alt.X(
-                f"{field}:O", title=context.level_name, axis=alt.Axis(labelAngle=0, grid=False),
+                f"{field}:O", title=context.axis.title, axis=alt.Axis(labelAngle=0, grid=False),
                 scale=alt.Scale(domain=levels),
             ),
             y=alt.Y(
@@ -440,43 +439,3 @@ class Stack:
     axis: Axis
     domain: Domain
     colours: dict[str, str]
-
-
-def window_rows(
-    context: Context,
-    metric: str,
-    *,
-    transaction: str = ALL,
-    divide_by_users: bool = False,
-) -> tuple[Rows, Rows]:
-    """The lines and points of a value of the windows, as a `Panel` wants them.
-
-    A percentile with too few values beyond it has none.
-    """
-    evidence = context.evidence
-
-    def scaled(value: float, point: Point) -> float:
-        return value / point.users if divide_by_users else value
-
-    lines = [
-        {**context.place(point), "candidate": name, "value": scaled(value, point)}
-        for name in evidence.candidates
-        for point in evidence.levels
-        if (value := evidence.printable_level(name, point, metric, transaction)) is not None
-    ]
-    points = [
-        {
-            **context.place(window.point), "candidate": window.candidate, "block": window.block,
-            "value": scaled(value, window.point), "valid": window.valid,
-            "note": note(window.reasons),
-        }
-        for window in context.drawn
-        if (value := window.printable(metric, transaction)) is not None
-    ]  # fmt: skip
-    return lines, points
-
-
-def note(reasons: Sequence[Any]) -> str:
-    """Why a window is invalid, in its flags' words; `valid` if it is not."""
-    bad = [reason.flag.value for reason in reasons if reason.invalidates]
-    return f"invalid: {'; '.join(bad)}" if bad else "valid"

@@ -2,8 +2,9 @@
 
 from stithy.metrics import Quantity, Unit
 from stithy.report.context import Context
-from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis, note
+from stithy.report.drawing.chart import NUMBERS, PERCENT, Axis
 from stithy.report.drawing.compose import Rows
+from stithy.report.drawing.points import rows_of
 
 SCALES: dict[Unit, tuple[float, str]] = {
     "s": (1000.0, " (ms)"),
@@ -28,18 +29,11 @@ def axis_of(quantity: Quantity) -> Axis:
 def quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:
     """A line through what each candidate did at the levels, and its windows there."""
     evidence, scale = context.evidence, scale_of(quantity)
-    lines = [
-        {**context.place(point), "candidate": name, "value": scale * value}
-        for name in evidence.candidates
-        for point in evidence.levels
-        if (value := evidence.level_of(name, point, quantity)) is not None
-    ]
-    points = [
-        {
-            **context.place(window.point), "candidate": window.candidate, "block": window.block,
-            "value": scale * value, "valid": window.valid, "note": note(window.reasons),
-        }
-        for window in context.drawn
-        if (value := evidence.value_of(window, quantity).number) is not None
-    ]  # fmt: skip
+    lines, points = rows_of(
+        context,
+        lambda name, point: evidence.level_of(name, point, quantity),
+        lambda window: evidence.value_of(window, quantity).number,
+    )
+    for row in (*lines, *points):
+        row["value"] *= scale
     return lines, points

@@ -152,7 +152,7 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
     named = capital(noun)
     names = {row["candidate"] for row in lines}
     if len(names) != 1:
-        return f"{named} against {context.level_name.lower()}"
+        return f"{named} against {context.axis.title.lower()}"
     ordered = sorted(lines, key=lambda row: row["level"])
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     reported = [

@@ -9,15 +9,15 @@ Percentiles of too few values are empty cells.
 import polars as pl
 
 from stithy.analysis.values.measures import declared
-from stithy.point import USERS
+from stithy.factor import level_factor
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of, rates
 
 NAME = "csv"
 
 FIRST = (
-    "candidate", "point", USERS, "block", "attempt", "window_id", "transaction", "valid",
-    "invalid_because", "note",
+    "candidate", "point", level_factor().name, "block", "attempt", "window_id", "transaction",
+    "valid", "invalid_because", "note",
 )  # fmt: skip
 """What a person looks for, with what was done a minute before all other columns."""
 

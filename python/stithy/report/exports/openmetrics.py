@@ -10,19 +10,20 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from stithy.activities.hammer import LOAD
 from stithy.analysis.values.measures import declared
+from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
-from stithy.point import USERS
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, note_of, rates
-from stithy.results.tables import LOAD, SECONDS, TRANSACTIONS, WINDOW, Column, Table
+from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
-KEYS = frozenset({USERS, "block", "attempt", "position", "second", "at_s"})
+KEYS = frozenset({level_factor().name, "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
 NAMES = {"driver_rate_per_s_max": "driver_rate_max_per_s"}
 """Columns whose names do not end in their unit as OpenMetrics wants it; rates have their nouns."""

@@ -2,7 +2,6 @@
 
 import polars as pl
 
-from stithy.point import USERS
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -38,7 +37,8 @@ def draw(context: Context) -> list[Drawn]:
             caption="Mean share of all CPUs of the host in each state, during the measurements of "
             f"the valid windows. It includes {_programs(context)}.",
             description=f"{title}. Stacked bars of CPU states, one bar for each "
-            f"{_level(context)}, one chart for each candidate.",
+            f"{'number of ' * context.axis.counts}{context.axis.plural}, one chart for each "
+            "candidate.",
             footer=context.footer,
             spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
             table=PageTable(
@@ -48,7 +48,7 @@ def draw(context: Context) -> list[Drawn]:
                     context.axis_show, Show("candidate", "candidate"),
                     Show("part", "state"), Show("value", "share of all CPUs", "share"),
                 ),
-                pl.DataFrame(rows).select(context.axis, "candidate", "part", "value"),
+                pl.DataFrame(rows).select(context.axis.name, "candidate", "part", "value"),
             ),
         )
     ]  # fmt: skip
@@ -57,10 +57,6 @@ def draw(context: Context) -> list[Drawn]:
 def _programs(context: Context) -> str:
     served = "load" in context.tables
     return "the driver, the server and all other programs" if served else "all programs"
-
-
-def _level(context: Context) -> str:
-    return f"number of {context.level_plural}" if context.axis == USERS else context.level_name
 
 
 def _rows(context: Context) -> Rows:

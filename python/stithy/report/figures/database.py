@@ -11,6 +11,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import Axis, Panel, Stack, bars_by_users, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.points import level_means, mean_points, points_table
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -65,24 +66,12 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _curve(context: Context, curve: _Curve) -> Drawn:
-    chosen = context.means.filter(
-        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == curve.metric)
-    )
-    if chosen.is_empty():
+    points = mean_points(context, metrics.DATABASE, curve.metric, divisor=curve.divisor)
+    if not points:
         return Absent(
             curve.name, curve.noun, f"the collector `database` has no samples of `{curve.metric}`"
         )
-    valid = {window.id: window.valid for window in context.drawn}
-    points: Rows = [
-        {
-            "level": row["level"], context.axis: row[context.axis],
-            "candidate": row["candidate"], "block": row["block"],
-            "value": row["mean"] / curve.divisor, "valid": valid[row["window_id"]],
-            "note": "valid" if valid[row["window_id"]] else "invalid",
-        }
-        for row in context.placed(chosen).to_dicts()
-    ]  # fmt: skip
-    lines = _level_means(context, points)
+    lines = level_means(context, points)
     title = compare_title(
         context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
     )
@@ -95,18 +84,11 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         ratio=title.ratio,
         caption=_caption(curve, context.engine) + bars_told(points),
         description=f"{title.text}. Line chart of {curve.noun} against "
-        f"{context.level_name.lower()}, one line for each candidate.",
+        f"{context.axis.title.lower()}, one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(by_users(context, drawing, Axis(curve.axis), panel)),
-        table=PageTable(
-            curve.name,
-            curve.axis,
-            (
-                context.axis_show, Show("candidate", "candidate"),
-                Show("block", "block", "count"), Show("value", curve.axis, "rate"),
-                Show("note", "window"),
-            ),
-            pl.DataFrame(points).drop("level"),
+        table=points_table(
+            context, curve.name, curve.axis, points, Show("value", curve.axis, "rate")
         ),
     )  # fmt: skip
 
@@ -118,19 +100,11 @@ def _caption(curve: _Curve, engine: Declaration) -> str:
     return curve.caption.format(log_note=note, of_bytes=size)
 
 
-def _level_means(context: Context, points: Rows) -> Rows:
-    valid = [point for point in points if point["valid"]]
-    if not valid:
-        return []
-    levels = pl.DataFrame(valid).group_by("level", context.axis, "candidate", maintain_order=True)
-    return levels.agg(pl.col("value").mean()).to_dicts()
-
-
 def _waits(context: Context) -> Drawn:
     chosen = context.valid_means.filter(
         (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
     )
-    keys = ["level", context.axis, "candidate"]
+    keys = ["level", context.axis.name, "candidate"]
     # A window without a wait counts as 0, or one that had it would stand for all.
     frame = (
         context.placed(chosen)
@@ -159,7 +133,7 @@ def _waits(context: Context) -> Drawn:
         "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
         "include time in the queue for a CPU.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
-        f"each number of {context.level_plural}, one chart for each candidate.",
+        f"each number of {context.axis.plural}, one chart for each candidate.",
         footer=context.footer,
         spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
         table=PageTable(

@@ -114,7 +114,7 @@ def _rows(context: Context, frame: pl.DataFrame) -> Rows:
     valid = {window.id: window.valid for window in context.drawn}
     return [
         {
-            "level": row["level"], context.axis: row[context.axis],
+            "level": row["level"], context.axis.name: row[context.axis.name],
             "candidate": row["candidate"], "device": row["subject"],
             "block": row["block"], "value": row["mean"],
             "valid": valid[row["window_id"]],
@@ -148,7 +148,7 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
 
 def _charted(context: Context, panels: Panels) -> str:
     """What is drawn, in words."""
-    against = f"against {context.level_name.lower()}"
+    against = f"against {context.axis.title.lower()}"
     if len(panels) == 1:
         return f"Line chart {against}"
     return f"Line charts {against}, one for each kind of operation ({', '.join(panels)})"
@@ -209,7 +209,7 @@ def _lines(context: Context, family: _Family, rows: Rows) -> Rows:
     valid = [row for row in rows if row["valid"]]
     if not valid:
         return []
-    keys = ("level", context.axis, "candidate")
+    keys = ("level", context.axis.name, "candidate")
     devices = pl.DataFrame(valid).group_by(*keys, "device", maintain_order=True)
     value = pl.col("value")
     busiest = devices.agg(value.median() if family is SLOWEST else value.mean()).group_by(

@@ -68,7 +68,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
         f"{_certainty(rows)}",
         description=f"{title}. Points of the ratio to {first} against "
-        f"{context.level_name.lower()}, one mark for each other candidate, with a "
+        f"{context.axis.title.lower()}, one mark for each other candidate, with a "
         "reference line at 1.",
         footer=context.footer,
         spec=drawing.spec(_chart(context, metric, drawing, rows)),
@@ -81,13 +81,9 @@ def _one(context: Context, metric: Quantity) -> Drawn:
                 Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
                 Show("pairs", "blocks", "count"),
             ),
-            pl.DataFrame(rows, schema=_schema(context)).drop("level"),
+            pl.DataFrame(rows, schema={**context.place_types, **_SCHEMA}).drop("level"),
         ),
     )  # fmt: skip
-
-
-def _schema(context: Context) -> dict[str, Any]:
-    return {"level": context.level_type, context.axis: context.axis_type, **_SCHEMA}
 
 
 _SCHEMA = {
@@ -186,7 +182,7 @@ def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> 
     first, *others = context.evidence.candidates
     channels = candidate_channels(context, others)
     channels.pop("strokeDash")
-    x = level_axis(context, title=context.level_name, field="x")
+    x = level_axis(context, title=context.axis.title, field="x")
     y = _ratio_axis(metric, rows, first)
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [

@@ -4,23 +4,15 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from stithy.point import USERS
 from stithy.report.context import Context
-from stithy.report.drawing.chart import (
-    PERCENT,
-    WIDTH,
-    Axis,
-    Panel,
-    by_users,
-    domain_of,
-    window_rows,
-)
+from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
+from stithy.report.drawing.points import window_rows
 from stithy.report.drawing.quantities import axis_of, quantity_rows
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital
+from stithy.report.words.wording import capital, plural
 
 NAME = "factors"
 ORDER = 5
@@ -91,9 +83,9 @@ def _figure(context: Context, name: str) -> Drawn:
 def _rest(context: Context) -> str:
     """Where all other factors were."""
     point = context.evidence.levels[0]
-    others = [f"{key} {value}" for key, value in point.others if key != context.axis]
-    users = [f"{point.users:,} {context.level_unit}s"] if USERS in point.values else []
-    return ", ".join([*users, *others])
+    others = [f"{key} {value}" for key, value in point.others if key != context.axis.name]
+    level = [plural(point.level, context.level_unit)] if point.counted else []
+    return ", ".join([*level, *others])
 
 
 def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
@@ -135,5 +127,7 @@ def _table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTa
         Show("what", "what"), context.axis_show, Show("candidate", "candidate"),
         Show("value", "mean", "rate"),
     )  # fmt: skip
-    name = f"by-{context.axis.replace('.', '-')}"
-    return PageTable(name, f"Means against {context.axis}", shows, pl.DataFrame(rows).drop("level"))
+    name = f"by-{context.axis.name.replace('.', '-')}"
+    return PageTable(
+        name, f"Means against {context.axis.name}", shows, pl.DataFrame(rows).drop("level")
+    )

@@ -119,7 +119,7 @@ def _strip(
         "candidate:N", title=None, sort=None, scale=alt.Scale(domain=names, paddingInner=0.18),
         axis=alt.Axis(domain=False, ticks=False, labelLimit=NAMES_WIDTH - 10),
     )  # fmt: skip
-    data = drawing.add({key: p[key] for key in (context.axis, *_DRAWN)} for p in parts)
+    data = drawing.add({key: p[key] for key in (context.axis.name, *_DRAWN)} for p in parts)
     charts = [
         *_rects(context, data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
         unit(
@@ -132,7 +132,7 @@ def _strip(
             .encode(x=alt.X("from:Q"), y=y_at(-6), text=alt.Text("text:N"))
         ),
         unit(
-            alt.Chart(drawing.add([{"text": context.level_name}]))
+            alt.Chart(drawing.add([{"text": context.axis.title}]))
             .mark_text(color=palette.INK[0], fontSize=12, baseline="bottom", align="right")
             .encode(x=x_at(-6), y=y_at(-6), text=alt.Text("text:N"))
         ),
@@ -150,7 +150,7 @@ def _is_in(parts: Rows, limit: str) -> bool:
 def _heads(context: Context) -> Rows:
     """The levels above the cells, each in the middle of its own."""
     middle = (1 - GAP_SHARE) / 2
-    values = [said(point.values[context.axis]) for point in context.evidence.levels]
+    values = [said(point.values[context.axis.name]) for point in context.evidence.levels]
     return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
 
 

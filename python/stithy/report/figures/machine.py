@@ -6,6 +6,7 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, bars_told, grid, with_spans
+from stithy.report.drawing.points import level_means, mean_points
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -26,7 +27,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _pressure(context: Context) -> Drawn:
     panels = {
-        words: _points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, resource)
+        words: mean_points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, of=resource)
         for resource, words in metrics.RESOURCES.items()
     }
     panels = {words: points for words, points in panels.items() if points}
@@ -45,11 +46,11 @@ def _pressure(context: Context) -> Drawn:
 
 def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
     resource = "storage" if "storage" in panels else next(iter(panels))
-    lines = _lines(context, panels[resource])
+    lines = level_means(context, panels[resource])
     level = max((line["level"] for line in lines), default=None)
     here = [line for line in lines if line["level"] == level]
     if level is None or len(here) > 3:
-        return f"Time waiting for {resource} against {context.level_name.lower()}"
+        return f"Time waiting for {resource} against {context.axis.title.lower()}"
     parts = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in here]
     return (
         f"At {context.level(context.level_at(level))}, tasks waited for {resource} {listing(parts)}"
@@ -58,8 +59,8 @@ def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
 
 def _memory(context: Context) -> Drawn:
     panels = {
-        "in use within the limit": _points(context, metrics.CGROUP, metrics.CGROUP_USED, None),
-        "page cache alone": _points(context, metrics.CGROUP, metrics.CGROUP_CACHE, None),
+        "in use within the limit": mean_points(context, metrics.CGROUP, metrics.CGROUP_USED),
+        "page cache alone": mean_points(context, metrics.CGROUP, metrics.CGROUP_CACHE),
     }
     panels = {words: points for words, points in panels.items() if points}
     if not panels:
@@ -68,35 +69,12 @@ def _memory(context: Context) -> Drawn:
             "the collector `cgroup` has no samples (no memory limit was enforced)",
         )  # fmt: skip
     used = next(iter(panels.values()))
-    title = compare_title(context, _lines(context, used), used, "memory in use", shown=format_size)
+    lines = level_means(context, used)
+    title = compare_title(context, lines, used, "memory in use", shown=format_size)
     return _figure(
         context, "memory-by-users", title.text, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
         "Mean memory of the server's control group, page cache included.",
     )  # fmt: skip
-
-
-def _points(context: Context, collector: str, metric: str, subject: str | None) -> Rows:
-    chosen = context.means.filter((pl.col("collector") == collector) & (pl.col("metric") == metric))
-    if subject is not None:
-        chosen = chosen.filter(pl.col("subject") == subject)
-    valid = {window.id: window.valid for window in context.drawn}
-    return [
-        {
-            "level": row["level"], context.axis: row[context.axis],
-            "candidate": row["candidate"], "block": row["block"],
-            "value": row["mean"], "valid": valid[row["window_id"]],
-            "note": "valid" if valid[row["window_id"]] else "invalid",
-        }
-        for row in context.placed(chosen).to_dicts()
-    ]  # fmt: skip
-
-
-def _lines(context: Context, points: Rows) -> Rows:
-    valid = [point for point in points if point["valid"]]
-    if not valid:
-        return []
-    levels = pl.DataFrame(valid).group_by("level", context.axis, "candidate", maintain_order=True)
-    return levels.agg(pl.col("value").mean()).to_dicts()
 
 
 def _figure(
@@ -118,7 +96,7 @@ def _figure(
         by_users(
             context, drawing, axis,
             Panel(
-                _lines(context, rows), rows, domain, title=words, height=220, first=index == 0,
+                level_means(context, rows), rows, domain, title=words, height=220, first=index == 0,
                 width=(WIDTH + 20) // max(2, len(drawn)) - 30,
             ),
         )
@@ -129,7 +107,7 @@ def _figure(
         name=name,
         title=title,
         caption=caption + bars_told(rows),
-        description=f"{title}. Line charts against {context.level_name.lower()} "
+        description=f"{title}. Line charts against {context.axis.title.lower()} "
         f"({', '.join(panels)}), one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(grid(charts, len(charts))),

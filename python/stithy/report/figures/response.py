@@ -1,15 +1,14 @@
 """Response time against users: median, 95th and 99th percentile, over all and by transaction."""
 
-import polars as pl
-
 from stithy.metrics import ALL, P95
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
-from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
+from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told, beside, with_spans
+from stithy.report.drawing.points import points_table, window_rows
 from stithy.report.drawing.titles import compare_title, named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import Show
 from stithy.report.words.wording import took
 
 NAME = "response"
@@ -19,6 +18,7 @@ NEEDS = ("load",)
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 AXIS = Axis("Response time (ms)", log=True)
+VALUE = Show("value", "response time", "duration")
 PANEL_WIDTH = (WIDTH + 20) // 3 - 34
 
 
@@ -44,12 +44,12 @@ def _together(context: Context) -> Drawn:
         "beyond it."
         f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description=f"{title.text}. Three line charts of response time against "
-        f"{context.level_name.lower()}: median, 95th and 99th percentile, one line for "
+        f"{context.axis.title.lower()}: median, 95th and 99th percentile, one line for "
         "each candidate.",
         footer=context.footer,
         spec=drawing.spec(_row(context, drawing, "", series, height=270, last=True)),
-        table=_table(
-            context, "response-by-users", "Response time by percentile", rows, "percentile"
+        table=points_table(
+            context, "response-by-users", "Response time by percentile", rows, VALUE, "percentile"
         ),
     )
 
@@ -60,9 +60,7 @@ def _by_transaction(context: Context) -> Drawn:
     rows: Rows = []
     charts, drawing = [], Drawing()
     for kind in kinds:
-        series = {
-            key: window_rows(context, f"response_{key}_s", transaction=kind) for key in PERCENTILES
-        }
+        series = {key: window_rows(context, f"response_{key}_s", kind) for key in PERCENTILES}
         found = [(key, point) for key, (_, points) in series.items() for point in points]
         if found:
             rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
@@ -79,12 +77,12 @@ def _by_transaction(context: Context) -> Drawn:
         "logarithmic axis."
         f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
         description=f"{title}. Grid of line charts of response time against "
-        f"{context.level_name.lower()}: one row for each transaction type "
+        f"{context.axis.title.lower()}: one row for each transaction type "
         f"({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
         spec=drawing.spec(above(charts)),
-        table=_table(
-            context, "response-by-transaction", "Response time by transaction type", rows,
+        table=points_table(
+            context, "response-by-transaction", "Response time by transaction type", rows, VALUE,
             "transaction", "percentile",
         ),
     )  # fmt: skip
@@ -145,17 +143,3 @@ def _row(
 
 def _ms(rows: Rows) -> Rows:
     return [{**row, "value": row["value"] * MS_PER_S} for row in rows if row["value"] > 0]
-
-
-def _table(context: Context, name: str, caption: str, rows: Rows, *groups: str) -> PageTable:
-    return PageTable(
-        name,
-        caption,
-        (
-            *(Show(group, group) for group in groups),
-            context.axis_show, Show("candidate", "candidate"),
-            Show("block", "block", "count"), Show("value", "response time", "duration"),
-            Show("note", "window"),
-        ),
-        pl.DataFrame(rows).drop("level"),
-    )  # fmt: skip

@@ -10,7 +10,7 @@ import polars as pl
 
 from stithy.analysis.search.capacity import users_within_target
 from stithy.metrics import ALL, BEYOND_LEAST, Quantity
-from stithy.point import USERS, Point
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -24,7 +24,6 @@ from stithy.report.drawing.chart import (
     domain_of,
     level_tip,
     limit_lines,
-    note,
     picked,
     value_axis,
 )
@@ -39,6 +38,7 @@ from stithy.report.drawing.compose import (
     spans,
     unit,
 )
+from stithy.report.drawing.points import window_row
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -147,11 +147,7 @@ def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
         done = window.value(context.evidence.throughput.known.column)
         response_s = window.printable(quantity.known.column, quantity.of or ALL)
         if done and response_s:
-            yield {
-                **context.place(window.point), "candidate": window.candidate, "block": window.block,
-                "done": done, "value": response_s, "valid": window.valid,
-                "note": note(window.reasons),
-            }  # fmt: skip
+            yield window_row(context, window, done=done, value=response_s)
 
 
 def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
@@ -185,9 +181,9 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
     limit = context.limit
     assert limit is not None  # asked by the caller
     for name in context.evidence.candidates:
-        users = users_within_target(context.evidence, name, limit).users
+        level = users_within_target(context.evidence, name, limit).level
         here = (each for each in places if each.candidate == name)
-        yield from (each for each in here if each.point.users == users)
+        yield from (each for each in here if each.point.level == level)
 
 
 def _limit_told(context: Context, quantity: Quantity) -> str:
@@ -328,8 +324,8 @@ def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.
 
 
 def _level_text(context: Context) -> alt.Text:
-    field = context.axis.replace(".", "\\.")
-    return alt.Text(f"{field}:Q", format="d") if context.axis == USERS else alt.Text(f"{field}:N")
+    field = context.axis.name.replace(".", "\\.")
+    return alt.Text(f"{field}:Q", format="d") if context.axis.counts else alt.Text(f"{field}:N")
 
 
 def _apart(rows: Rows) -> Rows:

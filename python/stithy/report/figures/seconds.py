@@ -14,6 +14,7 @@ import polars as pl
 from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.steadiness import NOT_STEADY
+from stithy.factor import level_factor
 from stithy.metrics import ALL, values_needed
 from stithy.point import Point
 from stithy.report import metrics
@@ -174,7 +175,8 @@ def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
 
 def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> Figure:
     point = shown.block.point
-    name = f"seconds-{point.slug}" if point.others else f"seconds-{point.users}-users"
+    word = point.slug if point.others else f"{point.level}-{level_factor().name}"
+    name = f"seconds-{word}"
     title = f"{context.level(point)}: {_swing(context, shown.block, here)}"
     drawing = Drawing()
     spec = _strips(context, drawing, shown, here, marked)

@@ -1,13 +1,12 @@
 """Throughput against users, by the metric of the workload."""
 
-import polars as pl
-
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, window_rows
-from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of
+from stithy.report.drawing.compose import Drawing, bars_told, with_spans
+from stithy.report.drawing.points import points_table, window_rows
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import Show
 
 NAME = "throughput"
 ORDER = 10
@@ -30,24 +29,15 @@ def draw(context: Context) -> list[Drawn]:
             title=title.text,
             ratio=title.ratio,
             caption=f"Committed {metric.noun} against "
-            f"{context.level_name.lower()}.{bars_told(points)}",
+            f"{context.axis.title.lower()}.{bars_told(points)}",
             description=f"{title.text}. Line chart of {metric.noun} against "
-            f"{context.level_name.lower()}, one line for each candidate: "
+            f"{context.axis.title.lower()}, one line for each candidate: "
             f"{', '.join(context.evidence.candidates)}.",
             footer=context.footer,
             spec=drawing.spec(by_users(context, drawing, Axis(metric.title), panel)),
-            table=_table(context, metric.title, points),
+            table=points_table(
+                context, "throughput-by-users", metric.title, points,
+                Show("value", metric.title, "rate"),
+            ),
         )
-    ]
-
-
-def _table(context: Context, title: str, points: Rows) -> PageTable:
-    return PageTable(
-        "throughput-by-users",
-        title,
-        (
-            context.axis_show, Show("candidate", "candidate"),
-            Show("block", "block", "count"), Show("value", title, "rate"), Show("note", "window"),
-        ),
-        pl.DataFrame(points).drop("level"),
-    )  # fmt: skip
+    ]  # fmt: skip

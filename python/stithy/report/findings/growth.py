@@ -79,7 +79,7 @@ def say(finding: Growth, unit: str) -> str:
 def _span(lowest: Point, highest: Point, unit: str) -> str:
     """From a level to another: what both have is said once."""
     if lowest.others == highest.others:
-        return f"{lowest.users:,} to {highest.in_words(unit)}"
+        return f"{lowest.level:,} to {highest.in_words(unit)}"
     return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
 
 

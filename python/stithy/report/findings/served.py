@@ -26,13 +26,13 @@ def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
     within = f"within {duration(limit.limit_s)}"
     if of.low is None:
         return _none(finding, of, unit, within)
-    served = plural(of.low.users, unit)
+    served = plural(of.low.level, unit)
     if of.cut_off:
         return f"{of.candidate} serves {served} {within} so far: its search was interrupted"
     if of.high is not None:
         value = _beyond(of.high, limit.limit_s)
         return (
-            f"{of.candidate} serves {served} {within} (at {of.high.users:,}, {limit.name} is "
+            f"{of.candidate} serves {served} {within} (at {of.high.level:,}, {limit.name} is "
             f"{value})"
         )
     text = f"{of.candidate} serves at least {served} {within}"
@@ -57,14 +57,14 @@ def _beyond(end: End, limit_s: float) -> str:
 def _none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str:
     """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
     limit, least = finding.search.limit, finding.search.users_least
-    if of.high is not None and of.high.users == least:
+    if of.high is not None and of.high.level == least:
         even = "even " if least == 1 else ""
         value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
         value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
         return (
-            f"no level of {of.candidate} is certain to be {within} (at {of.high.users:,}, {value})"
+            f"no level of {of.candidate} is certain to be {within} (at {of.high.level:,}, {value})"
         )
     because = of.because or "its search was interrupted"
     at = least if of.stopped_at is None else of.stopped_at
@@ -90,7 +90,7 @@ def _closing(finding: CapacityFinding) -> str:
 def _serves_none(finding: CapacityFinding, of: Capacity) -> bool:
     """Whether not even the fewest users that were searched for are served."""
     least = finding.search.users_least
-    return of.low is None and of.high is not None and of.high.users == least
+    return of.low is None and of.high is not None and of.high.level == least
 
 
 def _windows(finding: CapacityFinding) -> str:

@@ -18,6 +18,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks import drives
 from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.findings import sentences
@@ -334,7 +335,7 @@ def findings_table(context: Context) -> PageTable:
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """All numbers within a finding, named by the way to them."""
+    """All numbers within a finding, named by the way to them; a level by what it counts."""
     if isinstance(value, bool):
         return
     if isinstance(value, int | float):
@@ -344,7 +345,8 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield from _numbers(f"{name}.{factor}".lstrip("."), each)
     elif is_dataclass(value):
         for field in fields(value):
-            yield from _numbers(f"{name}.{field.name}".lstrip("."), getattr(value, field.name))
+            key = level_factor().name if field.name == "level" else field.name
+            yield from _numbers(f"{name}.{key}".lstrip("."), getattr(value, field.name))
     elif isinstance(value, tuple):
         for index, each in enumerate(value):
             named = isinstance(each, tuple) and each and isinstance(each[0], str)

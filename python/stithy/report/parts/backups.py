@@ -6,10 +6,11 @@ from functools import cached_property
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.effect import Effect
+from stithy.factor import factor_named
 from stithy.metrics import ALL, P95, Quantity
 from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, NAME, OFF, ON, RATE, limit_said
 from stithy.plan.scenarios.backup.during import of_said
-from stithy.point import USERS, Point, said
+from stithy.point import Point, said
 from stithy.report.context import Context
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
@@ -158,6 +159,6 @@ def where(context: Context, setting: Setting) -> str:
     others = [
         f"{name.removeprefix(SETTINGS)} {said(setting.point.values[name])}"
         for name in context.factors
-        if name not in (BACKUP, USERS)
+        if name != BACKUP and not factor_named(name).counts
     ]
     return f"{setting.candidate} ({', '.join(others)})" if others else setting.candidate

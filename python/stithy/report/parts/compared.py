@@ -2,17 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 from pydantic import BaseModel
 
-from stithy.point import USERS, Point, said
+from stithy.factor import Factor
+from stithy.point import Point, said
 from stithy.report.context import Context
-from stithy.report.drawing.chart import has_levels, window_rows
+from stithy.report.drawing.chart import has_levels
 from stithy.report.drawing.compose import spans
+from stithy.report.drawing.points import window_rows
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads, servers
 from stithy.report.words.loads import named
@@ -43,7 +45,7 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
         yield "load", loads.said(manifest.load, workload)
     else:
         yield "scenario", manifest.scenario
-    yield "levels" if context.axis == USERS else "points", _levels(context)
+    yield "levels" if context.axis.counts else "points", _levels(context)
     yield "blocks", _blocks(context)
     yield "windows", _windows(context, manifest)
     if context.limit is not None:
@@ -90,20 +92,10 @@ def _levels(context: Context) -> str:
     points = context.evidence.points
     if not points:
         return "none"
-    if USERS not in points[0].values:
-        factors = [name for name, _ in points[0].factors]
-        return "; ".join(f"{name} {listing(_values(points, name))}" for name in factors)
-    users = list(dict.fromkeys(point.users for point in points))
-    unit = context.level_unit if users == [1] else f"{context.level_unit}s"
-    others = [
-        f"; {name} {listing(_values(points, name))}" for name in context.factors if name != USERS
-    ]
-    return f"{listing([f'{each:,}' for each in users])} {unit}{''.join(others)}"
-
-
-def _values(points: Sequence[Point], factor: str) -> list[str]:
-    """The values of a factor, each once."""
-    return list(dict.fromkeys(said(point.values[factor]) for point in points))
+    counted, every = points[0].counted, points[0].values
+    names = [each for each in every if not counted or each in (counted, *context.factors)]
+    known = {name: [*dict.fromkeys(said(each.values[name]) for each in points)] for name in names}
+    return "; ".join(_named(context.factor(name), values) for name, values in known.items())
 
 
 def _blocks(context: Context) -> str:
@@ -111,24 +103,24 @@ def _blocks(context: Context) -> str:
     most: Counter[Point] = Counter()
     for window in context.evidence.windows:
         most[window.point] = max(most[window.point], window.block + 1)
-    several = len(context.factors) > 1 or context.axis != USERS
+    several = len(context.factors) > 1 or not context.axis.counts
     if len(set(most.values())) == 1 and several:
         return f"{most.popitem()[1]} at each point"
     levels: dict[int, list[str]] = {}
     for point in sorted(most):
-        levels.setdefault(most[point], []).append(said(point.values[context.axis]))
+        levels.setdefault(most[point], []).append(said(point.values[context.axis.name]))
     parts = [
-        f"{blocks} at {_named(context, values)}"
+        f"{blocks} at {_named(context.axis, values)}"
         for blocks, values in sorted(levels.items(), reverse=True)
     ]
     return "; ".join(parts) or "none"
 
 
-def _named(context: Context, values: list[str]) -> str:
-    """The values of the axis with their unit, or after its name."""
-    if context.axis != USERS:
-        return f"{context.axis} {listing(values)}"
-    return f"{listing(values)} {context.level_unit if values == ['1'] else context.level_plural}"
+def _named(factor: Factor, values: list[str]) -> str:
+    """The values of a factor with their unit, or after its name."""
+    if not factor.counts:
+        return f"{factor.name} {listing(values)}"
+    return f"{listing(values)} {factor.unit if values == ['1'] else factor.plural}"
 
 
 def _windows(context: Context, manifest: Manifest) -> str:
@@ -368,7 +360,7 @@ def guide_words(context: Context) -> str:
     if not points:
         return ""
     parts = [
-        f"In figures against {context.level_plural}, {_marks(has_levels(points))}",
+        f"In figures against {context.axis.plural}, {_marks(has_levels(points))}",
         "Hollow windows are invalid and support no claim."
         if any(not point["valid"] for point in points)
         else "",

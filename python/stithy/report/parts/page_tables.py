@@ -45,7 +45,7 @@ def summary(context: Context) -> PageTable:
     return PageTable(
         "summary",
         f"{capital(evidence.throughput.noun)}, their ratio, and 95th percentile of response time "
-        f"by number of {context.level_plural}",
+        f"by number of {context.axis.plural}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )

@@ -7,18 +7,19 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Said
-from stithy.analysis.search.capacity import Capacity, capacity_findings, level_of, trials, value_of
+from stithy.analysis.search.capacity import Capacity, capacity_findings, levels_of, trials, value_of
+from stithy.factor import level_factor
 from stithy.metrics import ALL, values_needed
-from stithy.point import USERS, Point
+from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, listing, plural
 from stithy.search import Search
 
 _SCHEMA: dict[str, Any] = {
-    "setting": pl.String, "candidate": pl.String, USERS: pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "valid": pl.Int64, "windows": pl.Int64,
-    "answers_least": pl.Int64, "said": pl.String, "end": pl.String,
+    "setting": pl.String, "candidate": pl.String, level_factor().name: pl.Int64,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "valid": pl.Int64,
+    "windows": pl.Int64, "answers_least": pl.Int64, "said": pl.String, "end": pl.String,
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def table(context: Context) -> PageTable:
     name = search.limit.name if search else "value"
     where = (Show("setting", "With"),) if _several(context) else ()
     shows = (*where,
-        Show("candidate", "Candidate"), Show(USERS, context.level_name, "count"),
+        Show("candidate", "Candidate"), Show(level_factor().name, context.axis.title, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
         Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
         Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
@@ -42,14 +43,14 @@ def table(context: Context) -> PageTable:
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
     for here, capacity in _each(context):
         for trial in trials(here, capacity.candidate, search):
-            windows = here.at(capacity.candidate, level_of(here, trial.users))
+            windows = here.at(capacity.candidate, levels_of(here)[trial.level])
             yield {
                 "setting": _setting(here),
-                "candidate": capacity.candidate, USERS: trial.users,
-                **_values(here, capacity.candidate, trial.users, search),
+                "candidate": capacity.candidate, level_factor().name: trial.level,
+                **_values(here, capacity.candidate, trial.level, search),
                 "valid": sum(window.valid for window in windows), "windows": len(windows),
                 "answers_least": _answers(windows, search), "said": trial.said.value,
-                "end": _end(capacity, trial.users),
+                "end": _end(capacity, trial.level),
             }  # fmt: skip
 
 
@@ -67,13 +68,13 @@ def _setting(here: Evidence) -> str | None:
     return Point(point.others).in_words() if point and len(here.settings) > 1 else None
 
 
-def _values(here: Evidence, name: str, users: int, search: Search) -> dict[str, float | None]:
+def _values(here: Evidence, name: str, level: int, search: Search) -> dict[str, float | None]:
     """The value over all windows of a level, and the least and the most of them.
 
     No percentile of too few values is among them, though the limit judges these, too.
     """
     of = (search.limit.column, search.limit.transaction)
-    point = level_of(here, users)
+    point = levels_of(here)[level]
     valid = here.valid_at(name, point)
     known = [value for window in valid if (value := window.printable(*of)) is not None]
     return {
@@ -89,10 +90,10 @@ def _answers(windows: tuple[Window, ...], search: Search) -> int | None:
     return min((each.completed(search.limit.transaction) for each in valid), default=None)
 
 
-def _end(capacity: Capacity, users: int) -> str:
-    if capacity.low is not None and capacity.low.users == users:
+def _end(capacity: Capacity, level: int) -> str:
+    if capacity.low is not None and capacity.low.level == level:
         return "lower"
-    return "upper" if capacity.high is not None and capacity.high.users == users else ""
+    return "upper" if capacity.high is not None and capacity.high.level == level else ""
 
 
 def asked(context: Context) -> str | None:
@@ -111,7 +112,7 @@ def _several(context: Context) -> bool:
 
 
 def _levels(search: Search) -> str:
-    return listing([f"{users:,}" for users in search.listed])
+    return listing([f"{each:,}" for each in search.listed])
 
 
 def flaws(context: Context) -> Iterator[str]:
@@ -125,7 +126,7 @@ def flaws(context: Context) -> Iterator[str]:
 def _doubts(here: Evidence, of: Capacity) -> Iterator[str]:
     where = f" with {setting}" if (setting := _setting(here)) else ""
     if of.again:
-        levels = listing([f"{users:,}" for users in of.again])
+        levels = listing([f"{each:,}" for each in of.again])
         lowest = _lowest_missed(here, of)
         yield (
             f"The response time of {of.candidate}{where} does not grow with the users everywhere: "
@@ -133,7 +134,7 @@ def _doubts(here: Evidence, of: Capacity) -> Iterator[str]:
             "counts."
         )
     if of.split:
-        levels = listing([f"{users:,}" for users in of.split])
+        levels = listing([f"{each:,}" for each in of.split])
         yield (
             f"Windows of {of.candidate}{where} at {levels} disagree on whether the target is met. "
             "Its bracket is therefore wider than the search aimed at."
@@ -149,7 +150,7 @@ def _lowest_missed(here: Evidence, of: Capacity) -> int:
     search = here.search
     assert search is not None  # a capacity is what a search found
     known = trials(here, of.candidate, search)
-    doubtful = (each.users for each in known if each.said in (Said.MISSED, Said.SPLIT))
+    doubtful = (each.level for each in known if each.said in (Said.MISSED, Said.SPLIT))
     return min(doubtful)
 
 

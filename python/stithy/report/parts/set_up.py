@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from stithy.factor import level_factor
 from stithy.report.words import servers
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
@@ -91,17 +92,16 @@ def _hammer(manifest: Manifest) -> Box:
 
 
 def _levels(load: LoadFacts) -> tuple[str, ...]:
-    one = "connection" if load.is_open else "user"
-    unit = f"{one}s"
+    factor = level_factor().driven(is_open=load.is_open)
     if load.is_idle:
         return ("no users",)
-    if not load.users:
-        return (f"{unit} chosen by the search",)
-    if len(load.users) > FEW_LEVELS:
-        ends = f"{min(load.users):,} to {max(load.users):,}"
-        return (f"{plural(len(load.users), 'level')},", f"{ends} {unit}")
-    every = listing([f"{each:,}" for each in load.users])
-    return (f"{every} {one if load.users == (1,) else unit}",)
+    if not load.levels:
+        return (f"{factor.plural} chosen by the search",)
+    if len(load.levels) > FEW_LEVELS:
+        ends = f"{min(load.levels):,} to {max(load.levels):,}"
+        return (f"{plural(len(load.levels), 'level')},", f"{ends} {factor.plural}")
+    every = listing([f"{each:,}" for each in load.levels])
+    return (f"{every} {factor.unit if load.levels == (1,) else factor.plural}",)
 
 
 def _loop(load: LoadFacts) -> str:

@@ -173,7 +173,7 @@ def _maxima(context: Context) -> Iterator[str]:
     every = maxima(context)
     for point, rates in every:
         each = listing([f"{name} {count(rate)}" for name, rate in rates.items()])
-        users = f" with {point.users:,} users" if len(every) > 1 else ""
+        users = f" with {point.level:,} users" if len(every) > 1 else ""
         yield f"Measured maximum{users}, without backups, in transactions per second: {each}."
         if is_own(context):
             yield (

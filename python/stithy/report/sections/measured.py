@@ -8,8 +8,9 @@ from stithy.metrics import ALL, Metric, Quantity
 from stithy.point import magnitude
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.chart import Panel, by_users, domain_of
+from stithy.report.drawing.compose import Drawing, bars_told, with_spans
+from stithy.report.drawing.points import points_table
 from stithy.report.drawing.quantities import axis_of, quantity_rows, scale_of
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Drawn, Figure
@@ -92,7 +93,7 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
         metric=quantity,
     )  # fmt: skip
     drawing, axis = Drawing(), axis_of(quantity)
-    words = any(magnitude(point.values[context.axis]) is None for point in context.positions)
+    words = any(magnitude(point.values[context.axis.name]) is None for point in context.positions)
     domain = domain_of(with_spans(points, log=False), log=False)
     panel = Panel(lines, points, domain, joined=not words)
     stem = metric.name.replace(".", "-").replace("_", "-")
@@ -100,23 +101,15 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
         name=stem,
         title=title.text,
         ratio=title.ratio,
-        caption=f"{axis.title} against {context.level_name}. Small marks are windows, large ones "
+        caption=f"{axis.title} against {context.axis.title}. Small marks are windows, large ones "
         f"the values of all valid windows{'' if words else ', joined by lines'}."
         f"{bars_told(points)}",
-        description=f"{title.text}. Chart of {metric.noun} against {context.level_name}, for each "
+        description=f"{title.text}. Chart of {metric.noun} against {context.axis.title}, for each "
         f"candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(by_users(context, drawing, axis, panel)),
-        table=_points_table(context, stem, axis, points),
+        table=points_table(context, stem, axis.title, points, Show("value", axis.title, "rate")),
     )
-
-
-def _points_table(context: Context, name: str, axis: Axis, points: Rows) -> PageTable:
-    shows = (
-        context.axis_show, Show("candidate", "candidate"), Show("block", "block", "count"),
-        Show("value", axis.title, "rate"), Show("note", "window"),
-    )  # fmt: skip
-    return PageTable(name, axis.title, shows, pl.DataFrame(points).drop("level"))
 
 
 def sections(page: Page) -> Iterator[Section]:

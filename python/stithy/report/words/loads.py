@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activities.hammer import users_of
 from stithy.metrics import values_needed
 from stithy.plan.cost import costs_of_short_windows
-from stithy.point import USERS
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
@@ -96,17 +96,6 @@ def known_workload(workload: WorkloadFacts | None) -> Workload | None:
     return module.WORKLOAD if module else None
 
 
-def level_name(load: LoadFacts | None) -> str:
-    """What the levels of the horizontal axis are."""
-    is_open = load is not None and load.is_open
-    return "Connections of the open loop" if is_open else "Virtual users"
-
-
-def level_unit(load: LoadFacts | None) -> str:
-    """One of what a level counts."""
-    return "connection" if load is not None and load.is_open else "user"
-
-
 def paragraph(load: LoadFacts | None) -> str:
     """What kind of loop it was, and what that means for the numbers."""
     if load is not None and load.is_idle:
@@ -131,7 +120,7 @@ def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -
     reach = Reach(row["units_touched"], row["units_total"], f"{unit(workload)}s", *sizes)
     shown = words.reach(reach, buffers)
     differing = len({each["units_touched"] for each in known}) > 1
-    where = f"At {row[USERS]:,} users, " if differing else ""
+    where = f"At {users_of(row):,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
 
 

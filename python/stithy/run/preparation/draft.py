@@ -252,14 +252,14 @@ def _begun(
         workload=workload,
         units=1,
         units_key=workload_named(workload).units,
-        users=_users(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
+        levels=_levels(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
         ramp_up_s=5.0 if wishes.short else 30.0,
         duration_s=15.0 if wishes.short else 60.0,
         scenario=wishes.scenario,
     )
 
 
-def _users(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ...]:
+def _levels(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ...]:
     """Levels by the number of CPUs; fewer users where drives take their share of those."""
     cpus = machine.facts["cpus"].value
     most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from stithy.activities.hammer import LOAD
 from stithy.database.engine import ServerFacts
 from stithy.errors import StithyError
 from stithy.plan.steps import Dataset, Plan, Step
@@ -163,7 +164,7 @@ def _state(
     limits = {
         row["candidate"]: (load["memory_limit_enforced"], load["memory_limit_note"])
         for name, row in measured.items()
-        for load in read_rows(directory.window(name).table("load"), tables.LOAD)
+        for load in read_rows(directory.window(name).table("load"), LOAD)
     }
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from stithy.activities.hammer import users_of
 from stithy.analysis.validity.record import Row, WindowRecord
 from stithy.analysis.validity.work import commit_bounds
 from stithy.engines import Declaration
 from stithy.metrics import ALL
-from stithy.point import USERS
 from stithy.validity import Check, Flag, Reason
 
 NAME = "work"
@@ -116,7 +116,7 @@ def of_backups(values: Mapping[tuple[str, str], Row]) -> int:
 def _connections(window: Row) -> int:
     """All that were opened, also after a loss; where that is not known, one for each user."""
     if window["connections_opened"] is None:
-        return int(window[USERS])
+        return users_of(window)
     return int(window["connections_opened"] + (window["connections_reopened"] or 0))
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from stithy.activities.hammer import USERS
 from stithy.database.backup import (
     FULL,
     Options,
@@ -38,7 +39,7 @@ from stithy.plan.scenarios.backup.during import (
     shares_of,
 )
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
-from stithy.point import USERS, Point, Value
+from stithy.point import Point, Value
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -137,7 +138,7 @@ class Spec(BaseModel):
             "each candidate's own. `{users: 13}`: this level of `load.users`, who wait for "
             "answers. `idle`: nobody works, each backup is restored, and `load.users` is left out."
         ),
-        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS: 13}, "idle"],
+        examples=[{"rate": ["50%", "80%"], "of": "own"}, {USERS.name: 13}, "idle"],
     )
     limit_percent: Annotated[
         FinePercent,
@@ -233,11 +234,11 @@ def factors(spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]
     """The levels of the load, each without and with backups; of an idle database only with them."""
     during = during_of(spec.during if isinstance(spec, Spec) else None, load)
     if during is None:
-        return {USERS: load.users, BACKUP: (OFF, ON)}
+        return {USERS.name: load.levels, BACKUP: (OFF, ON)}
     if during.kind == "idle":
         return {BACKUP: (ON,)}
     rates = {RATE: during.shares} if during.shares else {}
-    return {USERS: during.users or load.users, **rates, BACKUP: (OFF, ON)}
+    return {USERS.name: during.users or load.levels, **rates, BACKUP: (OFF, ON)}
 
 
 def added_bytes(study: Study, held: int) -> Mapping[Role, int]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from stithy.point import USERS
+from stithy.activities.hammer import USERS
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, rule_error
 
@@ -58,8 +58,8 @@ def read_during(value: Any) -> During | None:
         of = value.get("of", OF[0])
         if value.keys() <= {"rate", "of"} and "rate" in value and of in OF:
             return During("rate", shares=_listed(value["rate"], _share), of=of)
-        if value.keys() == {USERS}:
-            return During(USERS, users=_listed(value[USERS], _level))
+        if value.keys() == {USERS.name}:
+            return During(USERS.name, users=_listed(value[USERS.name], _level))
     raise rule_error("not what users do during a backup", f"one of {RIGHT}")
 
 
@@ -110,7 +110,7 @@ def misfits(given: During | None, load: Load) -> Iterator[Violation]:
     if given.kind == "idle":
         for key in sorted(load.model_fields_set & _OF_USERS):
             name = Load.model_fields[key].alias or key
-            if key != USERS or load.users != (0,):
+            if key != USERS.name or load.levels != (0,):
                 what = f"`{name}` of an idle database, which has no users"
                 yield Violation(what, "leave it out, or change `during`", None, (name,))
         return
@@ -118,13 +118,13 @@ def misfits(given: During | None, load: Load) -> Iterator[Violation]:
         right = f"leave it out, or `during: {given}`"
         yield Violation("a rate beside what users do during a backup", right, None, ("rate",))
     for level in given.users:
-        if level not in load.users:
-            listed = list(load.users)
-            yield Violation(f"no level of {level} users", f"list {level}", listed, (USERS,))
+        if level not in load.levels:
+            listed = list(load.levels)
+            yield Violation(f"no level of {level} users", f"list {level}", listed, (USERS.name,))
 
 
 _OF_USERS = frozenset({
-    USERS, "find", "find_within", "limit", "connections", "pace", "rate_per_s", "arrivals",
+    USERS.name, "find", "find_within", "limit", "connections", "pace", "rate_per_s", "arrivals",
     "touch_percent", "ramp_up_s", "duration_s", "isolation", "ledger", "error_limit",
 })  # fmt: skip
 

@@ -9,6 +9,7 @@ does is a plug-in (`aggressor.py`).
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from stithy.activities.hammer import USERS
 from stithy.database.backup import Options
 from stithy.needs import IoLimit, Need
 from stithy.plan import cost, loop
@@ -22,7 +23,7 @@ from stithy.plan.scenarios.noisy_neighbour.aggressor import (
     known_aggressors,
 )
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
-from stithy.point import USERS, Point, Value
+from stithy.point import Point, Value
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
@@ -66,7 +67,7 @@ def level_of(point: Point) -> int:
 
 def factors(spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
     """The levels of the load, alone and beside each intensity of the aggressor."""
-    return {USERS: load.users, NEIGHBOUR: (ALONE, *aggressor_of(spec).levels(spec))}
+    return {USERS.name: load.levels, NEIGHBOUR: (ALONE, *aggressor_of(spec).levels(spec))}
 
 
 def added_bytes(study: Study, held: int) -> dict[Role, int]:

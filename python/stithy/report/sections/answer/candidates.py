@@ -189,8 +189,8 @@ def _row(
         "windows": len(here.valid_at(name, point)), **values,
         "asked": here.level_of(name, point, asked) if asked else None,
         "asked_metric": str(asked) if asked else None,
-        "within_users": served.users if served else None,
-        "within_at_least": served.at_least if served and served.users is not None else None,
+        "within_users": served.level if served else None,
+        "within_at_least": served.at_least if served and served.level is not None else None,
         "within_not_at": served.not_at if served else None,
         "within_shown": _within(served) if served else None,
         **_device_cells(device),
@@ -267,12 +267,12 @@ def _lacking(
 
 def _within(served: UsersWithinTarget) -> str | None:
     """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
-    if served.users is None:
+    if served.level is None:
         return None if served.not_at is None else f"not {count(served.not_at)}"
     if served.not_at is not None:
-        return f"{count(served.users)}, not {count(served.not_at)}"
+        return f"{count(served.level)}, not {count(served.not_at)}"
     because = f" ({served.open_because})" if served.open_because else ""
-    return f"at least {count(served.users)}{because}"
+    return f"at least {count(served.level)}{because}"
 
 
 def _only(evidence: Evidence, point: Point) -> Evidence:

@@ -76,7 +76,7 @@ def request_of(
     load = study.at(window.point).load
     return RunRequest(
         seed=window.seed,
-        users=window.point.users,
+        users=window.point.level,
         ramp_up_s=window.ramp_up_s,
         duration_s=window.duration_s,
         connections=load.connections,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from stithy.activities.hammer import LOAD
 from stithy.collect.collector import TimedSample
 from stithy.collect.sampler import checkpoints_inside
 from stithy.metrics import ALL, PERCENTILES
@@ -32,7 +33,7 @@ def tables_of(
 ) -> Iterator[tuple[Table, list[Row]]]:
     """All tables that only the hammer fills; empty where the users never began."""
     window_id, driven = of.window.id, of.driven
-    yield tables.LOAD, [_load(of, readings)]
+    yield LOAD, [_load(of, readings)]
     if driven is not None:
         latencies = of.latencies
         yield tables.TRANSACTIONS, of.transactions
@@ -82,10 +83,10 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     load = study.load
     asked = of.asked or pace_of(load)
     known = context.state.known.calibration
-    row: Row = {column.name: None for column in tables.LOAD.columns}
+    row: Row = {column.name: None for column in LOAD.columns}
     row |= {
         "window_id": window.id,
-        "users": window.point.users,
+        "users": window.point.level,
         "pace": asked.kind if window.rate_share is None else "rate",
         "think_mean_s": load.pace.think_s,
         "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,

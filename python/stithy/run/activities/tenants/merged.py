@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from stithy.activities.hammer import LOAD
 from stithy.results import tables
 from stithy.results.convert import (
     Latencies,
@@ -46,7 +47,7 @@ def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
     kept = of.kept or of.each
     single = [{table.name: rows for table, rows in tables_of_one(each, ())} for each in kept]
     load = _load([each["load"][0] for each in single])
-    yield tables.LOAD, [load | _distributions(of)]
+    yield LOAD, [load | _distributions(of)]
     for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
         yield table, _joined(table, [row for each in single for row in each.get(table.name, [])])
     if not of.kept:
@@ -64,7 +65,7 @@ def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
 
 
 def _load(rows: Sequence[Row]) -> Row:
-    kinds = {column.name: column.kind for column in tables.LOAD.columns}
+    kinds = {column.name: column.kind for column in LOAD.columns}
     return {name: _one(name, kinds[name], [row[name] for row in rows]) for name in rows[0]}
 
 

@@ -1,0 +1,98 @@
+"""The rows of a figure: candidates at the levels, their windows, and the table of these."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.metrics import ALL
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.drawing.compose import Rows
+from stithy.report.tables import PageTable, Show
+
+
+def window_row(context: Context, window: Window, **values: float) -> dict[str, Any]:
+    """A window as a point of a figure; invalid ones have the words of their flags."""
+    bad = [reason.flag.value for reason in window.reasons if reason.invalidates]
+    return {
+        **context.place(window.point), "candidate": window.candidate, "block": window.block,
+        **values, "valid": window.valid, "note": f"invalid: {'; '.join(bad)}" if bad else "valid",
+    }  # fmt: skip
+
+
+def rows_of(
+    context: Context,
+    at_level: Callable[[str, Point], float | None],
+    of_window: Callable[[Window], float | None],
+) -> tuple[Rows, Rows]:
+    """The lines and points of a value of candidates and of windows, as a `Panel` wants them."""
+    lines = [
+        {**context.place(point), "candidate": name, "value": value}
+        for name in context.evidence.candidates
+        for point in context.evidence.levels
+        if (value := at_level(name, point)) is not None
+    ]
+    points = [
+        window_row(context, window, value=value)
+        for window in context.drawn
+        if (value := of_window(window)) is not None
+    ]
+    return lines, points
+
+
+def window_rows(context: Context, column: str, transaction: str = ALL) -> tuple[Rows, Rows]:
+    """Those of a column of windows or transactions.
+
+    A percentile with too few values beyond it has none.
+    """
+    return rows_of(
+        context,
+        lambda name, point: context.evidence.printable_level(name, point, column, transaction),
+        lambda window: window.printable(column, transaction),
+    )
+
+
+def mean_points(
+    context: Context, collector: str, metric: str, *, of: str | None = None, divisor: float = 1.0
+) -> Rows:
+    """The points of a metric by its mean in each window, as a `Panel` wants them.
+
+    `of`: the subject that is meant, where there are several.
+    """
+    means = context.means.filter((pl.col("collector") == collector) & (pl.col("metric") == metric))
+    if of is not None:
+        means = means.filter(pl.col("subject") == of)
+    valid = {window.id: window.valid for window in context.drawn}
+    return [
+        {
+            "level": row["level"], context.axis.name: row[context.axis.name],
+            "candidate": row["candidate"], "block": row["block"],
+            "value": row["mean"] / divisor, "valid": valid[row["window_id"]],
+            "note": "valid" if valid[row["window_id"]] else "invalid",
+        }
+        for row in context.placed(means).to_dicts()
+    ]  # fmt: skip
+
+
+def level_means(context: Context, points: Rows) -> Rows:
+    """The lines of such points: means over the valid windows of each level."""
+    valid = [point for point in points if point["valid"]]
+    if not valid:
+        return []
+    keys = ("level", context.axis.name, "candidate")
+    levels = pl.DataFrame(valid).group_by(*keys, maintain_order=True)
+    return levels.agg(pl.col("value").mean()).to_dicts()
+
+
+def points_table(
+    context: Context, name: str, caption: str, rows: Rows, value: Show, *groups: str
+) -> PageTable:
+    """The points of a figure: a row for each window, after columns of these `groups`."""
+    shows = (
+        *(Show(group, group) for group in groups), context.axis_show,
+        Show("candidate", "candidate"), Show("block", "block", "count"), value,
+        Show("note", "window"),
+    )  # fmt: skip
+    return PageTable(name, caption, shows, pl.DataFrame(rows).drop("level"))
