@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from stithy.storage import raid
 from stithy.storage.layers import lvm, writecache
 
 GIB = 2**30
@@ -14,7 +15,7 @@ GIB = 2**30
      ("raid5", 4, 3 / 4), ("raid6", 6, 4 / 6)],
 )  # fmt: skip
 def test_capacity_is_what_copies_and_parity_leave(
-    level: lvm.Level, count: int, share: float
+    level: raid.Level, count: int, share: float
 ) -> None:
     """Less what LVM keeps for itself; copies take devices in pairs."""
     found = lvm.capacity_bytes(lvm.Spec(level=level), [GIB] * count)

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from stithy.storage import raid
 from stithy.storage.layers import md
 
 GIB = 2**30
@@ -14,7 +15,7 @@ GIB = 2**30
      ("raid5", 4, 0.64), ("raid6", 6, 0.57)],
 )  # fmt: skip
 def test_capacity_is_what_copies_and_parity_leave(
-    level: md.Level, count: int, least_share: float
+    level: raid.Level, count: int, least_share: float
 ) -> None:
     """Less what mdadm keeps for itself."""
     spec = md.Spec(level=level)

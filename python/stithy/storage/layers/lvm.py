@@ -6,24 +6,29 @@ synchronised before they are used.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from stithy.needs import Need
 from stithy.storage import lvm
-from stithy.storage.layer import Task, chunk_of, rule
+from stithy.storage.layer import Task, rule
+from stithy.storage.raid import (
+    COPIES,
+    PARITY,
+    STRIPED,
+    Chunk,
+    Level,
+    RaidSpec,
+    chunk_field,
+)
 from stithy.units import parse_size
 
 NAME = "lvm"
-Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
 MEMBERS: dict[Level, tuple[int, int | None]] = {
     "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
     "raid10": (4, None), "raid5": (3, None), "raid6": (5, None),
 }  # fmt: skip
-COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
-PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
-STRIPED = ("raid0", "raid10", "raid5", "raid6")
 CHUNK_USUAL = 64 * 1024
 JOURNAL_BYTES = 64 * lvm.MIB
 DATA_OF_CHECKSUMS_BYTES = 500 * lvm.MIB
@@ -33,25 +38,10 @@ Source of both: LVM, lib/metadata/integrity_manip.c, `_lv_size_bytes_to_integrit
 NEEDS: tuple[Need, ...] = lvm.needs("arrays of LVM")
 
 
-class Spec(BaseModel):
+class Spec(RaidSpec):
     """An array of LVM, with a file system on it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    level: Level = Field(
-        default="raid1",
-        description=(
-            "How data lie on the devices: one after the other (`single`), striped (`raid0`), in "
-            "two or three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), "
-            "striped with parity (`raid5`, `raid6`)."
-        ),
-        examples=["single"],
-    )
-    chunk: Annotated[str | None, AfterValidator(chunk_of)] = Field(
-        default=None,
-        json_schema_extra={"default": "that of LVM, 64 KiB"},
-        description="How much of a stripe lies on one device.",
-    )
+    chunk: Chunk = chunk_field("that of LVM, 64 KiB")
     checksum: bool = Field(
         default=False,
         description=(
@@ -62,10 +52,7 @@ class Spec(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _what_the_level_can(self) -> Self:
-        if self.chunk is not None and self.level not in STRIPED:
-            right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
-            raise rule(f"{self.level} has no stripes", right)
+    def _only_redundant_levels_have_checksums(self) -> Self:
         redundant = (*COPIES, *PARITY)
         if self.checksum and self.level not in redundant:
             right = f"leave out `checksum`, or use {', '.join(redundant)}"
@@ -103,13 +90,6 @@ def _stripes(spec: Spec, count: int) -> int:
     if spec.level in PARITY:
         return count - PARITY[spec.level]
     return count // COPIES.get(spec.level, 1)
-
-
-def redundancy(spec: Spec, count: int) -> float:
-    """Copies, or the share of a stripe that is not parity, inverted."""
-    if spec.level in PARITY:
-        return count / (count - PARITY[spec.level])
-    return float(COPIES.get(spec.level, 1))
 
 
 def create_words(spec: Spec, group: str, extents: int, count: int) -> list[str]:

@@ -7,19 +7,16 @@ used, because wrong parity makes wrong data once a drive fails.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
-from stithy.storage.layer import Task, chunk_of, rule
+from stithy.storage.layer import Task
+from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, chunk_field, redundancy
 from stithy.units import parse_size
 
 NAME = "md"
-Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
 AS_MDADM: dict[Level, str] = {
     "single": "linear", "raid0": "0", "raid1": "1", "raid1c3": "1", "raid10": "10", "raid5": "5",
     "raid6": "6",
@@ -28,9 +25,6 @@ MEMBERS: dict[Level, tuple[int, int | None]] = {
     "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
     "raid10": (4, None), "raid5": (3, None), "raid6": (4, None),
 }  # fmt: skip
-COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
-PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
-STRIPED = ("raid0", "raid10", "raid5", "raid6")
 METADATA_BYTES = 130 * 2**20
 """What mdadm may keep of each device before its data. Source: mdadm, super1.c, at most 128 MiB."""
 NUMBERS = range(200, 500)
@@ -48,32 +42,10 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-class Spec(BaseModel):
+class Spec(RaidSpec):
     """An array of md, with a file system on it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    level: Level = Field(
-        default="raid1",
-        description=(
-            "How data lie on the devices: one after the other (`single`), striped (`raid0`), in "
-            "two or three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), "
-            "striped with parity (`raid5`, `raid6`)."
-        ),
-        examples=["single"],
-    )
-    chunk: Annotated[str | None, AfterValidator(chunk_of)] = Field(
-        default=None,
-        json_schema_extra={"default": "that of mdadm, 512 KiB"},
-        description="How much of a stripe lies on one device.",
-    )
-
-    @model_validator(mode="after")
-    def _only_stripes_have_chunks(self) -> Self:
-        if self.chunk is not None and self.level not in STRIPED:
-            right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
-            raise rule(f"{self.level} has no stripes", right)
-        return self
+    chunk: Chunk = chunk_field("that of mdadm, 512 KiB")
 
 
 def members(spec: Spec) -> tuple[int, int | None]:
@@ -87,13 +59,6 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     if spec.level == "single":
         return sum(usable)
     return int(len(usable) * min(usable) / redundancy(spec, len(usable)))
-
-
-def redundancy(spec: Spec, count: int) -> float:
-    """Copies, or the share of a stripe that is not parity, inverted."""
-    if spec.level in PARITY:
-        return count / (count - PARITY[spec.level])
-    return float(COPIES.get(spec.level, 1))
 
 
 def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:

@@ -1,0 +1,50 @@
+"""Levels of RAID, which engines of arrays have alike: copies, parity and stripes."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from stithy.storage.layer import chunk_of, rule
+
+Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
+COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
+PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
+STRIPED = ("raid0", "raid10", "raid5", "raid6")
+LEVELS = (
+    "How data lie on the devices: one after the other (`single`), striped (`raid0`), in two or "
+    "three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), striped with "
+    "parity (`raid5`, `raid6`)."
+)
+Chunk = Annotated[str | None, AfterValidator(chunk_of)]
+
+
+def chunk_field(usual: str) -> Any:
+    """The key `chunk` of an engine; `usual`: what it is where none is given."""
+    return Field(
+        default=None,
+        json_schema_extra={"default": usual},
+        description="How much of a stripe lies on one device.",
+    )
+
+
+class RaidSpec(BaseModel):
+    """The keys that engines have alike; each says what its own `chunk` usually is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    level: Level = Field(default="raid1", description=LEVELS, examples=["single"])
+    chunk: Chunk = None
+
+    @model_validator(mode="after")
+    def _only_stripes_have_chunks(self) -> Self:
+        if self.chunk is not None and self.level not in STRIPED:
+            right = f"leave out `chunk`, or use {', '.join(STRIPED)}"
+            raise rule(f"{self.level} has no stripes", right)
+        return self
+
+
+def redundancy(spec: RaidSpec, count: int) -> float:
+    """Copies, or the share of a stripe that is not parity, inverted."""
+    if spec.level in PARITY:
+        return count / (count - PARITY[spec.level])
+    return float(COPIES.get(spec.level, 1))
