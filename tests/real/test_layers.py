@@ -1,6 +1,7 @@
 """Arrays over real devices: built, as large as promised, unmade."""
 
 import os
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
@@ -140,6 +141,27 @@ def test_an_array_of_the_kernel_holds_what_it_promised(
             assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         assert set(os.listdir("/sys/block")) == before
         provider.check()
+
+
+@pytest.mark.needs_kernel_arrays
+def test_an_array_of_md_is_unmade_after_all_its_devices_have_failed(place: Path) -> None:
+    """Its identifier, by which it is known as Stithy's, can be read from none of them."""
+    with ExitStack() as stack:
+        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(3)]
+        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid5"}}})
+        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        recorded: list[Resource] = []
+        create(spec, "array", site).provision(
+            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+        )
+        [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
+        for n, device in enumerate(devices):
+            subprocess.run(["mdadm", "--fail", node, device])  # md keeps the last ones
+            os.truncate(place / f"disk-{n}.img", 0)
+            os.truncate(place / f"disk-{n}.img", MIB * 300)
+            subprocess.run(["blockdev", "--flushbufs", device], check=True)
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert not Path("/sys/block", Path(node).name, "md").exists()
 
 
 def test_an_emulated_drive_without_a_file_system_is_the_volume(

@@ -5,6 +5,7 @@ may differ between copies, and nobody reads it. Levels with parity are synchroni
 used, because wrong parity makes wrong data once a drive fails.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -79,7 +80,8 @@ def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str)
 def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     """Make the array, and wait until its parity is right."""
     node = _free_node()
-    task.record("md", {"device": node, "uuid": task.identifier})
+    members = " ".join(Path(each).resolve().name for each in devices)
+    task.record("md", {"device": node, "uuid": task.identifier, "members": members})
     _done(_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node)
     if spec.level in PARITY:
         # It ends with 1 where nothing was to be waited for.
@@ -122,7 +124,11 @@ def _stop(facts: Mapping[str, str]) -> None:
         return
     runner = LocalRunner()
     said = _mdadm(["--detail", "--export", node], runner).stdout
-    if _digits(facts["uuid"]) in map(_digits, said.splitlines()):
+    own = _digits(facts["uuid"]) in map(_digits, said.splitlines())
+    if not own:  # its identifier lies on its members, which may all have failed
+        held = set(os.listdir(f"/sys/block/{Path(node).name}/slaves"))
+        own = bool(held) and held <= set(facts["members"].split())
+    if own:
         _done(_mdadm(["--stop", node], runner), node)
 
 
