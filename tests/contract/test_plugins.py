@@ -61,6 +61,19 @@ def test_a_provider_is_named_by_a_key_of_its_own_and_creates_what_has_every_meth
     assert [each for each in METHODS if not callable(getattr(made, each, None))] == []
 
 
+@pytest.mark.parametrize("name", plugins("layer"))
+def test_a_layer_keeps_of_its_members_what_its_redundancy_leaves(name: str) -> None:
+    """At most that: its own books take some, too; data take no less than themselves."""
+    module = plugins("layer")[name]
+    spec = module.Spec()
+    count = module.members(spec)[0]
+    times = module.redundancy(spec, count)
+    assert times >= 1
+    assert 0 < module.capacity_bytes(spec, [2**33] * count) <= count * 2**33 / times
+    assert callable(module.build)
+    assert all(callable(undo) for undo in getattr(module, "HANDLERS", {}).values())
+
+
 @pytest.mark.parametrize("package", plugins("engine").values(), ids=plugins("engine"))
 def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(package: ModuleType) -> None:
     """Names in small letters, each with its reason; and which URLs are its own, as whom it runs."""

@@ -43,8 +43,8 @@ class RaidSpec(BaseModel):
         return self
 
 
-def redundancy(spec: RaidSpec, count: int) -> float:
-    """Copies, or the share of a stripe that is not parity, inverted."""
-    if spec.level in PARITY:
-        return count / (count - PARITY[spec.level])
-    return float(COPIES.get(spec.level, 1))
+def bytes_for_one(level: Level, count: int) -> float:
+    """On so many devices: copies, or the share of a stripe that is not parity, inverted."""
+    if level in PARITY:
+        return count / (count - PARITY[level])
+    return float(COPIES.get(level, 1))

@@ -20,6 +20,7 @@ from stithy.storage.raid import (
     Chunk,
     Level,
     RaidSpec,
+    bytes_for_one,
     chunk_field,
 )
 from stithy.units import parse_size
@@ -90,6 +91,11 @@ def _stripes(spec: Spec, count: int) -> int:
     if spec.level in PARITY:
         return count - PARITY[spec.level]
     return count // COPIES.get(spec.level, 1)
+
+
+def redundancy(spec: Spec, count: int) -> float:
+    """By the level."""
+    return bytes_for_one(spec.level, count)
 
 
 def create_words(spec: Spec, group: str, extents: int, count: int) -> list[str]:

@@ -14,7 +14,7 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
 from stithy.storage.layer import Task
-from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, chunk_field, redundancy
+from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, bytes_for_one, chunk_field
 from stithy.units import parse_size
 
 NAME = "md"
@@ -60,6 +60,11 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     if spec.level == "single":
         return sum(usable)
     return int(len(usable) * min(usable) / redundancy(spec, len(usable)))
+
+
+def redundancy(spec: Spec, count: int) -> float:
+    """By the level."""
+    return bytes_for_one(spec.level, count)
 
 
 def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:
