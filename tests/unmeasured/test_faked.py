@@ -154,7 +154,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     ]  # fmt: skip
     shutil.copytree(faked.out, tmp_path / "again")
     assert run(["compare", str(faked.out), str(tmp_path / "again")]) == 0
-    assert "4, 320 MiB" in capsys.readouterr().out
+    assert "4 users with database.memory 320 MiB" in capsys.readouterr().out
     assert context.manifest is not None
     assert context.manifest.memory is not None
     assert context.manifest.memory.varied == ("limit_bytes",)

@@ -114,6 +114,8 @@ ELSEWHERE = {
     "creating cluster": "e2e/test_ceph.py kills a run after it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating md": "needs a kernel with md; real/test_layers.py removes what it made",
+    "creating lvm": "needs a kernel with device-mapper; as above",
+    "creating lvm-cached": "as above",
     "step-failed": "a session that failed has ended by itself",
 }
 """Kinds of lines that this study cannot write, and why that is no gap."""

@@ -284,8 +284,8 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def level(point: Point) -> str:
-    """A point in a cell: `8`; where more is varied with its names, `8 users with backup on`."""
-    return point.in_words() if point.others or point.counted is None else point.brief
+    """A point in a cell: `8`; where more is varied with its names: `8 users with backups`."""
+    return point.brief if len(point.values) == 1 else point.in_words()
 
 
 def shown(quantity: Quantity, value: float | None) -> str:
