@@ -30,8 +30,8 @@ _SCHEMA = {
 _QUANTITY = re.compile(
     r"(?<![\w.,])(?<!min )(?<!h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
 )
-_DRIVE = re.compile(r"(?<=for )([a-z]+)-(\d+)(?!\w)")
-"""A drive of several in a role: `data-2`."""
+_DRIVE = re.compile(r"(?<=for )([a-z]+-[a-z]*)(\d+)(?!\w)")
+"""A drive of several in a role: `data-2`, `data-host2`."""
 
 _SIZES = {
     "µs": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01,
@@ -99,7 +99,7 @@ def _seen(context: Context) -> list[_Seen]:
 
 def _kind(each: _Seen) -> object:
     """What sentences have in common that may be one row: all but numbers."""
-    shape = _DRIVE.sub(r"\1-…", _QUANTITY.sub("…", each.sentence))
+    shape = _DRIVE.sub(r"\1…", _QUANTITY.sub("…", each.sentence))
     return each.is_note, each.advice, shape
 
 
@@ -112,7 +112,7 @@ def _joined(group: Sequence[_Seen]) -> _Seen:
     drives = {int(number): role for each in sentences for role, number in _DRIVE.findall(each)}
     if len(drives) > 1:
         low, high = min(drives), max(drives)
-        text = _DRIVE.sub(f"{drives[low]}-{low} to {drives[high]}-{high}", text)
+        text = _DRIVE.sub(f"{drives[low]}{low} to {drives[high]}{high}", text)
     ids = tuple(dict.fromkeys(window for each in group for window in each.ids))
     return _Seen(first.is_note, text, first.advice, ids)
 
