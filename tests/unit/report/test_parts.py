@@ -239,13 +239,15 @@ def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path:
     """Of four candidates the drives by their first and last, the windows by candidate."""
     names = ("a", "b", "c", "d")
     seen = [
-        reasons._Seen(True, f"The emulated drive for data-host{at + 1} took {9 + at} µs.", "",
+        reasons._Seen(True, f"Drive for data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
                       (window_id(name, 4, 0), window_id(name, 4, 1))[: 1 + at])
         for at, name in enumerate(names)
     ]  # fmt: skip
     owner = {window_id(name, 4, block): name for name in names for block in (0, 1)}
     [row] = reasons._gathered(seen, owner)
-    assert row.sentence == "The emulated drive for data-host1 to data-host4 took 9 to 12 µs."
+    assert (
+        row.sentence == "Drive for data-host1 to data-host4 was late with 1.0 to 1.3 %, 9 to 12 µs."
+    )
     said = reasons._named(row.ids, owner)
     assert said == "1 of 2 of a\nall 2 of b\nall 2 of c\nall 2 of d"
 

@@ -28,7 +28,7 @@ _SCHEMA = {
 }  # fmt: skip
 
 _QUANTITY = re.compile(
-    r"(?<![\w.,])(?<!min )(?<!h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
+    r"(?<![\w.,])(?<!\d min )(?<!\d h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
 )
 _DRIVE = re.compile(r"(?<=for )([a-z]+-[a-z]*)(\d+)(?!\w)")
 """A drive of several in a role: `data-2`, `data-host2`."""
