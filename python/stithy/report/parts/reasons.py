@@ -9,6 +9,7 @@ import polars as pl
 
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import in_one
 
 GATHERED = "Why windows are invalid, and notes on windows"
 
@@ -106,9 +107,7 @@ def _kind(each: _Seen) -> object:
 def _joined(group: Sequence[_Seen]) -> _Seen:
     """One sentence, each number with the lowest and the highest that it had."""
     first, sentences = group[0], [each.sentence for each in group]
-    columns = zip(*(_QUANTITY.findall(each) for each in sentences), strict=True)
-    reported = iter([_range(column) for column in columns])
-    text = _QUANTITY.sub(lambda _: next(reported), first.sentence)
+    text = in_one(sentences, _QUANTITY, _range)
     drives = {int(number): role for each in sentences for role, number in _DRIVE.findall(each)}
     if len(drives) > 1:
         low, high = min(drives), max(drives)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from stithy.report.words.wording import listing
+from stithy.report.words.wording import in_one, listing
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 
@@ -18,13 +18,8 @@ def missing_for(known: Iterable[tuple[str, str]]) -> Iterator[str]:
         alike.setdefault(_NUMBER.sub("", because), []).append((name, because))
     for pairs in alike.values():
         names = list(dict.fromkeys(name for name, _ in pairs))
-        yield f"Missing for {listing(names)}: {_in_one([because for _, because in pairs])}"
-
-
-def _in_one(reasons: Sequence[str]) -> str:
-    columns = zip(*(_NUMBER.findall(each) for each in reasons), strict=True)
-    spans = iter([_span(column) for column in columns])
-    return _NUMBER.sub(lambda _: next(spans), reasons[0])
+        because = in_one([each for _, each in pairs], _NUMBER, _span)
+        yield f"Missing for {listing(names)}: {because}"
 
 
 def _span(numbers: Sequence[str]) -> str:

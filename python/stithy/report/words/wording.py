@@ -4,8 +4,10 @@ How a quantity of two candidates is said: work is counted, times are long, all e
 """
 
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
 from stithy.analysis.answers.windows import Block
 from stithy.analysis.verdict.decide import Verdict
@@ -179,6 +181,15 @@ def listing(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def in_one(
+    texts: Sequence[str], number: re.Pattern[str], span: Callable[[Sequence[Any]], str]
+) -> str:
+    """What texts say that differ in these numbers alone: the first, with spans in their places."""
+    columns = zip(*(number.findall(each) for each in texts), strict=True)
+    spans = iter([span(column) for column in columns])
+    return number.sub(lambda _: next(spans), texts[0])
 
 
 def rate(value: float) -> str:
