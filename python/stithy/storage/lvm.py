@@ -96,6 +96,11 @@ class Group:
             if set(told.split()) <= {"100.00"}:
                 return
             clock.sleep_s(SYNC_POLL_S)
+        raise InfrastructureError(
+            f"the array was not in sync after {SYNC_TIMEOUT_S / 3600:g} hours",
+            where=", ".join(self._devices),
+            remedy="use smaller or faster devices, or a level without parity and checksums",
+        )
 
     def remove(self) -> None:
         """Remove it and its members, as far as they were made; nobody else's are touched."""

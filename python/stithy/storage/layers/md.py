@@ -132,7 +132,7 @@ def _stop(facts: Mapping[str, str]) -> None:
     own = _digits(facts["uuid"]) in map(_digits, said.splitlines())
     if not own:  # its identifier lies on its members, which may all have failed
         held = set(os.listdir(f"/sys/block/{Path(node).name}/slaves"))
-        own = bool(held) and held <= set(facts["members"].split())
+        own = bool(held) and held <= set(facts.get("members", "").split())
     if own:
         _done(_mdadm(["--stop", node], runner), node)
 
