@@ -35,7 +35,7 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     lines, points = quantity_rows(context, metric)
     if not points:
         return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
-    drawing, axis = Drawing(), axis_of(metric)
+    drawing, axis = Drawing(), axis_of(context, metric)
     title = f"{capital(metric.noun)} against {name}"
     return Figure(
         name=stem,

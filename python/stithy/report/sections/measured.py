@@ -87,12 +87,12 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
     lines, points = quantity_rows(context, quantity)
     if not points:
         return
-    scale = scale_of(quantity)
+    scale = scale_of(context, quantity)
     title = compare_title(
         context, lines, points, metric.noun, lambda number: in_words(quantity, number / scale),
         metric=quantity,
     )  # fmt: skip
-    drawing, axis = Drawing(), axis_of(quantity)
+    drawing, axis = Drawing(), axis_of(context, quantity)
     words = any(magnitude(point.values[context.axis.name]) is None for point in context.positions)
     domain = domain_of(with_spans(points, log=False), log=False)
     panel = Panel(lines, points, domain, joined=not words)
