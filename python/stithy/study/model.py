@@ -461,6 +461,11 @@ class Study(BaseModel):
         return resolved(self, values, self._data) if values else self
 
     @property
+    def cpu_percent(self) -> int | None:
+        """The most CPU time of each server, of the CPUs that servers have; None: no limit."""
+        return getattr(self.scenario.spec, "cpu_percent", None)
+
+    @property
     def tenants(self) -> int:
         """How many instances of the database share each candidate; the most where that varies."""
         return max(int(getattr(each.scenario.spec, "tenants", 1)) for each in self.variants)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.activities.hammer import USERS
 from stithy.database.backup import Options, check_options, method_of
-from stithy.needs import IoLimit, Need
+from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
@@ -33,6 +33,7 @@ NEEDS = (
     *usual.NEEDS,
     *(need for each in known_aggressors().values() for need in getattr(each, "NEEDS", ())),
     IoLimit(why="a `limit` of neighbours with databases of their own", optional=True),
+    CpuShare(why="a `cpu_share` of tenants", optional=True),
 )
 CHOICE = "aggressor"
 NEIGHBOUR = "neighbour"
@@ -91,9 +92,12 @@ def backups(study: Study) -> list[tuple[str, Options]]:
 
 def needs_of(study: Study) -> tuple[Need, ...]:
     """What these keys need of the machine: a guard by control groups, where one is asked for."""
-    every = map(spec_of, study.variants)
+    every = [spec_of(each) for each in study.variants]
     guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
-    return (IoLimit(why="the neighbour's `limit`"),) if guarded else ()
+    needs: list[Need] = [IoLimit(why="the neighbour's `limit`")] if guarded else []
+    if any(each.cpu_percent is not None for each in every):
+        needs.append(CpuShare(why="the tenants' `cpu_share`"))
+    return tuple(needs)
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:

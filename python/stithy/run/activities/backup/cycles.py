@@ -212,8 +212,9 @@ class Backups:
         if whose is None:
             return servers.second(self.candidate, data, log, more)
         return servers.second(
-            self.candidate, data, log, more, name=whose.sockets, memory_cgroup=whose.memory_cgroup
-        )
+            self.candidate, data, log, more, name=whose.sockets,
+            memory_cgroup=whose.memory_cgroup, beside=self._data,
+        )  # fmt: skip
 
     def _name(self, folder: str) -> str:
         return f"{self.whose.prefix}{folder}" if self.whose else folder
@@ -261,8 +262,9 @@ class Backups:
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
         stop = context.session.stop.asked
         if self.whose is not None:
-            groups = (self.whose.memory_cgroup, self.whose.io_cgroup)
-            asked = replace(asked, memory_cgroup=groups[0], io_cgroup=groups[1])
+            others = (self.whose.io_cgroup, context.servers.caps.get(self._data))
+            groups = tuple(each for each in others if each is not None)
+            asked = replace(asked, memory_cgroup=self.whose.memory_cgroup, cgroups=groups)
             stop = self.whose.ended
         since = log.stat().st_size if log.exists() else 0
         process = host.runner.start(asked, stderr=log)
