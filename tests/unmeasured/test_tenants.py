@@ -234,12 +234,16 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
     assert left_by(out) == []
 
 
+@pytest.mark.long
 @pytest.mark.needs_root
 @pytest.mark.skipif(problem() is not None, reason=str(problem()))
 def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
     stithy: Stithy, place: Path
 ) -> None:
-    """Each in a group of its own, all its processes are in it, and none is left."""
+    """Each in a group of its own, all its processes are in it, and none is left.
+
+    Long: tests/real/test_cpu_share.py shows quickly that such a group holds.
+    """
     path, out = _study(place), place / "out"
     path.write_text(path.read_text().replace("tenants: 2", "tenants: 2, cpu_share: 30%"))
     running = stithy.start("run", path, "--out", out)
