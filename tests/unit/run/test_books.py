@@ -101,6 +101,22 @@ def test_the_first_signal_only_asks_the_second_ends_at_once_and_a_third_ends_not
     assert [text.split(":")[0] for text in shown] == ["finishing", "already cleaning up"]
 
 
+def test_a_part_stops_with_the_whole_or_alone() -> None:
+    """What a part was asked alone ends there; a stop of the whole reaches every part."""
+    whole = Stop()
+    with whole.part() as part:
+        part.asked.set()
+        assert not whole.asked.is_set()
+        whole.pass_on(part)
+        assert not part.asked.is_set()
+        whole.asked.set()
+        assert part.asked.is_set()
+        whole.pass_on(part)
+        assert part.asked.is_set()
+    with whole.part() as later:
+        assert later.asked.is_set()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_processs_signals_are_heard_inside_only(number: signal.Signals, hang_up: None) -> None:
     """A closed terminal counts as Ctrl-C, but not under nohup. Handlers of before come back."""

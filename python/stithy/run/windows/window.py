@@ -7,7 +7,7 @@ full disk ends the run, because every later window would meet it too.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
@@ -17,6 +17,7 @@ from stithy.registry import plugins
 from stithy.run.activity import Activity, Subject, Times
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
+from stithy.run.stop import Stop
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Snapshot, snapshot
 
@@ -51,17 +52,8 @@ def window_step(context: Context, step: Step) -> str:
     short, after the tables are written.
     """
     assert step.window is not None  # the plan gives every window step its window
-    made = tuple(
-        plugins("acting")[name].create(context, step.window) for name in step.window.activities
-    )
-    measured = MeasuredWindow(step.window, made)
-    try:
-        with failures_of_the_machine(f"window {step.window.id}"):
-            _measure(context, measured)
-    except StithyError as error:
-        measured.missing_because = _reason(measured, error)
-    for each in made:
-        each.aftermath()
+    with context.session.stop.part() as stop:
+        measured = _measured(context, step.window, stop)
     result = write_window(context, context.session.directory.window(step.window.id), measured)
     _stop_when_full(context, measured)
     if not measured.complete:
@@ -70,7 +62,22 @@ def window_step(context: Context, step: Step) -> str:
     return result
 
 
-def _measure(context: Context, measured: MeasuredWindow) -> None:
+def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
+    """A window, and why it has no numbers where something failed; `stop` is the window's own."""
+    within = replace(context, session=replace(context.session, stop=stop))
+    made = tuple(plugins("acting")[name].create(within, window) for name in window.activities)
+    measured = MeasuredWindow(window, made)
+    try:
+        with failures_of_the_machine(f"window {window.id}"):
+            _measure(context, measured, stop)
+    except StithyError as error:
+        measured.missing_because = _reason(measured, error)
+    for each in made:
+        each.aftermath()
+    return measured
+
+
+def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     """All activities at once, between two readings of everything, while collectors run."""
     candidate = measured.window.candidate
     directory = context.session.directory.window(measured.window.id)
@@ -84,7 +91,11 @@ def _measure(context: Context, measured: MeasuredWindow) -> None:
             before = counters(context.volumes, candidate)
             first = snapshot(context, pids, subject.log_folder)
             with traced(context.volumes, candidate, directory):
-                _together([each.act for each in measured.activities], context.session.stop.asked)
+                try:
+                    _together([each.act for each in measured.activities], stop.asked)
+                finally:
+                    # What ended the others early holds up nothing of what follows.
+                    context.session.stop.pass_on(stop)
             measured.snapshots = (first, snapshot(context, pids, subject.log_folder))
             measured.drives = (before, counters(context.volumes, candidate))
             for each in measured.activities:
