@@ -75,12 +75,28 @@ def command_help(source: Source) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, ast.get_docstring(node, False) or ""
 
 
+TEMPLATES = tuple(
+    f"python/stithy/report/{part}" for part in ("template/", "assets/page", "assets/figure")
+)
+
+
+def said(source: Source) -> Iterator[tuple[int, str]]:
+    """What a module says outside of comments and docstrings; every line of a template or script."""
+    if source.path.startswith(TEMPLATES):
+        yield from enumerate(source.lines, 1)
+    else:
+        yield from (*identifiers(source), *strings(source), *command_help(source))
+
+
 def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in's folder has its words, in names, in texts or in help."""
+    """No module outside of a plug-in's folder has its words, in names, in texts or in help.
+
+    Nor has a template or a script of the report.
+    """
     folders = words_below(project, OF_PLUGINS)
-    for source in project.package():
+    for source in (*project.package(), *project.under(*TEMPLATES)):
         theirs = {w: at for w, at in folders.items() if not source.path.startswith(at.strip("`"))}
-        for line, text in (*identifiers(source), *strings(source), *command_help(source)):
+        for line, text in said(source):
             if word := foreign_word(text, theirs):
                 remedy = f"let the plug-in declare it: only {folders[word]} may name it"
                 yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
@@ -251,6 +267,9 @@ RULES = (
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
          keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
                           "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+    Rule("plug-ins keep their words out of templates", words_of_plugins_stay_there,
+         breaks=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "autovacuum" %}\n'},
+         keeps=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "vacuous" %}\n'}),
     Rule("plug-ins keep their words out of help", words_of_plugins_stay_there,
          breaks=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a /var/lib/autovacuum"},
          keeps=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a {url}"}),
