@@ -192,7 +192,8 @@ def _slug(name: str, value: Value) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9.+]", "", text.lower())
+    """Without what names of files do not have; a sign stays, so that -1 and 1 differ."""
+    return re.sub(r"(?!^-\d)[^a-z0-9.+]", "", text.lower())
 
 
 def named(points: Sequence[Point], word: str) -> Point | None:

@@ -10,6 +10,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import costs_of_short_windows, memory_bytes, space_by_candidate, total_s
 from stithy.plan.expand import expand, master_candidate, nulled
+from stithy.plan.scenarios import load as scenario_load
 from stithy.plan.sensitivity import check, narrowed, profiles_of
 from stithy.plan.steps import Plan, question
 from stithy.search import ResponseTarget
@@ -169,6 +170,17 @@ MORE = (
     "primary: {blocks: 6, candidates: [one, two]}\nthresholds:\n  - one.p95_at_4 <= 1 s\n",
 )
 ALONE = (DRIVES[0], "  one: {drive: gp3}\n")
+BACKUPS = ("study:", "scenario: {backup: {during: {users: [1, 4]}}}\nstudy:")
+
+
+def test_the_metric_of_a_scenario_is_that_of_its_question_with_a_load_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a failure costs is not asked as throughput."""
+    assert _asked(study()).metric == "nopm"
+    monkeypatch.setattr(scenario_load, "METRIC", "longest_response_s", raising=False)
+    assert _asked(study()).metric == "longest_response_s"
+    assert _asked(study(primary("{users: 4, metric: nopm}"))).metric == "nopm"
 
 
 def _asked(known: Study) -> Any:
@@ -208,6 +220,7 @@ def test_a_study_with_nothing_to_vary_has_no_sensitivity() -> None:
         ([ALONE], False, {"one": 1}, "no primary question"),
         ([], False, {}, "no candidate is an emulated drive"),
         ([DRIVES], False, {"one": 0, "two": 0}, "assume no number"),
+        ([DRIVES, BACKUPS], False, {"one": 1}, "at a value of `backup`, which the scenario backup"),
     ):
         with pytest.raises(UserError, match=problem):
             _sensitivity(*changes, null=null, **assumed)
