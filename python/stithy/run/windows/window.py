@@ -1,7 +1,8 @@
 """One window: its activities made ready, watched while they work, written down.
 
 Whatever goes wrong inside, the window's row is written: without numbers and with the reason. A
-full disk ends the run, because every later window would meet it too.
+full disk ends the run, because every later window would meet it too, unless it was filled on
+purpose.
 """
 
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from stithy.activity import expected_errors
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
@@ -155,8 +157,9 @@ def _reason(measured: MeasuredWindow, error: StithyError) -> str:
 
 
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
-    """Raise if the volume is full."""
-    if not any(each.is_full for each in measured.activities):
+    """Raise if the volume is full, and no activity fills it on purpose."""
+    expected = "full" in expected_errors(measured.window.activities)
+    if expected or not any(each.is_full for each in measured.activities):
         return
     volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(
