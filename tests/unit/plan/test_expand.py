@@ -1,5 +1,6 @@
 """A study becomes ordered steps with their costs; the machine is not asked."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -57,6 +58,25 @@ def test_every_window_starts_from_a_restore_and_every_block_from_a_baseline_chec
             starts = before[step.id].kind == "baseline-check"
             assert starts is (step.window.position == 0)
             assert not starts or before[step.id].window == step.window
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "vary: {database.memory: [256 MiB, 1 GiB]}",
+        "scenario: {noisy-neighbour: {rate: [100], size: 16 MiB}}",
+    ],
+)
+def test_what_is_compared_at_the_questions_level_has_its_blocks(key: str) -> None:
+    """All of them are spared together, with what is around them; one block is enough elsewhere."""
+    plan = plan_of(primary("{users: 4, blocks: 6}"), ("study:", f"{key}\nstudy:"))
+    steps = [(step, step.window) for step in plan.steps if step.window]
+    windows = Counter((each.point.level, str(each.point), each.candidate) for step, each in steps
+                      if step.kind == "window")  # fmt: skip
+    assert {(users, count) for (users, _, _), count in windows.items()} == {(1, 1), (4, 6)}
+    assert len(windows) == 8
+    for step, each in steps:
+        assert step.if_undecided == (each.block >= 4), step.id
 
 
 def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory() -> None:

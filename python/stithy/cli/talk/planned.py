@@ -225,9 +225,14 @@ def _question(study: Study, plan: Plan) -> str:
     if study.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.repeat < BLOCKS_LEAST else ""
         return f"{text}Blocks at every {place}: {study.repeat}, as the study says{few}."
+    windows = [step.window for step in plan.steps if step.window]
+    points = {window.point for window in windows}
+    lasting = {window.point for window in windows if window.block == asked.blocks_most - 1}
+    also = f", and at {len(lasting) - 1} compared with it" if len(lasting) > 1 else ""
+    once = f"; one block at every other {place}" if points - lasting else ""
     return (
-        f"{text}Blocks at this {place}: {asked.blocks_least} to {asked.blocks_most}, until the "
-        f"question is decided; one block at every other {place}."
+        f"{text}Blocks at this {place}{also}: {asked.blocks_least} to {asked.blocks_most}, until "
+        f"the question is decided{once}."
     )
 
 
