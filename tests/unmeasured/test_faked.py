@@ -290,6 +290,22 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert "note_lost{" in capsys.readouterr().out
 
 
+def test_the_margin_of_a_metric_whose_best_value_is_0_is_what_it_declares(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A share of nothing is refused; the plan has no odds of ratios."""
+    study = tmp_path / "study.yaml"
+    text = LOST.replace("{root}", str(tmp_path))
+    study.write_text(text)
+    run(["plan", str(study)])  # whether this machine could run it does not matter
+    shown = capsys.readouterr().out
+    assert "lines lost at lines 50, b against a, margin 0.5." in " ".join(shown.split())
+    assert "How likely each answer is" not in shown
+    study.write_text(text.replace("{metric: note.lost}", "{metric: note.lost, margin: 2%}"))
+    assert run(["plan", str(study)]) == 2
+    assert "a share as the margin of `note.lost`" in capsys.readouterr().err
+
+
 def test_exports_mark_what_was_measured_of_a_span_that_does_not_count(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

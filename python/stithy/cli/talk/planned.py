@@ -24,6 +24,7 @@ from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import said
 from stithy.registry import plugins
+from stithy.report.words.wording import value
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
@@ -216,10 +217,12 @@ def _question(study: Study, plan: Plan) -> str:
     pair = asked.candidates
     of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
+    quantity = parse_quantity(asked.metric)
+    least = quantity.known.negligible
+    margin = format_percent(asked.margin_share) if least is None else value(quantity, least)
     text = (
-        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at "
-        f"{asked.point.in_words()}, {of}, margin "
-        f"{format_percent(asked.margin_share)}.\n"
+        f"Primary question{derived}: {quantity.noun} at "
+        f"{asked.point.in_words()}, {of}, margin {margin}.\n"
     )
     place = "point" if len(study.factors) > 1 else "level"
     if study.repeat is not None:
