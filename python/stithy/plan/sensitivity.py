@@ -17,6 +17,7 @@ from stithy.plan.steps import Question
 from stithy.storage.provider import ROLES
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
+from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
 from stithy.study.vary import placed
 
@@ -98,7 +99,7 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
         raise UserError(
             "the study has no primary question whose answer could change",
             where=OPTION,
-            remedy="compare two candidates at a level of `load.users`, or leave it out",
+            remedy=f"compare two candidates at a level of `{LEVELS_KEY}`, or leave it out",
         )
     if own := [name for name, _ in asked.point.others if name not in file.study.vary]:
         raise UserError(

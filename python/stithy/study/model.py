@@ -28,7 +28,7 @@ from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import Load, integer, without_users
+from stithy.study.load_keys import LEVELS_KEY, Load, integer, without_users
 from stithy.study.load_values import USERS_MAX, Users, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
@@ -101,7 +101,7 @@ class Primary(BaseModel):
     level: Annotated[Users | None, Field(alias=level_factor().name), integer(USERS_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "the highest level"},
-        description="The level at which the candidates are compared, one of `load.users`.",
+        description=f"The level at which the candidates are compared, one of `{LEVELS_KEY}`.",
         examples=[4],
     )
     at: Mapping[str, OneValue] = Field(
@@ -220,7 +220,7 @@ class Primary(BaseModel):
                 yield Violation(
                     "a primary question without a level",
                     (
-                        "add the level to `load.users`, or leave out `primary`: a search alone "
+                        f"add the level to `{LEVELS_KEY}`, or leave out `primary`: a search alone "
                         "compares the most users"
                     ),
                     None,
