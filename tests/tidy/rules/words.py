@@ -114,6 +114,8 @@ def uses(source: Source) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
             case ast.Name(id=name) if name.isupper():
                 yield node.lineno, name.lower()
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield node.lineno, name
 
 
 def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
@@ -289,7 +291,8 @@ RULES = (
          keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = USERS_MAX\n',
                        "python/stithy/a.py": "X = row[USERS]\n"}),
     Rule("plug-ins keep their attributes", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n'},
+         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n',
+                        "python/stithy/report/b.py": "class A:\n    users: int\n"},
          keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.level\n',
                        "python/stithy/a/c.py": "X = load.users\n"}),
     Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,
