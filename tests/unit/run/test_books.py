@@ -14,6 +14,7 @@ from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import Cost, Step
 from stithy.run.events import Event, InterimAnalysis, Note, Progress, StepSkipped, logging
 from stithy.run.journal import Journal, read_journal
+from stithy.run.session import Start
 from stithy.run.stop import Stop
 
 
@@ -115,6 +116,17 @@ def test_a_part_stops_with_the_whole_or_alone() -> None:
         assert part.asked.is_set()
     with whole.part() as later:
         assert later.asked.is_set()
+
+
+def test_what_begins_beside_users_counts_from_their_first_moment() -> None:
+    """Whatever they say later; where they never begin, nobody waits for them for ever."""
+    start, stop = Start(), Stop()
+    start.give(12.5)
+    start.give(20.0)
+    assert start.wait(stop) == 12.5
+    stop.asked.set()
+    with pytest.raises(Interrupted):
+        Start().wait(stop)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

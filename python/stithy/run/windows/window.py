@@ -19,6 +19,7 @@ from stithy.registry import plugins
 from stithy.run.activity import Activity, Subject, Times
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
+from stithy.run.session import Start
 from stithy.run.stop import Stop
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Snapshot, snapshot
@@ -66,7 +67,7 @@ def window_step(context: Context, step: Step) -> str:
 
 def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
     """A window, and why it has no numbers where something failed; `stop` is the window's own."""
-    within = replace(context, session=replace(context.session, stop=stop))
+    within = replace(context, session=replace(context.session, stop=stop, start=Start()))
     made = tuple(plugins("acting")[name].create(within, window) for name in window.activities)
     measured = MeasuredWindow(window, made)
     try:
