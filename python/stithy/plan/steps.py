@@ -170,10 +170,10 @@ class WindowPlan:
     ramp_up_s: float
     duration_s: float
     seed: int
+    activities: tuple[str, ...]
     checkpoint: bool = False
     tried: bool = False
     attempt: int = 0
-    activities: tuple[str, ...] = ("hammer",)
     tenants: int = 1
     rate_share: float | None = None
     maximum_of: tuple[str, ...] = ()
