@@ -13,6 +13,7 @@ from stithy.registry import plugins
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
+from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
 from stithy.study.sections import Candidate, RoleSources, image_bytes, workload_named
 from stithy.workload.workload import Workload
@@ -198,7 +199,7 @@ def nulled(study: Study) -> Study:
         raise UserError(
             "the study lists no level, so a candidate cannot be compared with itself",
             where="--null",
-            remedy="give `load.users` a level beside `load.find`",
+            remedy=f"give `{LEVELS_KEY}` a level beside `load.find`",
         )
     load = study.given_load
     if load is not None:

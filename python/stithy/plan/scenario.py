@@ -17,7 +17,8 @@ needs; without it all), and
 
 Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
 hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
-`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may say
+`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may have a
+`METRIC`, too, instead of throughput or response time, and say
 `added_bytes(study, held)`, what roles hold beside the database of so many bytes, and
 `backups(study)`, the methods of backup that it uses, with their options. One that measures as
 `load` does may take all from it.

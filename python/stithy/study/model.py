@@ -24,10 +24,11 @@ from pydantic import (
 from stithy.factor import level_factor
 from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import Point, Value, order
+from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import Load, integer, without_users
+from stithy.study.load_keys import LEVELS_KEY, Load, integer, without_users
 from stithy.study.load_values import USERS_MAX, Users, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
@@ -100,7 +101,7 @@ class Primary(BaseModel):
     level: Annotated[Users | None, Field(alias=level_factor().name), integer(USERS_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "the highest level"},
-        description="The level at which the candidates are compared, one of `load.users`.",
+        description=f"The level at which the candidates are compared, one of `{LEVELS_KEY}`.",
         examples=[4],
     )
     at: Mapping[str, OneValue] = Field(
@@ -168,10 +169,11 @@ class Primary(BaseModel):
         candidates: Sequence[str],
         transactions: Sequence[str],
         repeat: int | None,
+        usual: str | None = None,
     ) -> Iterator[Violation]:
         """What of it does not fit the rest of the study, each at the key to change.
 
-        `factors`: all that varies, with its values.
+        `factors`: all that varies, with its values. `usual`: the metric that the scenario names.
         """
         name = level_factor().name
         levels = factors.get(name)
@@ -192,6 +194,7 @@ class Primary(BaseModel):
                 ("blocks",),
             )
         yield from self._wrong_metric(transactions)
+        yield from self._wrong_margin(usual)
         yield from self._wrong_pair(candidates)
 
     def _elsewhere(self, vary: Mapping[str, Sequence[Value]]) -> Iterator[Violation]:
@@ -217,7 +220,7 @@ class Primary(BaseModel):
                 yield Violation(
                     "a primary question without a level",
                     (
-                        "add the level to `load.users`, or leave out `primary`: a search alone "
+                        f"add the level to `{LEVELS_KEY}`, or leave out `primary`: a search alone "
                         "compares the most users"
                     ),
                     None,
@@ -229,6 +232,15 @@ class Primary(BaseModel):
             problem = check(parse_quantity(self.metric), transactions)
             if problem is not None:
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
+
+    def _wrong_margin(self, usual: str | None) -> Iterator[Violation]:
+        """A share of nothing, where the best value is 0."""
+        metric = self.metric or usual
+        least = parse_quantity(metric).known.negligible if metric else None
+        if least is not None and "margin_percent" in self.model_fields_set:
+            what = f"a share as the margin of `{metric}`, which is compared as a difference"
+            right = "leave it out: the metric declares its margin"
+            yield Violation(what, right, f"{self.margin_percent:g}%", ("margin",))
 
     def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Violation]:
         pair = self.candidates or ()
@@ -573,6 +585,9 @@ class Study(BaseModel):
         if not set(sections_of(self.scenario.name)) <= self._given:
             return self  # reported already
         types = transactions_of(self.given_workload)
-        found = self.primary.conflicts(self.factors, list(self.candidates), types, self.repeat)
+        usual = getattr(plugins("scenario")[self.scenario.name], "METRIC", None)
+        found = self.primary.conflicts(
+            self.factors, list(self.candidates), types, self.repeat, usual
+        )
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

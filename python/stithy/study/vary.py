@@ -19,7 +19,7 @@ from pydantic import (
 
 from stithy.factor import level_factor
 from stithy.point import Point, Value
-from stithy.study.load_keys import NOT_VARIED, SAME, Load
+from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import workload_named
 from stithy.suggest import closest
@@ -196,7 +196,7 @@ def _unknown(study: "Study") -> Iterator[Violation]:
     for key in study.vary:
         if key.removeprefix("load.") == level_factor().name:
             yield Violation(
-                "levels have a list of their own", "list them in `load.users`", None, (key,)
+                "levels have a list of their own", f"list them in `{LEVELS_KEY}`", None, (key,)
             )
         elif (because := _refused(study, key)) is not None:
             yield Violation("a key whose value may not vary", because, key, (key,))

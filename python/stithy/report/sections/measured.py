@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from stithy.metrics import ALL, Metric, Quantity
-from stithy.point import magnitude
+from stithy.point import are_amounts
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Panel, by_users, domain_of
@@ -93,16 +93,16 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
         metric=quantity,
     )  # fmt: skip
     drawing, axis = Drawing(), axis_of(context, quantity)
-    words = any(magnitude(point.values[context.axis.name]) is None for point in context.positions)
+    joined = are_amounts(point.values[context.axis.name] for point in context.positions)
     domain = domain_of(with_spans(points, log=False), log=False)
-    panel = Panel(lines, points, domain, joined=not words)
+    panel = Panel(lines, points, domain, joined=joined)
     stem = metric.name.replace(".", "-").replace("_", "-")
     yield Figure(
         name=stem,
         title=title.text,
         ratio=title.ratio,
         caption=f"{axis.title} against {context.axis.title}. Small marks are windows, large ones "
-        f"the values of all valid windows{'' if words else ', joined by lines'}."
+        f"the values of all valid windows{', joined by lines' if joined else ''}."
         f"{bars_told(points)}",
         description=f"{title.text}. Chart of {metric.noun} against {context.axis.title}, for each "
         f"candidate: {', '.join(context.evidence.candidates)}.",

@@ -39,6 +39,9 @@ CHOICE = "aggressor"
 NEIGHBOUR = "neighbour"
 """The factor: how much is asked of the aggressor, in what it counts."""
 
+ALIKE = frozenset({NEIGHBOUR})
+"""What is compared with each other, and so has the same blocks."""
+
 LIMIT = f"scenario.{NAME}.limit"
 """The key of the guard, as a study varies it."""
 
@@ -112,9 +115,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     yield from usual.database(study, scene)
     if has_dataset:
         yield from _lay_outs(study, scene)
-    yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=True, alike=frozenset({NEIGHBOUR})
-    )
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=True, alike=ALIKE)
     yield from loop.tear_downs(study, scene)
 
 
@@ -149,10 +150,10 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
-    optional = loop.may_be_spared(scene, window, frozenset({NEIGHBOUR}))
+    optional = loop.may_be_spared(scene, window, ALIKE)
     tenants, restored = window.tenants, cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
-    yield from loop.baseline_check(scene, window)
+    yield from loop.baseline_check(scene, window, ALIKE)
     restore_id = step_id("restore", window.id)
     yield Step(
         restore_id, "restore", name, _times(restored, tenants), window, if_undecided=optional

@@ -64,10 +64,10 @@ class BackupActivity:
         """Back up from the start of the measurement, while users work at most until its end."""
         context, window = self._context, self._window
         clock, stop = context.session.clock, context.session.stop
-        began_s = clock.now_s()
+        began_s = clock.now_s() if self._spec.is_idle else context.session.start.wait(stop)
         from_s = began_s + window.ramp_up_s
         self._until_s = None if self._spec.is_idle else from_s + window.duration_s
-        stop.asked.wait(window.ramp_up_s)
+        stop.asked.wait(max(0.0, from_s - clock.now_s()))
         while len(self._cycles) < self._spec.cycles and not self._is_over(clock.now_s()):
             stop.check()
             self._cycles.append(self._taken())
