@@ -8,7 +8,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, RATE, facts, proven
+from stithy.plan.scenarios.backup import BACKUP, CYCLES_MOST, MAXIMUM, RATE, facts, proven, spec_of
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import OFF, ON
 from support.studies import load, primary, refused, study
@@ -187,6 +187,17 @@ def test_room_is_planned_for_all_backups_that_a_method_keeps_and_for_the_log() -
     log = full - 2 * usual
     assert log > 0
     assert (increments, differences) == (4 * usual + log, 3 * usual + log)
+
+
+def test_backups_follow_each_other_until_the_end_unless_the_study_gives_their_number() -> None:
+    """One alone would leave the faster candidate's users in peace for most of the measurement."""
+    for keys, most in (
+        ("", CYCLES_MOST), ("cycles: 2", 2),
+        ("kind: incremental", 1), ("kind: incremental, cycles: 3", 3),
+    ):  # fmt: skip
+        method = "method: pgbackrest, " if keys else ""
+        assert spec_of(study(scenario(f"{method}{keys}"))).cycles_most == most, keys
+    assert spec_of(study(scenario("during: idle"), NO_USERS)).cycles_most == 1
 
 
 def test_each_method_kind_and_compression_is_proven_once() -> None:

@@ -63,6 +63,7 @@ LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
 LIMIT_PERCENT = 20.0
 """Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
 
+CYCLES_MOST = 1000
 BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 """How fast a backup is made or restored: likely, and at least."""
 PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
@@ -100,11 +101,14 @@ class Spec(BaseModel):
         ),
         examples=["incremental"],
     )
-    cycles: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1,
+    cycles: Annotated[int, Field(ge=1, le=CYCLES_MOST)] | None = Field(
+        default=None,
+        json_schema_extra={"default": "until the end; 1 if idle or incremental"},
         description=(
             "Number of backups in a window, one after the other, from the start of the "
-            "measurement. None begins after its end."
+            "measurement. None begins after its end. If left out, they follow each other until the "
+            "end, so that every second of the users has a backup. Of an idle database, which has "
+            "no end, and of `incremental` backups, which all need room, there is one."
         ),
         examples=[2],
     )
@@ -191,6 +195,13 @@ class Spec(BaseModel):
         return self.during is not None and self.during.kind == "idle"
 
     @property
+    def cycles_most(self) -> int:
+        """How many backups a window has at most: without a number until its end."""
+        if self.cycles is not None:
+            return self.cycles
+        return 1 if self.is_idle or self.kind == "incremental" else CYCLES_MOST
+
+    @property
     def options(self) -> Options:
         """As a method takes them."""
         return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
@@ -259,7 +270,7 @@ def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
 def _room_bytes(study: Study, held: int) -> int:
     spec, engine = spec_of(study), study.database.engine
     log = cost.logged_bytes(study, workload_named(study.workload.name))
-    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles)
+    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles_most)
 
 
 def _keeps(study: Study) -> bool:
@@ -342,7 +353,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         if step.kind == "window" and _keeps(study):
             yield replace(_preparation(window, scene), if_undecided=optional)
         longer = step.kind == "window" and window.point.values[BACKUP] == ON
-        times = spec.cycles if spec.is_idle else 1
+        times = spec.cycles_most if spec.is_idle else 1
         usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
         yield replace(
             step,
