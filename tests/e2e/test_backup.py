@@ -218,9 +218,12 @@ def test_a_restore_that_is_killed_is_a_span_that_does_not_count_and_nothing_else
     said = finished.stdout + finished.stderr
     assert "10 tables are equal after backup and restore, nothing acknowledged is missing" in said
     windows = context_of(read_run(place / "run")).evidence.windows
-    [window] = [each for each in windows if "on" in each.id]
-    [restore] = [each for each in window.spans if each["name"] == "restore"]
-    assert restore["outcome"] == "restore failed"
+    # A machine that does other work may make the window invalid; it is then measured once more.
+    [(window, restore)] = [
+        (each, span)
+        for each in windows for span in each.spans
+        if span["outcome"] == "restore failed"
+    ]  # fmt: skip
     assert "signal 9" in restore["invalid_because"]
     assert window.measured
     assert window.value("tpm")

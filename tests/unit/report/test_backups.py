@@ -145,6 +145,19 @@ def test_a_percentile_is_compared_only_if_no_setting_at_the_load_has_too_few_val
     assert {each.tail.pairs for each in alone} == {4}
 
 
+def test_settings_share_the_windows_without_backups_if_they_have_none_of_their_own(
+    tmp_path: Path,
+) -> None:
+    """Where a method asks nothing of the server, no setting makes a difference without backups."""
+    points = {users: point for users, point in POINTS.items() if users != 10}
+    shape = Shape(users=tuple(points), repeat=4, duration_s=30, series=False)
+    context = at_points(context_built(tmp_path / "run", shape), points, _values)
+    settings = settings_of(context)
+    assert {each.text for each in settings} == {"compression none", "compression zstd"}
+    assert [each.throughput.pairs for each in settings] == [4] * 4
+    assert "memory (compression zstd): with backups throughput changed by +" in _said(context)
+
+
 def test_a_maximum_from_a_window_that_is_not_valid_is_said_to_be_one(built: Context) -> None:
     """The rates are shares of it all the same."""
     points = {users: Point((*point.factors, ("rate", "max" if users == 8 else "50%")))

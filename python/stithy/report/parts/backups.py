@@ -14,16 +14,17 @@ from stithy.plan.scenarios.backup import (
     LIMIT_PERCENT,
     LIMIT_SHARE,
     MAXIMUM,
-    NAME,
     RATE,
+    SETTINGS,
     SHARES_OF,
+    load_of,
+    off_at,
 )
 from stithy.plan.scenarios.backup.during import OWN
-from stithy.point import OFF, ON, Point, said
+from stithy.point import ON, Point, said
 from stithy.report.context import Context
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
-SETTINGS = f"scenario.{NAME}."
 COVERED_LEAST = 0.9
 """Own: the share of a measurement that backups must fill, so that its percentiles are of backups.
 With less a short backup would seem harmless because it ended early."""
@@ -54,7 +55,7 @@ class Setting:
         return self._effect(self.tail_of)
 
     def _effect(self, quantity: Quantity) -> Effect:
-        off = self.point.replaced(BACKUP, OFF)
+        off = off_at(self.point, self.evidence.points)
         return self.backed_up.effect(
             self.candidate, self.candidate, self.point, quantity, against=off
         )
@@ -92,7 +93,7 @@ class Setting:
     @property
     def load(self) -> Point:
         """All but the settings of backups: what is compared with each other has it in common."""
-        return Point(tuple(each for each in self.point.factors if not _is_setting(each[0])))
+        return load_of(self.point)
 
     @property
     def text(self) -> str:
@@ -107,10 +108,6 @@ class Setting:
         """
         high = None if self.tail.plain or not self.is_covered else self.tail.high
         return high is not None and high - 1 <= limit_share
-
-
-def _is_setting(name: str) -> bool:
-    return name == BACKUP or name.startswith(SETTINGS)
 
 
 def points_of(evidence: Evidence) -> list[Point]:

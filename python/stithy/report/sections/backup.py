@@ -7,13 +7,12 @@ import polars as pl
 
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.plan.scenarios.backup import BACKUP
+from stithy.plan.scenarios.backup import BACKUP, SETTINGS
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts.backups import (
     COVERED_LEAST,
-    SETTINGS,
     Setting,
     at_load,
     fastest,
