@@ -531,7 +531,6 @@ class Study(BaseModel):
         if load is not None and says(study.scenario, "at_shares", False, load):
             load.arrive_at_shares()
         refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
-        refuse(asked_nowhere(study))
         return study
 
     @model_validator(mode="after")
@@ -595,4 +594,5 @@ class Study(BaseModel):
         types = transactions_of(self.given_workload)
         found = self.primary.conflicts(self.factors, list(self.candidates), types, self.repeat)
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
+        refuse(asked_nowhere(self))
         return self

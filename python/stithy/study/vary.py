@@ -108,8 +108,8 @@ def asked_nowhere(study: "Study") -> Iterator[Violation]:
     """A question about a combination that is not measured."""
     if study.primary.at and study.points and (asked := study.asked_point) not in study.points:
         why = study.impossible.get(combination_of(study, asked), "another point stands for it")
-        what = f"a point that is not measured ({why})"
-        yield Violation(what, "ask about another", None, ("primary", "at"))
+        what = f"a combination that is not measured ({why})"
+        yield Violation(what, "ask about another", str(asked), ("primary", "at"))
 
 
 def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":

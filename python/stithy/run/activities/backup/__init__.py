@@ -162,6 +162,7 @@ class BackupActivity:
         yield _mean("backup.bytes_per_s", rates)
         yield _mean("backup.size_bytes", sizes)
         yield _mean("backup.compression", ratios)
+        yield from self._of_cycles()
         covered = self._covered()
         missing = "nobody works" if covered is None else None
         yield Measured("backup.covered_share", covered, missing_because=missing)
@@ -171,6 +172,14 @@ class BackupActivity:
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
+
+    def _of_cycles(self) -> Iterator[Measured]:
+        """Size and ratio of each that succeeded, by the name of its span."""
+        for number, each in enumerate(self._cycles, 1):
+            if each.failed_because is None and each.size_bytes:
+                of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
+                yield Measured("backup.cycle_bytes", float(each.size_bytes), of)
+                yield Measured("backup.cycle_ratio", ratio, of)
 
     def _covered(self) -> float | None:
         """The share of the measurement during which a backup ran, also one that failed."""
@@ -182,7 +191,7 @@ class BackupActivity:
     def spans(self) -> Iterator[Span]:
         """One for each backup, and one for each restore, in their order."""
         found = [
-            Span(f"backup {number}", each.from_s, each.to_s,
+            Span(f"{NAME} {number}", each.from_s, each.to_s,
                  FAILED if each.failed_because else DONE, each.failed_because)
             for number, each in enumerate(self._cycles, 1)
         ] + [
