@@ -104,6 +104,8 @@ def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Pat
         ("backup 1", "done"), ("restore 1", once), ("backup 2", "done"), ("restore 2", once),
         ("backup 3", "done"), ("restore 3", "restored, all conditions hold"),
     ]  # fmt: skip
+    of_cycles = run.values.filter(window_id=window["window_id"], metric="backup.cycle_ratio")
+    assert of_cycles["of"].to_list() == ["backup 1", "backup 2", "backup 3"]
     values = {
         row["metric"]: row for row in run.values.filter(window_id=window["window_id"]).to_dicts()
     }

@@ -53,7 +53,17 @@ from stithy.study.sections import (
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
-from stithy.study.vary import OneValue, Vary, points, problems, resolved
+from stithy.study.vary import (
+    OneValue,
+    Vary,
+    asked_nowhere,
+    combination_of,
+    impossible,
+    measured,
+    points,
+    problems,
+    resolved,
+)
 from stithy.thresholds import Threshold
 from stithy.units import FinePercent
 from stithy.workload.workload import Driving, Options, Section
@@ -382,7 +392,18 @@ class Study(BaseModel):
     @property
     def settings(self) -> tuple[tuple[Point, "Study"], ...]:
         """Each combination of what varies, and the study with it; one without any otherwise."""
-        return tuple((point, self.at(point)) for point in points({}, self.vary))
+        return tuple((point, self.at(point)) for point in self.combinations)
+
+    @property
+    def combinations(self) -> tuple[Point, ...]:
+        """What varies, as far as it can be had together; one without factors if nothing does."""
+        left_out = self.impossible
+        return tuple(each for each in points({}, self.vary) if each not in left_out)
+
+    @property
+    def impossible(self) -> Mapping[Point, str]:
+        """Combinations of what varies that cannot be had together, with the reason; left out."""
+        return impossible(self)
 
     @property
     def database(self) -> Database:
@@ -447,8 +468,7 @@ class Study(BaseModel):
     @property
     def points(self) -> tuple[Point, ...]:
         """What is measured: every combination of what varies, and what the scenario needs first."""
-        every = points(self.own_factors, self.vary)
-        return (*says(self.scenario, "first_points", (), every), *every)
+        return measured(self)
 
     @property
     def asked_point(self) -> Point:
@@ -459,7 +479,11 @@ class Study(BaseModel):
         own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
         said = self.primary.values
         usual = {**own, **{key: self._usual(key) for key in self.vary if key not in said}}
-        return Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
+        point = Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
+        if combination_of(self, point) not in self.impossible:
+            return point
+        kept = {**own, **said}.items()
+        return next((each for each in self.points if kept <= each.values.items()), point)
 
     def _usual(self, key: str) -> Value:
         """The value of what varies that is the study's own; the first without such a one."""
@@ -590,4 +614,5 @@ class Study(BaseModel):
             self.factors, list(self.candidates), types, self.repeat, usual
         )
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
+        refuse(asked_nowhere(self))
         return self

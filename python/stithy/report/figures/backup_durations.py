@@ -29,6 +29,8 @@ ORDER = 15
 SECTION = "backup"
 KEY = "backup-durations"
 OPERATIONS = ("backup", "restore")
+OF_CYCLES = ("backup.cycle_bytes", "backup.cycle_ratio")
+"""What is measured of each backup, by the name of its span."""
 WIDTH, HEIGHT = 320, 220
 
 
@@ -41,6 +43,8 @@ class _Cycle:
     operation: str
     cycle: str
     duration_s: float
+    size_bytes: float | None
+    ratio: float | None
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -81,7 +85,11 @@ def _of_window(window: Window) -> Iterator[_Cycle]:
         succeeded = span["to_s"] is not None and span["invalid_because"] is None
         if operation in OPERATIONS and succeeded:
             duration_s = span["to_s"] - span["from_s"]
-            yield _Cycle(window.candidate, window.block, operation, number, duration_s)
+            values = (window.values.get((metric, span["name"])) for metric in OF_CYCLES)
+            size_bytes, ratio = (each["value"] if each else None for each in values)
+            yield _Cycle(
+                window.candidate, window.block, operation, number, duration_s, size_bytes, ratio
+            )
 
 
 def _finding(context: Context, cycles: Sequence[_Cycle]) -> str:
@@ -163,12 +171,16 @@ PALE, BAR = 0.45, 56
 def _table(title: str, cycles: Sequence[_Cycle]) -> PageTable:
     rows = [
         {"operation": each.operation, "candidate": each.candidate, "block": each.block,
-         "cycle": each.cycle, "duration_s": each.duration_s}
+         "cycle": each.cycle, "duration_s": each.duration_s, "size_bytes": each.size_bytes,
+         "ratio": each.ratio}
         for each in cycles
     ]  # fmt: skip
     shows = (
         Show("operation", "operation"), Show("candidate", "candidate"),
         Show("block", "block", "count"), Show("cycle", "cycle"),
-        Show("duration_s", "duration", "duration"),
+        Show("duration_s", "duration", "duration"), Show("size_bytes", "size", "size"),
+        Show("ratio", "ratio", "ratio"),
     )  # fmt: skip
-    return PageTable(KEY, title, shows, pl.DataFrame(rows))
+    frame = pl.DataFrame(rows, schema_overrides={"size_bytes": pl.Float64, "ratio": pl.Float64})
+    known = [each for each in shows if frame[each.column].count()]  # restores have no size
+    return PageTable(KEY, title, tuple(known), frame)

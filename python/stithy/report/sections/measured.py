@@ -43,7 +43,7 @@ def _metrics(context: Context) -> list[Metric]:
 
 def _kinds(context: Context) -> list[str | None]:
     """What the values are of: all first, then as the metrics list their subjects."""
-    there = {each.of for each in context.declared}
+    there = {each.of for each in context.declared if each.known.compared}
     order = [None, *(of for metric in _metrics(context) for of in metric.subjects)]
     return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
 

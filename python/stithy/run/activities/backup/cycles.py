@@ -7,7 +7,7 @@ database that is backed up is only read, by its own server.
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +68,16 @@ class Cycle:
     def duration_s(self) -> float:
         """How long it took."""
         return self.to_s - self.from_s
+
+
+FAILURES_MOST = 3
+"""Own: one may be killed, and a second; without a number they would fail hundreds of times."""
+
+
+def is_hopeless(cycles: Sequence[Cycle]) -> bool:
+    """Whether the last ones all failed, so that another is likely to."""
+    last = cycles[-FAILURES_MOST:]
+    return len(last) == FAILURES_MOST and all(each.failed_because for each in last)
 
 
 @dataclass(frozen=True)
