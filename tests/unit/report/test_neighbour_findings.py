@@ -121,6 +121,10 @@ def test_a_cycle_that_failed_is_no_saturation() -> None:
     assert _said(_one(2, achieved=None, failed=2))[1] == (
         "On a the neighbour of 2 failed in 2 cycles."
     )
+    never = _one(2, achieved=0.0)
+    assert (
+        _said(never)[1] == "On a the neighbour of 2 was saturated: it achieved 0 of 2 per second."
+    )
     held = _one(2, offered=None, achieved=1.0, has_limit=True)
     assert "was held back by `limit`, or by the storage: it achieved 1 of" in _said(held)[1]
 

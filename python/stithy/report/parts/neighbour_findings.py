@@ -134,7 +134,9 @@ def _held_back(context: Context, found: Found) -> Iterator[str]:
         }[word]
         others = f" ({_settings(context, each.point)})" if _several(context) else ""
         of = "" if each.asked is None else f" of {rate(each.asked)}"
-        done = f": it achieved {rate(each.achieved)}{of} per second" if each.achieved else ""
+        done = (
+            "" if each.achieved is None else f": it achieved {rate(each.achieved)}{of} per second"
+        )
         neighbour = neighbour_said(context, each.point)
         yield f"On {each.candidate}{others} the neighbour of {neighbour} {why}{done}."
 
