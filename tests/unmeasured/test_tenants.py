@@ -14,6 +14,8 @@ from stithy.exits import Exit
 from stithy.hosts.cpu_share import problem
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import pids_of_run
+from stithy.report.context import context_of
+from stithy.report.page import Page
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.running import Stithy, entries, left_by, manifest, wait_for
@@ -82,6 +84,25 @@ def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Pa
     others = run.values.filter(metric="tenant.tpm").filter(run.values.filter(
         metric="tenant.tpm")["window_id"] != FIRST)  # fmt: skip
     assert others["value"].null_count() == 0
+    assert left_by(out) == []
+
+
+@pytest.mark.long
+def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place: Path) -> None:
+    """As in the published tests; each is a server of its own. Long for its 24 copies and starts."""
+    out = place / "out"
+    path = place / "s.yaml"
+    path.write_text(STUDY.format(place=place).replace("tenants: 2", "tenants: 12"))
+    ended = stithy.run("run", path, "--out", out)
+    assert ended.returncode in ENDED_WELL, ended.stdout + ended.stderr
+    run = read_run(out)
+    windows = run.window.filter(run.window["missing_because"].is_null())
+    assert windows.height == run.window.height >= 2
+    rates = run.values.filter(metric="tenant.tpm")
+    assert rates.height == 12 * windows.height
+    assert rates["value"].null_count() == 0
+    assert run.detail("tenant_seconds", FIRST)["tenant"].n_unique() == 12
+    assert Page(context_of(run)).tables["neighbours"].frame.height == 1
     assert left_by(out) == []
 
 

@@ -78,7 +78,8 @@ def needed_bytes(study: Study) -> dict[Role, int]:
 def less_room(study: Study) -> str:
     """With what the study would need less room, as a remedy names it; empty if nothing is known."""
     if study.given_database is not None:
-        return f"fewer {_workload(study).units} or shorter windows"
+        tenants = "fewer tenants, " if study.tenants > 1 else ""
+        return f"{tenants}fewer {_workload(study).units} or shorter windows"
     return str(getattr(plugins("scenario")[study.scenario.name], "LESS_ROOM", ""))
 
 

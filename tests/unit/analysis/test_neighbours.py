@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.answers.neighbours import (
-    Disturbance,
-    absorbed,
+from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, Disturbance
+from stithy.analysis.answers.kept import (
     disturbed,
     fairness,
     first_percentile,
     isolation,
+    worst_second,
 )
+from stithy.analysis.answers.neighbours import absorbed, disturbance
+from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.validity.checks.work import commits, of_backups, servers
-from stithy.analysis.verdict.effect import Effect, paired_ratio
+from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.engines import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
@@ -45,21 +47,19 @@ def test_seconds_in_which_a_neighbour_rests_do_not_count_for_isolation() -> None
     assert isolation(found.kept) == 0.0
 
 
-def test_a_tenant_that_was_lost_in_one_window_is_left_out_of_both() -> None:
-    """Else the others' work would look lost; without anybody there is nothing to say."""
-    found = disturbed({"a": [10], "b": [30]}, {"a": [9]})
-    assert found is not None
-    assert found.goodput == 0.9
-    assert disturbed({"a": [10]}, {"b": [9]}) is None
+def test_without_seconds_of_anybody_there_is_no_pair() -> None:
+    """Nor with a tenant that had no work alone: there is nothing to be a share of."""
+    assert disturbed({"a": [10]}, {}) is None
     assert disturbed({"a": [0, 0]}, {"a": [9]}) is None
 
 
 def test_isolation_counts_seconds_and_the_first_percentile_is_the_worst_of_a_hundred() -> None:
-    """A second with exactly nine tenths is isolated."""
+    """A second with exactly nine tenths is isolated. Of fewer seconds it is the worst, named so."""
     assert isolation([0.9, 1.2, 0.89, 1.0]) == 0.75
-    assert first_percentile([float(each) for each in range(200, 0, -1)]) == 2.0
-    assert first_percentile([0.5, 0.2]) == 0.2
-    assert (isolation([]), first_percentile([])) == (None, None)
+    many = [float(each) for each in range(200, 0, -1)]
+    assert (first_percentile(many), worst_second(many)) == (2.0, None)
+    assert (first_percentile([0.5, 0.2]), worst_second([0.5, 0.2])) == (None, 0.2)
+    assert (isolation([]), first_percentile([]), worst_second([])) == (None, None, None)
 
 
 @given(st.lists(st.floats(0.01, 10), min_size=1, max_size=20), st.floats(0.1, 10))
@@ -79,28 +79,74 @@ def test_fairness_is_one_of_n_where_one_tenant_gets_all_that_is_left() -> None:
     assert fairness([0.0, 0.0]) is None
 
 
-def _disturbance(growth: Effect, achieved: float, isolated: float | None = 0.95) -> Disturbance:
-    return Disturbance(
-        "a", Point.of(users=4, neighbour=500), {P99: growth}, 500.0, 400.0, achieved,
-        isolated, 0.99, 0.8, 1.0, 0.9,
-    )  # fmt: skip
+TIGHT = paired_ratio([1.0] * 4, [1.5, 1.51, 1.52, 1.5])
+LOST_NOTHING = paired_difference([0.9] * 4, [0.95, 0.85, 0.9, 0.92])
+
+
+def _disturbance(growth: Effect = TIGHT, **known: Any) -> Disturbance:
+    """Beside a neighbour of which 500 were asked and 400 let through."""
+    usual: dict[str, Any] = {
+        "asked": 500.0, "offered": 400.0, "achieved": 400.0, "isolation": 0.95,
+        "alone_isolation": 0.99, "goodput": 0.9, "lost": LOST_NOTHING,
+    }  # fmt: skip
+    return Disturbance("a", Point.of(users=4, neighbour=500), {P99: growth}, **usual | known)
 
 
 def test_a_neighbour_is_borne_by_the_upper_end_of_the_interval() -> None:
-    """Nothing is said where there is no interval."""
-    tight, wide = paired_ratio([1.0] * 4, [1.5] * 4), Effect(1.5, 0.9, 2.1, 4)
-    assert _disturbance(tight, 400.0).bearable(P99) is True
-    assert _disturbance(wide, 400.0).bearable(P99) is False
-    assert _disturbance(tight, 400.0, 0.89).bearable(P99) is False
-    assert _disturbance(paired_ratio([1.0], [1.5]), 400.0).bearable(P99) is None
+    """It is not where the interval lies beyond; what holds both is not decided."""
+    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    assert _disturbance().bearable(P99) is True
+    assert _disturbance(wide).bearable(P99) is None
+    assert _disturbance(paired_ratio([1.0] * 4, [3.0, 3.1, 3.2, 3.0])).bearable(P99) is False
+    assert _disturbance(paired_ratio([1.0], [1.5])).bearable(P99) is None
+
+
+def test_a_plain_interval_gives_no_claim_and_may_take_one_away() -> None:
+    """Three blocks do not say that a neighbour is borne; they may say that it is not."""
+    assert _disturbance(paired_ratio([1.0] * 3, [1.5, 1.51, 1.52])).bearable(P99) is None
+    assert _disturbance(paired_ratio([1.0] * 3, [3.0, 3.1, 3.2])).bearable(P99) is False
+
+
+def test_isolation_that_is_lost_decides_without_a_percentile() -> None:
+    """A tenant that keeps a tenth has too few transactions for one. All blocks may be alike."""
+    ruined = paired_difference([1.0] * 4, [0.0] * 4)
+    nothing = no_effect("it needs 1,000 answers")
+    assert _disturbance(nothing, isolation=0.0, lost=ruined).bearable(P99) is False
+    assert _disturbance(nothing).bearable(P99) is None
+
+
+def test_isolation_is_judged_by_what_chance_leaves_of_it_alone() -> None:
+    """0.85 of 0.9 is nothing lost; too little is only lost where it differs between blocks."""
+    assert _disturbance(isolation=0.85, alone_isolation=0.9).isolated is True
+    unclear = paired_difference([0.9] * 4, [0.5, 0.95, 0.9, 0.8])
+    assert _disturbance(isolation=0.79, alone_isolation=0.9, lost=unclear).isolated is None
+    clear = paired_difference([0.9] * 4, [0.5, 0.55, 0.6, 0.5])
+    assert _disturbance(isolation=0.54, alone_isolation=0.9, lost=clear).isolated is False
+    assert _disturbance(isolation=0.75, alone_isolation=0.75).isolated is None
+    assert _disturbance(isolation=0.5, alone_isolation=0.75, lost=clear).isolated is False
+    assert _disturbance(isolation=0.5, alone_isolation=None).isolated is None
+
+
+def test_a_percentile_that_need_not_show_the_neighbour_says_nothing_of_it() -> None:
+    """It worked in one of a hundred seconds: the slowest hundredth may be all that it touched."""
+    assert _disturbance(worked=0.01).bearable(P99) is None
+    assert _disturbance(worked=0.5).bearable(P99) is True
 
 
 def test_a_neighbour_is_saturated_by_what_was_offered_and_works_by_what_it_asked() -> None:
     """A limit that holds it back is no saturation of the storage."""
-    held = _disturbance(Effect(1.5, 1.0, 2.0, 4), 390.0)
+    held = _disturbance(achieved=390.0)
     assert (held.saturated, held.limited) == (False, True)
     assert held.work == pytest.approx(0.9 + 390 / 500)
-    assert _disturbance(Effect(1.5, 1.0, 2.0, 4), 379.0).saturated
+    assert _disturbance(achieved=379.0).saturated
+
+
+def test_a_neighbour_is_limited_only_where_it_achieved_less_than_was_asked() -> None:
+    """A limit that nobody meets holds nobody back; of one without a rate it is not known."""
+    assert not _disturbance(offered=None, achieved=490.0, has_limit=True).limited
+    assert _disturbance(offered=None, achieved=300.0, has_limit=True).limited
+    assert not _disturbance(asked=None, offered=None, has_limit=True).limited
+    assert not _disturbance(offered=500.0 * ACHIEVED_SHARE, achieved=475.0).limited
 
 
 def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
@@ -136,10 +182,22 @@ class _Blocks:
     def __init__(self, p99_s: dict[tuple[str, int], list[float]]) -> None:
         self._p99_s = p99_s
 
+    def effect(self, *_: Any) -> Effect:
+        """Of which nothing is asked here."""
+        return TIGHT
+
+    def level_of(self, *_: Any) -> float | None:
+        """Nothing is known of the neighbour."""
+        return None
+
     def valid_at(self, candidate: str, point: Point) -> list[Any]:
         """A window for each block."""
         every = self._p99_s[candidate, int(point.values["neighbour"])]
-        return [SimpleNamespace(block=n, attempt=0, p99_s=each) for n, each in enumerate(every)]
+        point_id = point.values["neighbour"]
+        return [
+            SimpleNamespace(id=f"{point_id}-{n}", block=n, attempt=0, p99_s=each)
+            for n, each in enumerate(every)
+        ]
 
     def value_of(self, window: Any, _: Quantity) -> Any:
         """What the window has."""
@@ -183,3 +241,55 @@ def test_of_studies_without_a_difference_few_find_one_and_with_one_nearly_all() 
     found = sum(bool(_absorbed(_study(draw, 1 / 1.5)).distinguishable) for _ in range(200))
     assert alarms <= 18
     assert found >= 180
+
+
+def _counted(draw: random.Random, seconds: int, per_s: float) -> list[int]:
+    """Arrivals by Poisson, near enough by the normal distribution."""
+    return [max(0, round(draw.gauss(per_s, per_s**0.5))) for _ in range(seconds)]
+
+
+def _isolated(draw: random.Random, keeps: float) -> bool | None:
+    """Of a study as those that come with it: two tenants of 75 a second, 4 blocks of 16 s."""
+    seconds = {
+        f"{at}-{block}": {name: _counted(draw, 16, 75 * share) for name in "ab"}
+        for at, share in ((0, 1.0), (500, keeps))
+        for block in range(4)
+    }
+    evidence = cast(Any, _Blocks({("a", 0): [1.0] * 4, ("a", 500): [1.0] * 4}))
+    return disturbance(evidence, seconds, "a", BESIDE, ALONE, ()).isolated
+
+
+def test_a_harmless_neighbour_is_seldom_said_to_disturb_and_a_harmful_one_seldom_to_do_not() -> (
+    None
+):
+    """200 of each. Chance takes a tenth of the seconds alone, which decides nothing."""
+    draw = random.Random(5)
+    harmless = [_isolated(draw, 1.0) for _ in range(200)]
+    harmful = [_isolated(draw, 0.85) for _ in range(200)]
+    assert harmless.count(False) <= 6
+    assert harmless.count(True) >= 170
+    assert harmful.count(True) == 0
+    assert harmful.count(False) >= 180
+
+
+def test_the_tenant_that_keeps_least_is_seen_among_many() -> None:
+    """One of twelve starves; all together keep more than nine tenths."""
+    names = [f"tenant-{n}" for n in range(1, 13)]
+    alone = {name: [10, 10] for name in names}
+    seconds = {"0-0": alone, "500-0": {**alone, "tenant-7": [1, 1]}}
+    evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
+    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, ())
+    assert (found.isolation, found.least_kept) == (1.0, 0.1)
+
+
+def test_what_chance_alone_would_seem_to_do_is_asked_at_the_same_moments_alone() -> None:
+    """A cycle in the seconds 2 to 6; the window alone had three poor seconds there by itself."""
+    at_s = [float(each) for each in range(100, 110)]
+    poor = [10, 10, 10, 2, 2, 2, 10, 10, 10, 10]
+    seconds = {"0-0": {"a": poor}, "500-0": {"a": poor}}
+    moments = {"500-0": Moments(at_s, [(102.5, 106.5)], failed=1)}
+    evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
+    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, (), moments)
+    assert found.felt is not None
+    assert found.felt == found.by_chance
+    assert (found.felt.felt, found.failed) == (1, 1)

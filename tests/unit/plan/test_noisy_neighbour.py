@@ -4,14 +4,15 @@ import pytest
 
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError, UserError
-from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.scenarios.noisy_neighbour import facts
 from stithy.run.preparation.preflight import check_memory, check_needs
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
 
 
-def made(keys: str, memory: str = "256 MiB") -> Study:
+def made(keys: str, memory: str = "256 MiB", more: str = "") -> Study:
     """A study of two directories."""
     text = (
         "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
@@ -19,6 +20,7 @@ def made(keys: str, memory: str = "256 MiB") -> Study:
         f"database: {{engine: postgresql, memory: {memory}}}\n"
         "workload: {name: order-entry, warehouses: 1}\n"
         "load: {users: [2], duration: 10 s, ramp_up: 2 s, repeat: 2}\n"
+        f"{more}"
     )
     return parse_study("study.yaml", text.encode())
 
@@ -192,3 +194,19 @@ def test_what_cannot_be_a_neighbour_is_refused(keys: str) -> None:
     """Each with its place in the file."""
     with pytest.raises(StudyError):
         made(keys)
+
+
+def test_the_manifest_says_where_the_neighbour_works_unless_that_varies() -> None:
+    """The report asks for it, to know the control."""
+    assert facts(made("rate: [9]")) == {"volume": "data"}
+    assert facts(made("rate: [9], volume: backup")) == {"volume": "backup"}
+    vary = "vary: {scenario.noisy-neighbour.volume: [data, backup]}\n"
+    assert facts(made("rate: [9]", more=vary)) == {}
+
+
+def test_fewer_tenants_are_a_way_to_need_less_room() -> None:
+    """Each has a copy of the dataset; of one tenant there are no fewer."""
+    assert less_room(made("tenants: 2, rate: [9]")) == (
+        "fewer tenants, fewer warehouses or shorter windows"
+    )
+    assert less_room(made("tenants: 1, rate: [9]")) == "fewer warehouses or shorter windows"

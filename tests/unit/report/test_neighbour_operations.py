@@ -3,14 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import polars as pl
+import pytest
 
 from stithy.plan.scenarios.noisy_neighbour import ALONE
+from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.point import Point
+from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import neighbour_operations
-from support.drawn import context_built
+from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 
 LEVELS = {1: ALONE, 4: 700}
@@ -21,14 +25,10 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     tmp_path: Path,
 ) -> None:
     """Of the median second the title tells; without samples the reason is there."""
-    context = context_built(tmp_path, Shape(users=(1, 4)))
-    points = {users: Point.of(users=8, neighbour=asked) for users, asked in LEVELS.items()}
-    windows = tuple(
-        replace(each, row={**each.row, "point": str(points[each.point.level])})
-        for each in context.evidence.windows
-    )
-    evidence = replace(context.evidence, windows=windows, points=tuple(points.values()))
-    [figure] = neighbour_operations.draw(replace(context, evidence=evidence))
+    context = _context(tmp_path)
+    evidence, points = context.evidence, dict(zip(LEVELS, context.evidence.points, strict=True))
+    windows = evidence.windows
+    [figure] = neighbour_operations.draw(context)
     assert isinstance(figure, Figure)
     frame = figure.table.frame
     sides = frame.select("candidate", "neighbour").unique().sort("candidate", "neighbour").rows()
@@ -43,4 +43,57 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     none = replace(evidence, windows=())
     [absent] = neighbour_operations.draw(replace(context, evidence=none))
     assert isinstance(absent, Absent)
-    assert neighbour_operations.draw(context) == []
+    levels = replace(evidence, points=(points[1],))
+    assert neighbour_operations.draw(replace(context, evidence=levels)) == []
+
+
+def _context(folder: Path) -> Context:
+    """One candidate, alone and beside a neighbour of 700."""
+    context = context_built(folder, Shape(users=(1, 4)))
+    points = {users: Point.of(users=8, neighbour=asked) for users, asked in LEVELS.items()}
+    windows = tuple(
+        replace(each, row={**each.row, "point": str(points[each.point.level])})
+        for each in context.evidence.windows
+    )
+    evidence = replace(context.evidence, windows=windows, points=tuple(points.values()))
+    return replace(context, evidence=evidence)
+
+
+def _with_work(context: Context, *spans: tuple[str, float, float]) -> Context:
+    """As if the neighbour's spans lay so many seconds after the users' start."""
+    evidence = context.evidence
+    windows = tuple(
+        replace(each, spans=tuple(
+            {"name": name, "outcome": "done", "from_s": each.row["started_at_s"] + begin,
+             "to_s": each.row["started_at_s"] + end}
+            for name, begin, end in spans if each.point.values["neighbour"]
+        ))
+        for each in evidence.windows
+    )  # fmt: skip
+    return replace(context, evidence=replace(evidence, windows=windows))
+
+
+@pytest.mark.parametrize(
+    ("spans", "shown", "said"),
+    [
+        ([(WHOLE, -1.0, 1e6)], [], "(right) at work from the first second to the last. Both"),
+        ([(WHOLE, 2.0, 3.0)], [(2.0, 3.0)], "(right); bars at the bottom show when it worked"),
+        (
+            [(WHOLE, -1.0, 1e6), (cycle_name(1), 1.0, 2.0)],
+            [(1.0, 2.0)],
+            "(right); bars at the bottom show when it worked",
+        ),
+        ([], [], "(right). Both windows"),
+    ],
+)
+def test_when_the_neighbour_worked_is_marked_unless_it_worked_throughout(
+    tmp_path: Path, spans: list[Any], shown: list[Any], said: str
+) -> None:
+    """By its cycles, or by its work between two rests; in all strips, below the lines."""
+    context = _with_work(_context(tmp_path), *spans)
+    [figure] = neighbour_operations.draw(context)
+    assert isinstance(figure, Figure)
+    assert said in figure.caption
+    found = [(round(row["from"], 3), round(row["to"], 3))
+             for row in rows_in(figure) if "from" in row]  # fmt: skip
+    assert sorted(set(found)) == shown

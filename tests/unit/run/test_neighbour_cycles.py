@@ -75,10 +75,20 @@ def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out
     assert asked_per_s(1, 0.0) is None
 
 
+def test_a_cycle_that_was_cut_after_its_time_counts_as_late() -> None:
+    """No cycle of 12 s where 5 s were meant ended; nobody knows of one that was cut after 3 s."""
+    assert achieved_per_s([Cycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
+    late = [*_cycles((0, 2)), Cycle(0, 5, 17, cut=True)]
+    assert achieved_per_s(late, 1, 5.0) == pytest.approx(1 / 17)
+    in_time = [*_cycles((0, 2)), Cycle(0, 5, 8, cut=True)]
+    assert achieved_per_s(in_time, 1, 5.0) == pytest.approx(0.2)
+    assert achieved_per_s([Cycle(0, 0, 12, cut=True)], 1, 0.0) is None
+
+
 def test_nothing_is_said_of_a_worker_that_ended_no_cycle() -> None:
     """Its rate is unknown, and so is that of all."""
     assert achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
-    assert achieved_per_s([Cycle(0, 0, 9, cut=True)], 1, 5.0) is None
+    assert achieved_per_s([Cycle(0, 0, 4, cut=True)], 1, 5.0) is None
     assert (bytes_per_s([], 1), mean_s([])) == (None, None)
 
 

@@ -68,10 +68,14 @@ def _first_of_several(kept: Sequence[float], among: Sequence[int], *, below: boo
 
 @dataclass(frozen=True)
 class Moments:
-    """When the seconds of a window began, and when the neighbour worked, Unix time."""
+    """When the seconds of a window began, and when the neighbour worked, Unix time.
+
+    `failed`: how many of its cycles failed.
+    """
 
     at_s: Sequence[float] = ()
     at_work: Sequence[tuple[float, float]] = ()
+    failed: int = 0
 
     @staticmethod
     def of(every: "Mapping[str, Moments]", window_id: str) -> "Moments":

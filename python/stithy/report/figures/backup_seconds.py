@@ -17,10 +17,9 @@ from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.backups import drawn_point
-from stithy.report.parts.devices import MOVED, busiest_device
+from stithy.report.parts.devices import MOVED, busiest_device, devices_by_role
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, plural, took
-from stithy.results.manifest import CandidateFacts
 
 NAME = "backup_seconds"
 ORDER = 17
@@ -140,7 +139,7 @@ def _seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
 
 def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
     facts = context.manifest.candidates if context.manifest else ()
-    devices = next((_devices(each) for each in facts if each.name == name), {})
+    devices = next((devices_by_role(each) for each in facts if each.name == name), {})
     keys = {"data", "backup"} & devices.keys()
     of = {role: busiest_device(context, window, (READ_S, WRITE_S), devices[role]) for role in keys}
     found: dict[str, Mapping[int, float]] = {
@@ -161,17 +160,6 @@ def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
     ]
     types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
     return pl.DataFrame(rows, schema=types)
-
-
-def _devices(facts: CandidateFacts) -> dict[str, frozenset[str]]:
-    """The kernel names of the devices under data and backup; backup only where it has its own."""
-    roles: dict[str, set[str]] = {}
-    for drive in facts.drives:
-        roles.setdefault(drive.role, set()).add(drive.device.rpartition("/")[2])
-    for role in facts.roles:
-        roles.setdefault(role.role, set()).update(each.rpartition("/")[2] for each in role.devices)
-    roles.setdefault("data", set()).update(each.rpartition("/")[2] for each in facts.devices)
-    return {role: frozenset(names) for role, names in roles.items() if names}
 
 
 def _samples(context: Context, window: Window, collector: str, metric: str) -> dict[int, float]:

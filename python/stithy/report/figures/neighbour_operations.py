@@ -18,6 +18,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.devices import MOVED, busiest_device
 from stithy.report.parts.neighbour import drawn_point, first_pair
+from stithy.report.parts.neighbour_marks import Marks, bars, marked, marks
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count
 
@@ -60,18 +61,18 @@ def draw(context: Context) -> list[Drawn]:
         because = "no valid block has samples of a device"
         return [Absent(KEY, "operations of the device over time", because)]
     present = [each for each in STRIPS if frame[each].count()]
-    title, drawing = _finding(context, frame), Drawing()
+    title, drawing, found = _finding(context, frame), Drawing(), marks(context, point)
     return [
         Figure(
             name=KEY,
             title=title,
             caption="Each second of the busiest device, with what tenants and neighbour do on it: "
-            "the tenants alone (left), and with the neighbour (right). Both windows are of one "
-            "block, the first valid one.",
+            "the tenants alone (left), and with the neighbour (right)"
+            f"{marked(context, point, found)}. Both windows are of one block, the first valid one.",
             description=f"{title}. Line charts against time, a line for each candidate: alone, and "
             "with the neighbour.",
             footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, frame, present)),
+            spec=drawing.spec(_charts(context, drawing, frame, present, found)),
             table=PageTable(
                 KEY, title,
                 (Show("candidate", "candidate"), Show("neighbour", "neighbour"),
@@ -124,7 +125,9 @@ def _finding(context: Context, frame: pl.DataFrame) -> str:
     return f"Operations per second of the device, alone and with the neighbour: {said}"
 
 
-def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, present: list[str]) -> Spec:
+def _charts(
+    context: Context, drawing: Drawing, frame: pl.DataFrame, present: list[str], found: Marks
+) -> Spec:
     charts = []
     for strip in present:
         shown = STRIPS[strip]
@@ -142,14 +145,21 @@ def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, present: li
                 context, drawing, mine, value_axis(Axis(shown.title, shown.log), domain,
                                                    titled=word == "alone"),
                 f"Seconds, {title}" if strip == present[-1] else None,
+                found if word == "with" else (),
             ))  # fmt: skip
     return grid(charts, len(WORDS))
 
 
 def _panel(
-    context: Context, drawing: Drawing, rows: list[dict[str, Any]], y: alt.Y, title: str | None
+    context: Context,
+    drawing: Drawing,
+    rows: list[dict[str, Any]],
+    y: alt.Y,
+    title: str | None,
+    found: Marks,
 ) -> Spec:
     x = alt.X("second:Q", title=title, axis=alt.Axis(format="d", tickCount=6))
     line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.5)
     own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)
+    worked = bars(context, drawing, found, title, HEIGHT)
+    return layer([drawing.followed(unit(own)), *worked], width=WIDTH, height=HEIGHT)

@@ -1,11 +1,8 @@
 """Latency of the device second by second: the tenants alone, and beside the largest neighbour."""
 
-from collections.abc import Sequence
-
 import altair as alt
 import polars as pl
 
-from stithy.plan.scenarios.noisy_neighbour.spans import cycles
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -15,6 +12,7 @@ from stithy.report.drawing.compose import Drawing, Spec, beside, layer, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.neighbour import drawn_point, first_pair, neighbour_said
+from stithy.report.parts.neighbour_marks import Marks, bars, marked, marks
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import took
 
@@ -36,18 +34,18 @@ def draw(context: Context) -> list[Drawn]:
     if frame.is_empty():
         return [Absent(KEY, "latency over time", "no valid block has samples of a device")]
     title, drawing = _finding(context, point, frame), Drawing()
-    marks = _cycles(context, point)
+    found = marks(context, point)
     return [
         Figure(
             name=KEY,
             title=title,
             caption="Mean latency of reads in each second of the busiest device, on a logarithmic "
             "axis: the tenants alone (left), and with the neighbour (right)"
-            f"{_marked(marks)}. Both windows are of one block, the first valid one.",
+            f"{marked(context, point, found)}. Both windows are of one block, the first valid one.",
             description=f"{title}. Two charts of read latency against time, a line for each "
             "candidate: alone, and with the neighbour.",
             footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, frame, marks)),
+            spec=drawing.spec(_charts(context, drawing, frame, found)),
             table=PageTable(
                 KEY, title,
                 (Show("candidate", "candidate"), Show("neighbour", "neighbour"),
@@ -105,35 +103,12 @@ def _finding(context: Context, point: Point, frame: pl.DataFrame) -> str:
     return f"A neighbour of {neighbour_said(context, point)} takes reads from {said}"
 
 
-Marks = Sequence[dict[str, object]]
-
-
-def _cycles(context: Context, point: Point) -> Marks:
-    """When the neighbour's cycles were, in seconds of the window that is drawn."""
-    found: list[dict[str, object]] = []
-    for name in context.evidence.candidates:
-        for window in first_pair(context, name, point)[1:]:
-            start_s = window.row["started_at_s"] or 0.0
-            found += [
-                {"candidate": name, "from": each["from_s"] - start_s, "to": each["to_s"] - start_s}
-                for each in cycles(window.spans)
-                if each["to_s"] is not None
-            ]
-    return found
-
-
-def _marked(marks: Marks) -> str:
-    if not marks:
-        return " at work from the first second to the last"
-    return "; bars at the bottom show when its cycles were, a row for each candidate"
-
-
-def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, marks: Marks) -> Spec:
+def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, found: Marks) -> Spec:
     rows = [{**row, "value": row["latency_s"] * MS_PER_S} for row in frame.to_dicts()]
     domain = domain_of(rows, log=True)
     return beside([
         _panel(context, drawing, [row for row in rows if row["neighbour"] == word], domain, title,
-               marks if word == "with" else ())
+               found if word == "with" else ())
         for word, title in (("alone", "alone"), ("with", "with the neighbour"))
     ])  # fmt: skip
 
@@ -144,31 +119,12 @@ def _panel(
     rows: list[dict[str, object]],
     domain: tuple[float, float],
     title: str,
-    marks: Marks,
+    found: Marks,
 ) -> Spec:
     heading = f"Seconds, {title}"
     x = alt.X("second:Q", title=heading, axis=alt.Axis(format="d", tickCount=6))
     y = value_axis(Axis("Read latency (ms)", log=True), domain)
     line = alt.Chart(drawing.add(rows)).mark_line()
     own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    bars = _bars(context, drawing, marks, heading)
-    return layer([drawing.followed(unit(own)), *bars], width=WIDTH, height=HEIGHT)
-
-
-BAR, GAP = 5, 2
-"""Height of a bar and the room between two, pixels."""
-
-
-def _bars(context: Context, drawing: Drawing, marks: Marks, heading: str) -> list[Spec]:
-    """A row of bars for each candidate that has cycles, above the axis."""
-    names = [each for each in context.evidence.candidates
-             if any(mark["candidate"] == each for mark in marks)]  # fmt: skip
-    colour, found = line_channels(context)["color"], []
-    for number, name in enumerate(names):
-        rows = [mark for mark in marks if mark["candidate"] == name]
-        bar = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=BAR, opacity=0.6)
-        y = alt.value(HEIGHT - GAP - (BAR + GAP) * number)
-        # Layers share their axis, whose heading would else name both.
-        x = alt.X("from:Q", title=heading)
-        found.append(unit(bar.encode(x=x, x2="to:Q", y=y, color=colour)))
-    return found
+    worked = bars(context, drawing, found, heading, HEIGHT)
+    return layer([drawing.followed(unit(own)), *worked], width=WIDTH, height=HEIGHT)

@@ -1,4 +1,4 @@
-"""What a device did in each second of a window, for figures that draw one device."""
+"""What a device did in each second of a window, and which devices are under which role."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,6 +7,7 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.results.manifest import CandidateFacts
 
 MOVED = "bytes"
 """Bytes per second that a device read and wrote together."""
@@ -34,3 +35,14 @@ def busiest_device(
         else:
             of[name][second] = row["value"]
     return max(by_subject.values(), key=lambda of: sum(of[MOVED].values()), default=none)
+
+
+def devices_by_role(facts: CandidateFacts) -> dict[str, frozenset[str]]:
+    """The kernel names of the devices under the data and each role that has its own."""
+    roles: dict[str, set[str]] = {}
+    for drive in facts.drives:
+        roles.setdefault(drive.role, set()).add(drive.device.rpartition("/")[2])
+    for role in facts.roles:
+        roles.setdefault(role.role, set()).update(each.rpartition("/")[2] for each in role.devices)
+    roles.setdefault("data", set()).update(each.rpartition("/")[2] for each in facts.devices)
+    return {role: frozenset(names) for role, names in roles.items() if names}

@@ -75,14 +75,17 @@ def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
 
 
 def moments(context: Context, tenants: Tenants) -> Mapping[str, Moments]:
-    """By window, when its seconds began, of the tenant with most, and when the neighbour worked."""
+    """By window, when its seconds began, of the tenant with most, and what the neighbour did."""
     times = {
         window: [at_s for at_s, _ in max(of.values(), key=len)] for window, of in tenants.items()
     }
     return {
-        window.id: Moments(times.get(window.id, ()), at_work(window.spans))
+        window.id: Moments(
+            times.get(window.id, ()), at_work(window.spans),
+            failed=sum(each["outcome"] == "failed" for each in cycles(window.spans)),
+        )
         for window in context.evidence.windows
-    }
+    }  # fmt: skip
 
 
 def durations(context: Context) -> PageTable:

@@ -39,8 +39,8 @@ class NeighbourAnalyticScan(Beside):
         return Cycle(worker, began_s, clock.now_s(), size_bytes=size)
 
     def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
-        """There may be thousands: only those that failed."""
-        if cycle.failed_because is not None:
+        """There may be thousands of those that follow at once: of these only those that failed."""
+        if cycle.failed_because is not None or self.spec.every_s:
             yield from super()._spans_of(number, cycle)
 
 

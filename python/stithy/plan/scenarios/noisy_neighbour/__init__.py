@@ -45,6 +45,9 @@ ALIKE = frozenset({NEIGHBOUR})
 LIMIT = f"scenario.{NAME}.limit"
 """The key of the guard, as a study varies it."""
 
+VOLUME = f"scenario.{NAME}.volume"
+"""The key that says where the aggressor works, as a study varies it."""
+
 ALONE = 0
 """Its value where there is none."""
 
@@ -62,6 +65,12 @@ def spec_of(study: Study) -> Common:
     """The keys of a study."""
     assert isinstance(study.scenario.spec, Common)  # read by one of them
     return study.scenario.spec
+
+
+def facts(study: Study) -> dict[str, str]:
+    """Where the aggressor works, where that is the same at all points."""
+    volumes = {spec_of(each).volume for each in study.variants}
+    return {"volume": volumes.pop()} if len(volumes) == 1 else {}
 
 
 def level_of(point: Point) -> int:

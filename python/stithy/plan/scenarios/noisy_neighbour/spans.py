@@ -33,7 +33,13 @@ def parts(spans: Iterable[Row]) -> list[Row]:
 
 
 def at_work(spans: Iterable[Row]) -> list[tuple[float, float]]:
-    """When the neighbour worked, Unix time: in its cycles; without any, from begin to end."""
+    """When the neighbour worked, Unix time: in its cycles; without any, from begin to end.
+
+    Of one that works at once all the time only cycles that failed may be spans.
+    """
     every = list(spans)
-    chosen = cycles(every) or [each for each in every if each["name"] == WHOLE]
+    found = cycles(every)
+    is_all = any(each["outcome"] != "failed" for each in found)
+    whole = [each for each in every if each["name"] == WHOLE]
+    chosen = found if is_all or not whole else whole
     return [(each["from_s"], each["to_s"]) for each in chosen if each["to_s"] is not None]

@@ -73,7 +73,7 @@ def achieved_per_s(cycles: Sequence[Cycle], workers: int, every_s: float) -> flo
 
     Each worker's cycles that ended had to take so many times `every_s`. Where they took longer,
     that is the time in which they were done. So who keeps up achieves what is asked, however short
-    a window is.
+    a window is. A cycle that was cut counts where it had taken longer than `every_s` already.
     """
     rates = [_rate([each for each in cycles if each.worker == one], every_s)
              for one in range(workers)]  # fmt: skip
@@ -82,11 +82,12 @@ def achieved_per_s(cycles: Sequence[Cycle], workers: int, every_s: float) -> flo
 
 
 def _rate(cycles: Sequence[Cycle], every_s: float) -> float | None:
-    ended = [each for each in cycles if not each.cut]
-    if not ended:
+    known = [each for each in cycles if not each.cut or 0 < every_s < each.duration_s]
+    if not known:
         return None
-    taken_s = max(len(ended) * every_s, ended[-1].to_s - ended[0].from_s)
-    return sum(each.done for each in ended) / taken_s if taken_s > 0 else None
+    ended = sum(not each.cut for each in known)
+    taken_s = max(ended * every_s, known[-1].to_s - known[0].from_s)
+    return sum(each.done for each in known) / taken_s if taken_s > 0 else None
 
 
 def bytes_per_s(cycles: Sequence[Cycle], workers: int) -> float | None:

@@ -1,0 +1,129 @@
+"""What a candidate's tenants lose to a neighbour, and whether that can be borne.
+
+Isolation of a neighbour that works in cycles is that of the seconds of its cycles, so that it does
+not look harmless for its pauses; percentiles are of the whole measurement. Chance takes a part of
+isolation, and few blocks have wide intervals: then it is not decided.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stithy.analysis.answers.reactions import Felt
+from stithy.analysis.verdict.effect import Effect, no_effect
+from stithy.metrics import Quantity
+from stithy.point import Point
+
+ISOLATED_SHARE = 0.9
+GROWTH_MOST = 2.0
+"""Own: the largest neighbour load is acceptable up to which so many seconds are isolated, of those
+that are alone, and the percentile of response time grows at most so much, by the upper end of its
+interval."""
+
+ALONE_SHARE_LEAST = 0.8
+"""Own: with fewer isolated seconds alone a second says more of chance than of a neighbour. Arrivals
+by Poisson leave so many of tenants with 70 transactions a second in all."""
+
+ACHIEVED_SHARE = 0.95
+"""Own: a neighbour that achieves less of what is offered is saturated."""
+
+UNKNOWN = no_effect("no block has the tenants alone and with the neighbour")
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What a candidate's tenants lose at a point; None and an effect without a ratio: not known.
+
+    `growth`: by quantity its value with the neighbour against that alone. `asked` and the like are
+    requests or cycles per second. `lost`: isolation with the neighbour less that alone, by block.
+    `least_kept`: the share of its throughput that the tenant keeps which keeps least. `worked`: the
+    share of the measurement in which the neighbour worked. `by_chance`: what is felt at the same
+    moments of the windows alone. `has_limit`: a guard counts its bytes. `failed`: cycles of it.
+    """
+
+    candidate: str
+    point: Point
+    growth: Mapping[Quantity, Effect]
+    asked: float | None
+    offered: float | None
+    achieved: float | None
+    isolation: float | None
+    alone_isolation: float | None
+    goodput: float | None
+    lost: Effect = UNKNOWN
+    first_percentile: float | None = None
+    worst_second: float | None = None
+    fairness: float | None = None
+    least_kept: float | None = None
+    worked: float | None = None
+    felt: Felt | None = None
+    by_chance: Felt | None = None
+    has_limit: bool = False
+    failed: int = 0
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the neighbour achieved less than was offered."""
+        known = self.achieved is not None and self.offered
+        return bool(known and (self.achieved or 0) < ACHIEVED_SHARE * (self.offered or 0))
+
+    @property
+    def limited(self) -> bool:
+        """Whether it achieved less than was asked, and a guard is why, or may be."""
+        if self.asked is None or self.achieved is None:
+            return False
+        offered_less = self.offered is not None and self.offered < self.asked
+        return self.achieved < ACHIEVED_SHARE * self.asked and (self.has_limit or offered_less)
+
+    @property
+    def work(self) -> float | None:
+        """Work of all against what each does alone: of 2 where neither loses anything."""
+        if self.goodput is None or self.achieved is None or not self.asked:
+            return None
+        return self.goodput + self.achieved / self.asked
+
+    @property
+    def reacted(self) -> Felt | None:
+        """What the tenants felt; None where it may be chance.
+
+        Own: it may where half as much or more would be felt at the same moments alone.
+        """
+        alike = self.by_chance.felt if self.by_chance else 0
+        return self.felt if self.felt is not None and 2 * alike < self.felt.felt else None
+
+    @property
+    def isolated(self) -> bool | None:
+        """Whether isolation holds, apart from what chance takes of it; None: not decided.
+
+        Own: it does not where it is too small and the plain interval of what is lost excludes 0.
+        """
+        if self.isolation is None or not self.alone_isolation:
+            return None
+        holds = self.isolation / self.alone_isolation >= ISOLATED_SHARE
+        bounds = self.lost.plain_bounds
+        if not holds and bounds is not None and bounds[1] < 0:
+            return False
+        return True if holds and self.alone_isolation >= ALONE_SHARE_LEAST else None
+
+    def is_blind(self, tail: Quantity) -> bool:
+        """Whether the neighbour worked so little that a percentile need not show it."""
+        beyond = 1 - (tail.known.percent or 0) / 100
+        return self.worked is not None and self.worked <= beyond
+
+    def is_short(self, tail: Quantity) -> bool | None:
+        """Whether the tail stays within its bound; None: not decided.
+
+        Own: it does not where its plain interval lies beyond. A plain interval gives no claim.
+        """
+        effect = self.growth[tail]
+        bounds = effect.plain_bounds
+        if bounds is not None and bounds[0] > GROWTH_MOST:
+            return False
+        within = effect.high is not None and effect.high <= GROWTH_MOST
+        return True if within and not effect.plain and not self.is_blind(tail) else None
+
+    def bearable(self, tail: Quantity) -> bool | None:
+        """Whether isolation holds and the tail stays within its bound; None: not decided."""
+        both = self.isolated, self.is_short(tail)
+        if False in both:
+            return False
+        return None if None in both else True

@@ -1,0 +1,248 @@
+"""Which neighbour each candidate bears, and which candidate absorbs it better, in sentences."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, takewhile
+
+from stithy.analysis.answers.disturbance import (
+    ACHIEVED_SHARE,
+    ALONE_SHARE_LEAST,
+    GROWTH_MOST,
+    ISOLATED_SHARE,
+    Disturbance,
+)
+from stithy.analysis.answers.neighbours import absorbed
+from stithy.analysis.verdict.effect import Effect
+from stithy.metrics import Quantity
+from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.parts.neighbour import neighbour_said
+from stithy.report.parts.neighbour_control import control
+from stithy.report.words.wording import in_table, listing, percent, plural, rate
+
+P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")
+WORKED_ALL_SHARE = 0.9
+"""Own: of a neighbour that worked less it is said how much of the time."""
+
+Found = tuple[Disturbance, ...]
+
+
+def findings(context: Context, found: Found) -> Iterator[str]:
+    """All of them, the largest neighbour that each candidate bears first."""
+    yield from _headlines(context, found)
+    yield from _verdicts(context, found)
+    for each in found:
+        yield from control(context, each, (_tail((each,)), TPM))
+    yield from _held_back(context, found)
+    yield from _bought(context, found)
+
+
+def state(each: Disturbance) -> str | None:
+    """What became of the neighbour; None where it did what was asked, or nobody can know."""
+    if each.failed:
+        return "failed"
+    return "saturated" if each.saturated else "limited" if each.limited else None
+
+
+def _tail(found: Found) -> Quantity:
+    """The 99th percentile where all of them have it, else the 95th."""
+    return P99 if all(each.growth[P99].ratio is not None for each in found) else P95
+
+
+def _tails(found: Found) -> Mapping[Point, Quantity]:
+    """For each setting of what else varies: candidates there are judged by the same."""
+    return {
+        others: _tail(tuple(each for each in found if _others(each.point) == others))
+        for others in {_others(each.point) for each in found}
+    }
+
+
+def _headlines(context: Context, found: Found) -> Iterator[str]:
+    """The largest neighbour that each candidate bears, at each setting of what else varies."""
+    tails = _tails(found)
+    for others, name in dict.fromkeys((_others(each.point), each.candidate) for each in found):
+        mine = [each for each in found if (_others(each.point), each.candidate) == (others, name)]
+        who = f"{name} ({_settings(context, mine[0].point)})" if _several(context) else name
+        tail = tails[others]
+        rule = (
+            f"isolation at least {percent(ISOLATED_SHARE)} of that alone and {tail} at most "
+            f"{GROWTH_MOST:g} times as long, by the upper end of its interval"
+        )
+        yield f"{_borne(context, who, sorted(mine, key=_load), tail)} ({rule})."
+
+
+def _borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity) -> str:
+    """What is said of a candidate, by its neighbours from least to most."""
+    borne = list(takewhile(lambda each: each.bearable(tail), rising))
+    if borne:
+        return f"{who} bears a neighbour of {_dose(context, borne[-1])}"
+    least, more = rising[0], next((each for each in rising if each.bearable(tail)), None)
+    open_ = f"Which neighbour {who} bears is not decided"
+    if least.bearable(tail) is None:
+        return f"{open_}: beside {_dose(context, least)}, {'; '.join(_open(least, tail))}"
+    if more is not None:
+        heavier, lighter = (neighbour_said(context, each.point) for each in (more, least))
+        return f"{open_}: it would be {heavier}, but not {lighter}"
+    return f"{who} bears none of the measured neighbours, not even {_dose(context, least)}"
+
+
+def _dose(context: Context, each: Disturbance) -> str:
+    """What the neighbour is, and how much less it did or worked, if it did."""
+    parts, asked, done = [], each.asked, each.achieved
+    if asked is not None and done is not None and done < ACHIEVED_SHARE * asked:
+        parts.append(f"achieved {rate(done)} of {rate(asked)} per second")
+    if each.worked is not None and each.worked < WORKED_ALL_SHARE:
+        parts.append(f"worked {percent(each.worked)} of the time")
+    said = neighbour_said(context, each.point)
+    return f"{said}, which {' and '.join(parts)}" if parts else said
+
+
+def _open(each: Disturbance, tail: Quantity) -> Iterator[str]:
+    """Why it is not decided whether this neighbour is borne."""
+    if each.isolated is None:
+        if each.isolation is None or not each.alone_isolation:
+            yield "isolation is not known"
+        elif each.alone_isolation < ALONE_SHARE_LEAST:
+            yield f"isolation is {percent(each.alone_isolation)} already alone"
+        else:
+            ends = percent(each.isolation), percent(each.alone_isolation)
+            yield f"isolation of {ends[0]} beside {ends[1]} alone may be chance"
+    if each.is_short(tail) is None:
+        yield _why_not_short(each, tail)
+
+
+def _why_not_short(each: Disturbance, tail: Quantity) -> str:
+    effect = each.growth[tail]
+    if effect.ratio is None:
+        return f"{tail} is not known ({effect.missing_because})"
+    if effect.plain or effect.high is None:
+        return f"{plural(effect.pairs, 'block')} are too few for a claim about {tail}"
+    if effect.high > GROWTH_MOST:
+        return f"{tail} may be {in_table(effect.high)} times as long"
+    return f"it worked too little of the time for {tail} to show it"
+
+
+def _held_back(context: Context, found: Found) -> Iterator[str]:
+    """Neighbours that did less than they were asked to: by failure, the storage or their guard."""
+    for each in found:
+        if (word := state(each)) is None:
+            continue
+        why = {
+            "failed": f"failed in {plural(each.failed, 'cycle')}",
+            "saturated": "was saturated",
+            "limited": f"was held back by `limit`{', or by the storage' if each.has_limit else ''}",
+        }[word]
+        others = f" ({_settings(context, each.point)})" if _several(context) else ""
+        of = "" if each.asked is None else f" of {rate(each.asked)}"
+        done = (
+            "" if each.achieved is None else f": it achieved {rate(each.achieved)}{of} per second"
+        )
+        neighbour = neighbour_said(context, each.point)
+        yield f"On {each.candidate}{others} the neighbour of {neighbour} {why}{done}."
+
+
+def _bought(context: Context, found: Found) -> Iterator[str]:
+    """What each of several limits buys the tenants, and costs the neighbour."""
+    if LIMIT not in context.factors:
+        return
+    groups: dict[tuple[str, Point], list[Disturbance]] = {}
+    for each in found:
+        groups.setdefault((each.candidate, each.point.replaced(LIMIT, 0)), []).append(each)
+    for (name, _), several in groups.items():
+        tail = _tail(tuple(several))
+        parts = [_bought_by(each, tail, ratio) for each in several
+                 if (ratio := each.growth[tail].ratio) is not None]  # fmt: skip
+        if len(parts) > 1:
+            neighbour = neighbour_said(context, several[0].point)
+            yield f"Beside a neighbour of {neighbour} on {name}, {'; '.join(parts)}."
+
+
+def _bought_by(each: Disturbance, tail: Quantity, ratio: float) -> str:
+    limit = each.point.values[LIMIT]
+    said = f"with a limit of {limit} {tail} is {in_table(ratio)} times as long"
+    done = "" if each.achieved is None else f" and it achieves {rate(each.achieved)} per second"
+    return f"{said}{done}"
+
+
+def _load(each: Disturbance) -> float:
+    return float(each.point.values[NEIGHBOUR])
+
+
+def _others(point: Point) -> Point:
+    return point.replaced(NEIGHBOUR, ALONE)
+
+
+def _several(context: Context) -> bool:
+    """Whether more than the neighbour tells points apart."""
+    return any(each != NEIGHBOUR for each in context.factors)
+
+
+def _settings(context: Context, point: Point) -> str:
+    values = context.factor_values(point)
+    return ", ".join(f"{name} {value}" for name, value in values.items() if name != NEIGHBOUR)
+
+
+def _verdicts(context: Context, found: Found) -> Iterator[str]:
+    """Which candidate absorbs the neighbour better, at each point."""
+    known, tails = {(each.candidate, each.point): each for each in found}, _tails(found)
+    for point in dict.fromkeys(each.point for each in found):
+        at = f"With a neighbour of {neighbour_said(context, point)}"
+        at += f" ({_settings(context, point)})" if _several(context) else ""
+        for a, b in combinations(context.evidence.candidates, 2):
+            both = known[a, point], known[b, point]
+            yield f"{at}, {_verdict(context, both, tails[_others(point)])}."
+
+
+def _verdict(context: Context, both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
+    """By the growth of the tail; where a candidate has none, by the throughput that is kept."""
+    one, other = both
+    effects = (
+        absorbed(context.evidence, one.candidate, other.candidate, one.point,
+                 _others(one.point), each)
+        for each in (tail, TPM)
+    )  # fmt: skip
+    by_tail = next(effects)
+    if by_tail.ratio is not None:
+        return _who(both, by_tail, tail)
+    effect = next(effects)
+    if effect.ratio is None:
+        names = f"{one.candidate} and {other.candidate}"
+        return f"{names} are not compared: {effect.missing_because}"
+    return f"{_who(both, effect, TPM)}. They are not compared by {tail}: {by_tail.missing_because}"
+
+
+def _who(both: tuple[Disturbance, Disturbance], effect: Effect, quantity: Quantity) -> str:
+    """Who absorbs it better, and that it is not decided where who does had less to absorb."""
+    is_kept = quantity == TPM
+    ratio = effect.ratio or 1.0
+    better, worse = both if (ratio < 1) is is_kept else both[::-1]
+    size, shown = max(ratio, 1 / ratio), _bounds(effect, turned=ratio < 1)
+    doses = _doses(both)
+    had_less = doses and (better.achieved or 0.0) < (worse.achieved or 0.0)
+    if effect.distinguishable and not had_less:
+        what = "the throughput that tenants keep" if is_kept else f"the growth of {quantity}"
+        return (
+            f"{better.candidate} absorbs the neighbour better than {worse.candidate} by a factor "
+            f"of {in_table(size)}{shown}, in {what}{doses}"
+        )
+    names = f"{both[0].candidate} or {both[1].candidate}"
+    what = (
+        f"tenants keep {in_table(size)} times as much of their throughput on {better.candidate}"
+        if is_kept
+        else f"{quantity} grows {in_table(size)} times as much on {worse.candidate}"
+    )
+    return f"it is undecided whether {names} absorbs it better: {what}{shown}{doses}"
+
+
+def _bounds(effect: Effect, *, turned: bool) -> str:
+    ends = [1 / each if turned else each for each in (effect.low, effect.high) if each]
+    return f" ({in_table(min(ends))} to {in_table(max(ends))})" if ends else ""
+
+
+def _doses(both: tuple[Disturbance, Disturbance]) -> str:
+    """What the neighbour achieved on each, where that is not the same."""
+    done = [each.achieved for each in both if each.achieved is not None]
+    if len(done) < len(both) or min(done) >= ACHIEVED_SHARE * max(done):
+        return ""
+    each = [f"{rate(number)} on {of.candidate}" for number, of in zip(done, both, strict=True)]
+    return f"; the neighbour achieved, per second, {listing(each)}"

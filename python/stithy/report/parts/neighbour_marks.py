@@ -1,0 +1,69 @@
+"""When the neighbour worked, as bars in figures over time."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from stithy.analysis.evidence import Window
+from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.drawing.chart import line_channels
+from stithy.report.drawing.compose import Drawing, Spec, unit
+from stithy.report.parts.neighbour import first_pair
+
+Marks = Sequence[dict[str, object]]
+
+BAR, GAP = 5, 2
+"""Height of a bar and the room between two, pixels."""
+
+
+def marks(context: Context, point: Point) -> Marks:
+    """Its cycles, or its work between rests, in seconds of the windows that are drawn.
+
+    None of a neighbour that worked from the first second to the last: there is nothing to mark.
+    """
+    found: list[dict[str, object]] = []
+    for name in context.evidence.candidates:
+        for window in first_pair(context, name, point)[1:]:
+            start_s = window.row["started_at_s"] or 0.0
+            if not _throughout(window):
+                found += [
+                    {"candidate": name, "from": from_s - start_s, "to": to_s - start_s}
+                    for from_s, to_s in at_work(window.spans)
+                ]
+    return found
+
+
+def marked(context: Context, point: Point, found: Marks) -> str:
+    """What a caption says of it, after `with the neighbour`."""
+    if found:
+        return "; bars at the bottom show when it worked, a row for each candidate"
+    drawn = [first_pair(context, name, point)[1:] for name in context.evidence.candidates]
+    always = [_throughout(window) for pair in drawn for window in pair]
+    return " at work from the first second to the last" if always and all(always) else ""
+
+
+def _throughout(window: Window) -> bool:
+    """Whether it had neither cycles nor rests in the measurement."""
+    begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
+    if begin is None or end is None or cycles(window.spans):
+        return False
+    return any(from_s <= begin and end <= to_s for from_s, to_s in at_work(window.spans))
+
+
+def bars(
+    context: Context, drawing: Drawing, found: Marks, heading: str | None, height: int
+) -> list[Spec]:
+    """A row of bars for each candidate that has marks, above the axis."""
+    names = [each for each in context.evidence.candidates
+             if any(mark["candidate"] == each for mark in found)]  # fmt: skip
+    colour, rows = line_channels(context)["color"], []
+    for number, name in enumerate(names):
+        mine = [mark for mark in found if mark["candidate"] == name]
+        bar = alt.Chart(drawing.add(mine)).mark_rule(strokeWidth=BAR, opacity=0.6)
+        y = alt.value(height - GAP - (BAR + GAP) * number)
+        # Layers share their axis, whose heading would else name both.
+        x = alt.X("from:Q", title=heading)
+        rows.append(unit(bar.encode(x=x, x2="to:Q", y=y, color=colour)))
+    return rows

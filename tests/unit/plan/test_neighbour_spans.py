@@ -1,0 +1,44 @@
+"""When a neighbour worked, by its spans."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
+from stithy.run.activities.neighbour_analytic_scan import NeighbourAnalyticScan
+from stithy.run.activities.tenants.cycles import Cycle
+
+
+def _span(name: str, from_s: float, to_s: float | None, outcome: str = "done") -> dict[str, Any]:
+    return {"name": name, "from_s": from_s, "to_s": to_s, "outcome": outcome}
+
+
+ALL = _span(WHOLE, 0.0, 60.0)
+
+
+def test_who_works_in_cycles_worked_in_these_and_who_has_none_from_begin_to_end() -> None:
+    """A cycle that failed, or was cut, was work as well; parts of one are no more of it."""
+    several = [
+        _span(cycle_name(1), 5.0, 9.0), _span(cycle_name(1, "backup"), 5.0, 7.0),
+        _span(cycle_name(2), 15.0, 16.0, "failed"), _span(cycle_name(3), 55.0, 60.0, "cut"),
+    ]  # fmt: skip
+    assert at_work([ALL, *several]) == [(5.0, 9.0), (15.0, 16.0), (55.0, 60.0)]
+    assert at_work([ALL]) == [(0.0, 60.0)]
+    assert at_work([]) == []
+
+
+def test_scans_at_once_of_which_only_one_that_failed_is_a_span_worked_all_the_time() -> None:
+    """Else isolation would be that of the seconds of the failure."""
+    failed = _span(cycle_name(17), 30.0, 31.0, "failed")
+    assert at_work([ALL, failed]) == [(0.0, 60.0)]
+    assert at_work([failed]) == [(30.0, 31.0)]
+
+
+def test_scans_at_fixed_times_are_spans_so_that_their_pauses_are_known() -> None:
+    """Of those that follow at once there may be thousands."""
+    scan: Any = NeighbourAnalyticScan.__new__(NeighbourAnalyticScan)
+    good, bad = Cycle(0, 5.0, 6.0), Cycle(0, 5.0, 6.0, failed_because="gone")
+    for every_s, spans in ((10.0, [good, bad]), (0.0, [bad])):
+        scan.spec = SimpleNamespace(every_s=every_s)
+        made = [each for one in (good, bad) for each in scan._spans_of(1, one)]
+        assert [each.outcome for each in made] == ["failed" if one is bad else "done"
+                                                   for one in spans]  # fmt: skip
