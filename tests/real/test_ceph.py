@@ -104,6 +104,25 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
 
 
 @pytest.mark.long
+def test_a_thick_image_is_allocated_when_it_is_made_and_stays_so(
+    place: Path, own_state: Path, recorded: Recorded
+) -> None:
+    """Neither its file system nor the question for its space gives anything back.
+
+    All but the tables that the file system has asked zeros for.
+    """
+    provider = _provider(place, hosts=1, policy={"ftt": 0, "space": "thick"})
+    volume = _up(provider, recorded)
+    for _ in range(2):
+        taken = provider.space(volume).allocated_bytes
+        assert taken is not None
+        assert taken > 0.9 * 512 * 2**20
+        (volume.path / "file").write_bytes(os.urandom(2**26))
+        os.sync()
+        (volume.path / "file").unlink()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["hung", "killed", "unplugged"])
 def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
     place: Path, own_state: Path, recorded: Recorded, fault: str

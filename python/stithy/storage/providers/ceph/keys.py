@@ -80,7 +80,10 @@ class PolicyKeys(BaseModel):
         default="none", description="Compression of all data by the OSDs."
     )
     space: Literal["thin", "thick"] = Field(
-        default="thin", description="Whether the whole image is written when it is made."
+        default="thin",
+        description=(
+            "`thick`: the whole image is written when it is made, and nothing of it is given back."
+        ),
     )
     iops_limit: int | None = Field(
         default=None,
@@ -94,6 +97,12 @@ class PolicyKeys(BaseModel):
     def _one_way(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
             context = {"what": "both copies and shards", "right": "`ftt` or `erasure_coding`"}
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        if self.space == "thick" and self.compression != "none":
+            what = (
+                "`space: thick` with `compression` sets nothing aside, as zeros compress to nothing"
+            )
+            context = {"what": what, "right": "leave one of them out"}
             raise PydanticCustomError("rule", "{what}: {right}", context)
         return self
 

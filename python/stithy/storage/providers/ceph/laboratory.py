@@ -204,7 +204,8 @@ class LaboratoryProvider:
         record("directory", {"path": str(self._place), "run_id": run_id})
         self._place.mkdir(mode=0o755)
         self._place.chmod(0o755)
-        asked = VolumeSpec((device,), self._keys.filesystem)
+        thick = self._keys.policy.policy.thick
+        asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         for each in drives:
             control.set(each.name, paced=True)
@@ -226,10 +227,12 @@ class LaboratoryProvider:
     def space(self, volume: Volume) -> Space:
         """From the OSDs' own books: `rbd du` counts whole objects that were only touched.
 
-        What files have left is given back before: it would count for the policy.
+        What files have left is given back before: it would count for the policy. A thick image
+        keeps it.
         """
         assert volume.cluster is not None  # provision gives it
-        give_back(volume.mount_point, self._site.runner)
+        if not self._keys.policy.policy.thick:
+            give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
         own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
