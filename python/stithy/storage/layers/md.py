@@ -37,7 +37,8 @@ WHOLE = ("0", "idle")
 
 SETTLED_S = 10.0
 BEGUN = ("clear", "inactive")
-"""`array_state` of one to which nothing was added. Source: Linux, Documentation/admin-guide/md.rst."""
+"""`array_state` of one to which nothing was added. Source: Documentation/admin-guide/md.rst of Linux.
+"""
 
 PACKAGE = Package("mdadm", "mdadm")
 
