@@ -49,9 +49,12 @@ def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
     words += ["--thick-provision", "--no-progress"] if policy.thick else []
     rbd(folder, *words, image, timeout_s=THICK_TIMEOUT_S)
     rbd(folder, "config", "image", "set", image, *WHOLE_DISCARDS)
-    if policy.iops_limit:
-        key, limit = "rbd_qos_iops_limit", str(policy.iops_limit)
-        rbd(folder, "config", "image", "set", image, key, limit)
+
+
+def limit(folder: Path, entry: Entry, iops: int) -> None:
+    """Limit the requests of the image, a second; clients that have it open take that over."""
+    image = f"{entry.pool}/{entry.image}"
+    rbd(folder, "config", "image", "set", image, "rbd_qos_iops_limit", str(iops))
 
 
 def _coded_pool(folder: Path, policy: Policy, pgs: str) -> None:

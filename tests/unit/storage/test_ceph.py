@@ -4,8 +4,10 @@ import pytest
 from pydantic import ValidationError
 
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.study.sections import daemons_bytes, image_bytes, read_candidate, set_aside
 
 MIB = 2**20
+NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +52,22 @@ def test_drives_are_named_by_their_hosts() -> None:
     assert CephKeys.model_validate({"hosts": 2}).names == ("data-host1", "data-host2")
     several = CephKeys.model_validate({"hosts": 2, "drives_per_host": 2})
     assert several.names == tuple(f"data-host{each}" for each in ("1-1", "1-2", "2-1", "2-2"))
+
+
+def test_what_a_cluster_sets_aside_and_its_daemons_take_is_known_before() -> None:
+    """By its policy, as the run will say it; of a cluster that is there nothing is known."""
+    coded = {"size": "1 GiB", "policy": {"erasure_coding": "2+1"}, "backing": "/var/tmp"}
+    candidate = read_candidate({"ceph": coded})
+    found = set_aside(candidate, NEEDED)["data"]
+    assert (found.provisioned_bytes, found.redundancy) == (1536 * MIB, 1.5)
+    assert image_bytes(candidate, NEEDED) == 0
+    assert daemons_bytes(candidate) == 750 * MIB
+    there = read_candidate({"ceph": {"conf": "/etc/ceph/ceph.conf", "pool": "rbd"}})
+    assert set_aside(there, NEEDED)["data"].redundancy is None
+    assert daemons_bytes(there) == 0
+
+
+def test_a_policy_that_would_set_nothing_aside_is_refused() -> None:
+    """A thick image is zeros, which compress to nothing."""
+    with pytest.raises(ValidationError, match="zeros compress to nothing"):
+        CephKeys.model_validate({"policy": {"space": "thick", "compression": "lz4"}})

@@ -37,8 +37,7 @@ WHOLE = ("0", "idle")
 
 SETTLED_S = 10.0
 BEGUN = ("clear", "inactive")
-"""`array_state` of one to which nothing was added. Source: Documentation/admin-guide/md.rst of Linux.
-"""
+"""`array_state` of an array without devices. Source: Documentation/admin-guide/md.rst of Linux."""
 
 PACKAGE = Package("mdadm", "mdadm")
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import layout, network
+from stithy.cluster import image, layout, network
 from stithy.cluster.admin import readings
 from stithy.cluster.cluster import ClusterSpec, raise_cluster
 from stithy.cluster.tools import PACKAGES, tool
@@ -92,8 +92,6 @@ NEEDS: tuple[Need, ...] = (
 )
 INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
 SECTOR_BYTES = 4096
-OSD_BYTES = 250 * 2**20
-"""Memory of an OSD, with its share of the monitor."""
 
 
 def folder_in(facts: Mapping[str, str]) -> Path:
@@ -163,10 +161,13 @@ class LaboratoryProvider:
     def cautions(self) -> tuple[str, ...]:
         """What the policy means here."""
         hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
-        return (
+        said = (
             f"{self._candidate}: {self._keys.policy.policy} on {hosts}, all on this machine: its "
             "CPUs carry hosts, drives and database together",
         )
+        if self._keys.policy.iops_limit is None:
+            return said
+        return (*said, f"{self._candidate}: its limit also slows loading and restoring data down")
 
     def fingerprint(self) -> str | None:
         """The version of Ceph."""
@@ -209,9 +210,16 @@ class LaboratoryProvider:
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         for each in drives:
             control.set(each.name, paced=True)
+        self._limit(self._folder(run_id))
         return replace(
             volume, emulated=drives, cluster=self._folder(run_id), system=self._system(drives)
         )
+
+    def _limit(self, folder: Path) -> None:
+        """Only from now on: the self-test and making a file system would take minutes."""
+        entry, iops = layout.read_entry(folder), self._keys.policy.policy.iops_limit
+        if entry is not None and iops is not None:
+            image.limit(folder, entry, iops)
 
     def _system(self, drives: tuple[EmulatedDrive, ...]) -> Array:
         """What the report calls it; its members are the drives of the data."""
