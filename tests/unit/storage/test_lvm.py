@@ -12,7 +12,7 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
 from stithy.storage import lvm as groups
 from stithy.storage import raid
-from stithy.storage.layers import lvm, writecache
+from stithy.storage.layers import lvm, md, writecache
 
 GIB = 2**30
 
@@ -138,3 +138,14 @@ def test_an_array_that_lost_a_device_while_it_was_synchronised_is_not_measured(
     asked("").wait_in_sync()
     with pytest.raises(InfrastructureError, match="not whole: its health is 'partial'"):
         asked("partial").wait_in_sync()
+
+
+def test_what_is_synchronised_first_says_so() -> None:
+    """It may take hours, in which nothing else is to be seen."""
+    asked = [
+        lvm.cautions(lvm.Spec(level="raid5")),
+        lvm.cautions(lvm.Spec(level="raid1", checksum=True)),
+        md.cautions(md.Spec(level="raid6")),
+    ]
+    assert all("synchronised before the first window" in each for [each] in asked)
+    assert lvm.cautions(lvm.Spec(level="raid1")) == md.cautions(md.Spec(level="raid10")) == ()

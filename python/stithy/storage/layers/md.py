@@ -13,6 +13,7 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
+from stithy.storage import raid
 from stithy.storage.layer import Task
 from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, bytes_for_one, chunk_field
 from stithy.units import parse_size
@@ -73,6 +74,11 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
 def redundancy(spec: Spec, count: int) -> float:
     """By the level."""
     return bytes_for_one(spec.level, count)
+
+
+def cautions(spec: Spec) -> tuple[str, ...]:
+    """What synchronising takes."""
+    return raid.cautions(spec)
 
 
 def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:

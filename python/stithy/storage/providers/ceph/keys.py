@@ -93,6 +93,16 @@ class PolicyKeys(BaseModel):
         examples=[2000],
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_width(cls, value: Any) -> Any:
+        """A word of other storage, which Ceph has no choice of."""
+        if isinstance(value, dict) and "stripe_width" in value:
+            what = "`stripe_width`: Ceph stripes every image over all its drives, 4 MiB on each"
+            context = {"what": what, "right": "leave it out"}
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        return value
+
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
