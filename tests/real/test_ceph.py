@@ -23,8 +23,7 @@ from stithy.storage.providers.ceph.laboratory import LaboratoryProvider
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
-UP_S, DOWN_S = 180.0, 60.0
-"""A quiet machine takes a third of it; what takes longer hangs."""
+UP_S, DOWN_S = 60.0, 15.0
 
 Recorded = list[Resource]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import kernel
-from stithy.cluster.configuration import IMAGE_CONF
+from stithy.cluster.configuration import IMAGE_CONF, write_told
 from stithy.cluster.daemons import start
 from stithy.cluster.layout import METADATA_POOL, POOL, Entry
 from stithy.cluster.policy import Policy
@@ -100,7 +100,8 @@ def attach(
 def _bridged(folder: Path, entry: Entry, access: Access) -> str:
     """Through programs, with a client of the cluster in QEMU."""
     node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
-    conf = IMAGE_CONF if access == OWN else access.conf
+    own = access == OWN
+    conf = IMAGE_CONF if own else write_told(folder, Path(access.conf), access.user)
     return bridge(folder, f"{node},conf={conf},user={access.user},discard=unmap,cache.direct=on")
 
 

@@ -84,8 +84,8 @@ class Volume:
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
     as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
     `array` is the layer that makes one of several devices. `raw`: a block device without a file
-    system, whose node `path` is. `cluster` is the folder of the laboratory cluster that serves it,
-    `system` what that is made of.
+    system, whose node `path` is. `cluster` is the folder of the cluster that serves it, or of the
+    way to a cluster that was there, `system` what that is made of.
     """
 
     path: Path
