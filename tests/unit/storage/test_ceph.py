@@ -3,6 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
+from stithy.cli.cluster.up import ClusterOptions, keys_of
+from stithy.errors import UserError
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.study.sections import daemons_bytes, image_bytes, read_candidate, set_aside
 
@@ -71,3 +73,19 @@ def test_a_policy_that_would_set_nothing_aside_is_refused() -> None:
     """A thick image is zeros, which compress to nothing."""
     with pytest.raises(ValidationError, match="zeros compress to nothing"):
         CephKeys.model_validate({"policy": {"space": "thick", "compression": "lz4"}})
+
+
+def test_links_are_scaled_as_drives_are() -> None:
+    """Else a scale model of 40 Gbit/s would have a network that never limits."""
+    keys = CephKeys.model_validate({"network_gbit": 40, "scale": "1/8"})
+    assert keys.link_gbit == 5
+    assert CephKeys.model_validate({"scale": "1/8"}).link_gbit is None
+
+
+def test_options_by_hand_are_keys_of_a_study() -> None:
+    """Also of the faster drives; what does not go together is reported at its option."""
+    found = keys_of(ClusterOptions(cache="generic-nvme", drive="generic-7200", hosts=4))
+    assert found.cache is not None
+    assert (found.cache.drive, found.drive, found.hosts) == ("generic-nvme", "generic-7200", 4)
+    with pytest.raises(UserError, match="^these options: .*zeros compress to nothing"):
+        keys_of(ClusterOptions(space="thick", compression="lz4"))

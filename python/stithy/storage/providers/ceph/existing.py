@@ -18,7 +18,8 @@ from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import INSTEAD, QEMU_RBD, RIGHTS, need_room, programs
+from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
+from stithy.storage.providers.ceph.way import unless_kernel, way
 from stithy.storage.space import Space, space_of
 
 PREFIX = "stithy-"
@@ -54,7 +55,7 @@ class ExistingProvider:
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
-        needed = (*RIGHTS, *programs("rbd", "qemu-storage-daemon", "nbdfuse"), QEMU_RBD)
+        needed = (*RIGHTS, *programs("rbd"), *unless_kernel(BRIDGE))
         need_rights(needed, "images of Ceph", self._where, INSTEAD)
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for pool in filter(None, (self._pool, self._keys.data_pool)):
@@ -80,6 +81,7 @@ class ExistingProvider:
         return (
             f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
             "and removed after the run; whatever else uses the cluster is in the numbers",
+            f"{self._candidate}: its image goes by {way(limited=False)}",
         )
 
     def fingerprint(self) -> str | None:

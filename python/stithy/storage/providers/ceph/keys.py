@@ -217,7 +217,7 @@ class CephKeys(BaseModel):
         gt=0,
         le=1000,
         json_schema_extra={"default": "no limit"},
-        description="Bandwidth of each host's link, Gbit/s in each direction.",
+        description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
     )
     size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
@@ -233,7 +233,10 @@ class CephKeys(BaseModel):
     scale: Scale = Field(
         default=1.0,
         json_schema_extra={"default": "1"},
-        description="Scale model: IOPS and bandwidth of the drives are multiplied by this.",
+        description=(
+            "Scale model: IOPS and bandwidth of the drives and bandwidth of links are multiplied "
+            "by this."
+        ),
         examples=["1/8"],
     )
     backing: Annotated[
@@ -303,6 +306,11 @@ class CephKeys(BaseModel):
             for host in range(1, self.hosts + 1)
             for number in range(1, self.drives_per_host + 1)
         )
+
+    @property
+    def link_gbit(self) -> float | None:
+        """The bandwidth of each host's link in the scale model; None for no limit."""
+        return None if self.network_gbit is None else self.network_gbit / self.scale
 
     def volume_bytes(self, needed_bytes: int) -> int:
         """How large the image is, bytes."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from stithy.cluster import image, layout, network
 from stithy.cluster.admin import readings
 from stithy.cluster.cluster import ClusterSpec, raise_cluster
+from stithy.cluster.removal import IMAGE_PROGRAMS
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
@@ -21,6 +22,7 @@ from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.way import unless_kernel, way
 from stithy.storage.space import Space, give_back, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
@@ -55,7 +57,7 @@ def programs(*names: str) -> tuple[Need, ...]:
     )
 
 
-PROGRAMS = programs(*WHY)
+PROGRAMS = programs(*(name for name in WHY if name not in IMAGE_PROGRAMS))
 QEMU_RBD = Driver(
     name="rbd in QEMU",
     program="qemu-storage-daemon",
@@ -64,6 +66,9 @@ QEMU_RBD = Driver(
     package=Package("qemu-block-extra", "qemu-block-rbd"),
     why="the image of a cluster",
 )
+BRIDGE = (*programs(*IMAGE_PROGRAMS), QEMU_RBD)
+"""Of the way from the image to its block device, where the kernel has none."""
+
 HOSTS = Networking(
     what="hosts as network namespaces",
     tried=(
@@ -83,7 +88,7 @@ LIMITS = Networking(
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
-    QEMU_RBD,
+    *unless_kernel(BRIDGE),
     HOSTS,
     Program(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
     LIMITS,
@@ -130,7 +135,8 @@ class LaboratoryProvider:
 
     def check(self) -> None:
         """Raise for a machine or size with which this cannot work."""
-        needed = (*RIGHTS, *PROGRAMS, QEMU_RBD, HOSTS)
+        bridge = unless_kernel(BRIDGE, limited=self._limited)
+        needed = (*RIGHTS, *PROGRAMS, *bridge, HOSTS)
         need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
         if self._keys.network_gbit is not None:
             limits = (programs("tc")[0], LIMITS)
@@ -161,13 +167,17 @@ class LaboratoryProvider:
     def cautions(self) -> tuple[str, ...]:
         """What the policy means here."""
         hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
-        said = (
-            f"{self._candidate}: {self._keys.policy.policy} on {hosts}, all on this machine: its "
-            "CPUs carry hosts, drives and database together",
-        )
-        if self._keys.policy.iops_limit is None:
-            return said
-        return (*said, f"{self._candidate}: its limit also slows loading and restoring data down")
+        said = [
+            f"{self._keys.policy.policy} on {hosts}, all on this machine: its CPUs carry hosts, "
+            "drives and database together",
+            f"its image goes by {way(limited=self._limited)}",
+        ]
+        said += ["its limit also slows loading and restoring data down"] if self._limited else []
+        return tuple(f"{self._candidate}: {each}" for each in said)
+
+    @property
+    def _limited(self) -> bool:
+        return self._keys.policy.iops_limit is not None
 
     def fingerprint(self) -> str | None:
         """The version of Ceph."""
@@ -227,7 +237,7 @@ class LaboratoryProvider:
         facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
         facts["policy"] = str(keys.policy.policy)
         facts |= {"cache": keys.cache.drive} if keys.cache else {}
-        limit = keys.network_gbit
+        limit = keys.link_gbit
         facts |= {"links": f"{limit:g} Gbit/s" if limit is not None else "not limited"}
         members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
@@ -309,7 +319,7 @@ class LaboratoryProvider:
             self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
         )
         layout.make(folder, entry)
-        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.network_gbit)
+        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.link_gbit)
         devices = [each.device for each in drives]
         count = len(keys.osd_names)
         return raise_cluster(folder, entry, asked, devices[:count], devices[count:])
