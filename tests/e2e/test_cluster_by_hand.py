@@ -249,7 +249,7 @@ def test_ctrl_c_while_a_cluster_comes_up_for_a_run_leaves_nothing(
     stithy: Stithy, place: Path, times: int, moment: str
 ) -> None:
     """The first one lets the step end, the second ends it at once."""
-    (place / "s.yaml").write_text(BLOCK_IO.format(ceph="{hosts: 2, size: 256 MiB}"))
+    (place / "s.yaml").write_text(BLOCK_IO.format(ceph="{hosts: 2}"))
     process = stithy.start("run", place / "s.yaml", "--out", place / "out")
     wait_for(lambda: MOMENTS[moment](stithy), process)
     tag, begun_s = _tag(stithy), time.monotonic()
