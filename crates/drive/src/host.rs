@@ -14,7 +14,10 @@ use stithy_measure::priority;
 /// Before the hammer and the database: a drive that waits for a CPU is a slower drive.
 const NICE: i32 = -15;
 
-/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and has
+/// The kernel ends others first when memory is short: with this process all its drives end, and their data.
+const OOM_SCORE_ADJ: &str = "-900";
+
+/// Asks to be spared when memory is short, locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and has
 /// the kernel's CPUs serve them early. Each failure is one text for a warning.
 pub fn prepare() -> Vec<String> {
     priority::raise(NICE);
@@ -33,7 +36,10 @@ pub fn prepare() -> Vec<String> {
             e,
         )
     });
-    [locked, flusher]
+    let spared = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ).map_err(|e| {
+        format!("the kernel may end the program first when memory is short (CAP_SYS_RESOURCE): {e}")
+    });
+    [spared, locked, flusher]
         .into_iter()
         .filter_map(Result::err)
         .collect()
