@@ -103,7 +103,7 @@ def boot(folder: Path) -> int:
     words = [
         str(TREE / "usr/bin/linux.uml"), f"mem={MEMORY}", f"ubd0={folder / 'disk'}",
         "rootfstype=hostfs", "rootflags=/", "ro", f"init={PARTS / 'init'}", "con=null",
-        "con0=null,fd:1", "quiet", "loglevel=4", "selinux=0", f"PACKAGES={TREE}",
+        "con0=null,fd:1", "quiet", "loglevel=3", "selinux=0", f"PACKAGES={TREE}",
         f"FOLDER={folder}", f"uml_dir={folder}/",
     ]  # fmt: skip
     # Its memory is a file, which may be larger than a small /tmp.
