@@ -158,6 +158,9 @@ class LocalRunner:
                     where=Path(command.argv[0]).name,
                     remedy="find what slows the machine down, then repeat the step",
                 ) from error
+            except BaseException:  # leaving `with` waits for its end, which may be hours away
+                process.kill()
+                raise
         return Finished(process.returncode, stdout, stderr)
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:

@@ -42,7 +42,7 @@ class Scene:
 
     `needed_bytes`: what each role of a candidate may come to hold. `memory_backed`: the candidates
     whose volumes are likely memory. `images_bytes`: the memory that the emulated drives of all
-    candidates take. `question`: as in the plan.
+    candidates take, and what serves them. `question`: as in the plan.
     """
 
     needed_bytes: Mapping[Role, int]

@@ -208,8 +208,8 @@ class Plan:
 
     `master_candidate` is the candidate on whose volume the `datasets` are loaded, each once; None
     without a database. Their master copies lie beside the results, on no candidate's volume.
-    `image_bytes` is the memory that emulated drives take, by candidate. `question` is None where a
-    single candidate is measured.
+    `image_bytes` is the memory that emulated drives and their daemons take, by candidate.
+    `question` is None where a single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
     `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where
