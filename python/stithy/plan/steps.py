@@ -14,7 +14,8 @@ from stithy.metrics import P95
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.search import ResponseTarget, Search
-from stithy.study.model import BLOCKS_LEAST, Study
+from stithy.study.model import Study
+from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import workload_named
 from stithy.units import Money
 

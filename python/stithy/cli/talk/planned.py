@@ -30,7 +30,8 @@ from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
 from stithy.study.document import as_yaml
 from stithy.study.durability import sentences
-from stithy.study.model import BLOCKS_LEAST, Study
+from stithy.study.model import Study
+from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import USUAL, workload_named
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
