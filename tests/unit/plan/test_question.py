@@ -11,7 +11,7 @@ from stithy.errors import InvalidMeasurement, StithyError
 from stithy.exits import Exit
 from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerable
 from stithy.plan.steps import Question, question
-from stithy.study import primary
+from stithy.study import primary as asked
 from stithy.study.model import Study
 from support.points import at
 from support.studies import load, primary, study
@@ -61,8 +61,8 @@ def test_blocks_after_the_least_at_its_level_may_be_spared() -> None:
     assert question(study(), ("disk",)) is None
     # A study and analysis must not drift apart: neither may know the other.
     least, most = statistics.BLOCKS_LEAST, statistics.BLOCKS_MOST
-    assert (least, most) == (primary.BLOCKS_LEAST, primary.BLOCKS_MOST)
-    assert primary.MARGIN_PERCENT / 100 == MARGIN_SHARE
+    assert (least, most) == (asked.BLOCKS_LEAST, asked.BLOCKS_MOST)
+    assert asked.MARGIN_PERCENT / 100 == MARGIN_SHARE
 
 
 def _asking(text: str, *changes: Change, duration: str = "20 s") -> Study:
