@@ -62,7 +62,7 @@ test-all: test ## those, and the ones that take long: every width, file system a
 
 # Not measured there: user-mode-linux has one CPU, and slow system calls.
 test-kernel: setup ## tests of what a kernel may lack (md, device-mapper), under one that is fetched: user-mode-linux
-	@tools/with_kernel.py $(PYTHON) -m pytest --require=kernel_arrays -m needs_kernel_arrays tests/real
+	@tools/with_kernel.py $(PYTHON) -m pytest --require=kernel_arrays -m needs_kernel_arrays tests/real tests/e2e/test_arrays.py
 
 setup: ## install what is missing, build the programs, make .venv
 	@tools/setup

@@ -16,7 +16,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
 
@@ -31,6 +32,10 @@ GET = "apt-get install -qq --yes --reinstall --download-only --no-install-recomm
 MERGED = ("bin", "sbin", "lib", "lib64")
 """Directories that are links into `usr`, as on every Debian from version 12 on."""
 MEMORY, DISK_BYTES = "8G", 40 * 2**30
+MAPPINGS, MAPPINGS_LEAST = Path("/proc/sys/vm/max_map_count"), 2**21
+"""Each page that a process under the kernel has touched may be a mapping of its own here. At the
+limit, usually 65530, the kernel kills the process. Source: Linux, arch/um/kernel/tlb.c."""
+
 ENVIRONMENT = ("PATH", "HOME", "PYTHONPATH", "PYTHONHASHSEED")
 MISSING = 3
 """Stithy's exit code for a precondition that does not hold."""
@@ -73,6 +78,26 @@ def make_disk(path: Path) -> None:
     subprocess.run([make, "-q", "-E", lazily, path], check=True)
 
 
+@contextmanager
+def many_mappings(limit: Path = MAPPINGS) -> Iterator[None]:
+    """Inside, a process under the kernel may touch as much memory as that has; or it is said."""
+    before = limit.read_text()
+    try:
+        if int(before) < MAPPINGS_LEAST:
+            limit.write_text(str(MAPPINGS_LEAST))
+    except OSError:
+        print(
+            "with_kernel: a process that touches more than about 256 MiB is killed there: raise "
+            f"vm.max_map_count to {MAPPINGS_LEAST}",
+            file=sys.stderr,
+        )
+    try:
+        yield
+    finally:
+        if limit.read_text() != before:
+            limit.write_text(before)
+
+
 def boot(folder: Path) -> int:
     """Start the kernel, whose console is this process's output; the command's exit code."""
     words = [
@@ -83,15 +108,16 @@ def boot(folder: Path) -> int:
     ]  # fmt: skip
     # Its memory is a file, which may be larger than a small /tmp.
     environment = os.environ | {"LD_PRELOAD": str(STATE), "TMPDIR": "/dev/shm"}
-    kernel = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
-    )
-    try:
-        kernel.wait()
-    finally:
-        # Each process under it is one here, in its session.
-        with suppress(ProcessLookupError):
-            os.killpg(kernel.pid, signal.SIGKILL)
+    with many_mappings():
+        kernel = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
+        )
+        try:
+            kernel.wait()
+        finally:
+            # Each process under it is one here, in its session.
+            with suppress(ProcessLookupError):
+                os.killpg(kernel.pid, signal.SIGKILL)
     code = folder / "code"
     if code.exists():
         return int(code.read_text())

@@ -6,7 +6,8 @@ which its windows cannot be judged) and `METRICS` (`stithy.metrics.Metric`, with
 nobody else declares them. `FACTORS`, optional, are the factors (`stithy.factor.Factor`) that its
 scenarios have because of it. `EXPECTS`, optional, names classes of errors (`lost`, `full`, as the
 hammer reports them) that it causes on purpose: those of other activities in its windows are
-counted, but are no fault.
+counted, but are no fault, and a full disk does not end the run. The hammer opens lost connections
+again; of others it gives up after some, whoever expects them.
 What it does is a module of the same name in `stithy.run.activities`.
 """
 

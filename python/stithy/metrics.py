@@ -33,7 +33,8 @@ class CollectedMetric:
     neither is. `weight`: the metric by which seconds are weighted in its mean, None for a plain
     one. `of_several`: how its subjects make one value; None where one of `subjects` must be named.
     `compared`: False for moments and totals, of which a ratio says nothing. `noun`: what it is
-    called in a sentence, where its name and `SAMPLES` do not say it.
+    called in a sentence, where its name and `SAMPLES` do not say it. `negligible`: as `Metric` has
+    it, where the best value is 0.
     """
 
     name: str
@@ -45,6 +46,7 @@ class CollectedMetric:
     subjects: tuple[str, ...] = ()
     compared: bool = True
     noun: str = ""
+    negligible: float | None = None
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,7 @@ def _of_collector(collector: str, samples: str, metric: CollectedMetric) -> Metr
         name, _unit(metric), metric.better, "series", metric.name,
         metric.noun or f"{_words(metric.name)} of {samples}", name, None, collector,
         metric.weight, metric.of_several, metric.subjects, metric.compared,
+        negligible=metric.negligible,
     )  # fmt: skip
 
 

@@ -68,6 +68,10 @@ class Machine(Protocol):
         """Why no limit of reads and writes can be set; None where one can."""
         ...
 
+    def cpu_share_problem(self) -> str | None:
+        """Why no share of CPU time can be set; None where one can."""
+        ...
+
     def io_uring_problem(self) -> str | None:
         """Why io_uring cannot be used; None where it can."""
         ...
@@ -348,6 +352,23 @@ class MemoryLimit(Need):
             else "start it with sudo, or in a group of your own: systemd-run --user --scope"
         )
         return Judgement("memory limit", "missing", problem, remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuShare(Need):
+    """A control group that limits the CPU time of its processes."""
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether one can be made."""
+        problem = machine.cpu_share_problem()
+        if problem is None:
+            return Judgement("share of CPU time", "there", "a control group")
+        remedy = (
+            "give this container writable control groups with the controller `cpu`"
+            if machine.is_root
+            else "start it with sudo"
+        )
+        return Judgement("share of CPU time", "missing", problem, remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

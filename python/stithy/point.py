@@ -150,6 +150,11 @@ def magnitude(value: Value) -> float | None:
     return None
 
 
+def are_amounts(values: Iterable[Value]) -> bool:
+    """Whether values have more and less; words and what is true or false have not."""
+    return all(not isinstance(each, bool) and magnitude(each) is not None for each in values)
+
+
 def _share(text: str) -> float:
     """Of a percent, which may be more than the whole."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text)
@@ -192,7 +197,8 @@ def _slug(name: str, value: Value) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9.+]", "", text.lower())
+    """Without what names of files do not have; a sign stays, so that -1 and 1 differ."""
+    return re.sub(r"(?!^-\d)[^a-z0-9.+]", "", text.lower())
 
 
 def named(points: Sequence[Point], word: str) -> Point | None:

@@ -157,6 +157,12 @@ FinePercent = Annotated[
 PercentOrNone = Annotated[int | None, *_PERCENT_PARTS]
 """The same where leaving it out has a meaning of its own."""
 
+ShownPercentOrNone = Annotated[
+    PercentOrNone,
+    PlainSerializer(lambda share: None if share is None else f"{share}%", when_used="json"),
+]
+"""The same, with its sign where a run says what it was asked."""
+
 PerSecondOrNone = Annotated[
     float | None,
     BeforeValidator(_telling(parse_rate, "not a rate")),

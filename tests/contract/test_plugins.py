@@ -10,9 +10,9 @@ from fakes.machine import FakeMachine
 from stithy.activity import every_table
 from stithy.engines import declaration
 from stithy.needs import Judgement, Need
-from stithy.plan.expand import expand
 from stithy.registry import part, plugins
 from stithy.run.preparation.doctor import FAMILIES
+from stithy.run.preparation.draft import Wishes, draft
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
@@ -100,14 +100,16 @@ def test_a_workload_has_sizes_a_mix_and_a_provenance(name: str) -> None:
 
 @pytest.mark.parametrize("name", plugins("scenario"))
 def test_a_scenario_ends_what_it_begins(name: str) -> None:
-    """Whatever is provisioned is torn down."""
-    steps = expand(study()).steps
-    provisioned, torn_down = (
-        sorted(str(step.candidate) for step in steps if step.kind == kind)
-        for kind in ("provision", "tear-down")
+    """`stithy new` writes a study of it; each candidate is provisioned, measured and torn down."""
+    server, wishes = Judgement("server", "there", "1.0"), Wishes(scenario=name)
+    drafted = draft(FakeMachine(), wishes, ask_engine=lambda _: server, check=lambda *_: None)
+    assert drafted.study.scenario.name == name
+    provisioned, measured, torn_down = (
+        [str(step.candidate) for step in drafted.plan.steps if step.kind == kind]
+        for kind in ("provision", "window", "tear-down")
     )
-    assert provisioned == torn_down
-    assert callable(plugins("scenario")[name].steps)
+    assert sorted(provisioned) == sorted(torn_down) == sorted(drafted.study.candidates)
+    assert set(measured) == set(torn_down)
 
 
 @pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)

@@ -198,14 +198,51 @@ done
 """
 
 
+KILLED_ONCE = """#!/bin/sh
+# Unpacks as asked; the first time it is killed once the files are there, before the log.
+{tar} "$@" || exit
+mkdir {once} 2>/dev/null || exit 0
+kill -KILL $$
+"""
+
+
+def test_a_restore_that_is_killed_is_a_span_that_does_not_count_and_nothing_else_fails(
+    place: Path,
+) -> None:
+    """The users' window is complete, and the proof at the end restores an equal database."""
+    with a_place(DISK) as programs:
+        script = KILLED_ONCE.format(tar=shutil.which("tar"), once=programs / "once")
+        stithy = Stithy(place / "state", environment={"PATH": _with_tar(programs, script)})
+        programs.chmod(0o777)  # the server's user restores
+        finished = stithy.run("run", study(place), "--out", place / "run")
+    said = finished.stdout + finished.stderr
+    assert "10 tables are equal after backup and restore, nothing acknowledged is missing" in said
+    windows = context_of(read_run(place / "run")).evidence.windows
+    # A machine that does other work may make the window invalid; it is then measured once more.
+    [(window, restore)] = [
+        (each, span)
+        for each in windows for span in each.spans
+        if span["outcome"] == "restore failed"
+    ]  # fmt: skip
+    assert "signal 9" in restore["invalid_because"]
+    assert window.measured
+    assert window.value("tpm")
+    assert left_by(place / "run") == []
+
+
+def _with_tar(programs: Path, script: str) -> str:
+    """The search path with a `tar` of the test's own."""
+    (programs / "tar").write_text(script)
+    (programs / "tar").chmod(0o755)
+    return f"{programs}:{os.environ['PATH']}"
+
+
 def test_a_row_that_a_restore_changes_fails_the_study_by_its_exit_code(place: Path) -> None:
     """The server starts, all conditions hold, and the table is named."""
     postgres = find_installation(LocalHost()).programs / "postgres"
     with a_place(DISK) as programs:  # memory may be mounted so that no program can lie in it
-        (programs / "tar").write_text(CHANGING.format(tar=shutil.which("tar"), postgres=postgres))
-        (programs / "tar").chmod(0o755)
-        path = f"{programs}:{os.environ['PATH']}"
-        stithy = Stithy(place / "state", environment={"PATH": path})
+        script = CHANGING.format(tar=shutil.which("tar"), postgres=postgres)
+        stithy = Stithy(place / "state", environment={"PATH": _with_tar(programs, script)})
         finished = stithy.run("run", study(place), "--out", place / "run")
     assert finished.returncode == Exit.INVALID, finished.stderr
     assert "a backup does not restore to an equal database: public.warehouse" in finished.stderr

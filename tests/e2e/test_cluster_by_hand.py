@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from stithy.cluster import layout, network
@@ -22,8 +23,7 @@ from support.running import Stithy, ended_well, entries, left_by, wait_for
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
-UP_S, DOWN_S = 180.0, 60.0
-"""A quiet machine takes a third of it; what takes longer hangs."""
+UP_S, DOWN_S = 60.0, 15.0
 
 SMALL = ("--hosts", "2", "--size", "256MiB")
 
@@ -206,7 +206,7 @@ def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
 
 
 BLOCK_IO = """study: What does this image do?
-candidates: {{there: {{ceph: {{conf: {conf}, pool: volumes}}}}}}
+candidates: {{one: {{ceph: {ceph}}}}}
 scenario:
   block-io: {{profiles: [oltp-8k], size: 32 MiB, verify: true, ramp_up: 0 s, duration: 2 s,
              repeat: 1}}
@@ -219,11 +219,16 @@ def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
 ) -> None:
     """After a run and after one that was killed; the cluster itself is left alone."""
     up = _json(stithy, "up", "lab", *SMALL)
-    (place / "s.yaml").write_text(BLOCK_IO.format(conf=up["conf"]))
+    (place / "s.yaml").write_text(BLOCK_IO.format(ceph=f"{{conf: {up['conf']}, pool: volumes}}"))
     out, killed = place / "out", place / "killed"
     finished = stithy.run("run", place / "s.yaml", "--out", out)
     assert ended_well(finished.returncode, finished.stderr), finished.stderr
     assert left_by(out) == []
+    series = pl.concat(map(pl.read_parquet, (out / "windows").glob("w-*/series.parquet")))
+    writes = series.filter(pl.col("collector") == "cluster", pl.col("metric") == "write_latency_s")
+    assert set(writes["subject"]) == {"volumes"}
+    assert all(each > 0 for each in writes["value"].drop_nulls().to_list())
+    assert writes["value"].drop_nulls().len() > 0
     journal = RunDirectory(killed).journal
     stithy.kill(
         lambda: journal.exists() and entries(killed, "creating", kind="mount"),
@@ -234,6 +239,27 @@ def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
     assert _json(stithy, "status")[0]["health"] == "healthy"
     tag = _tag(stithy)
     _json(stithy, "down")
+    assert _left(stithy, tag) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("times", "moment"), [(1, "its OSDs serve"), (2, "its OSDs serve"),
+                                               (2, "its bridge is there")])  # fmt: skip
+def test_ctrl_c_while_a_cluster_comes_up_for_a_run_leaves_nothing(
+    stithy: Stithy, place: Path, times: int, moment: str
+) -> None:
+    """The first one lets the step end, the second ends it at once."""
+    (place / "s.yaml").write_text(BLOCK_IO.format(ceph="{hosts: 2}"))
+    process = stithy.start("run", place / "s.yaml", "--out", place / "out")
+    wait_for(lambda: MOMENTS[moment](stithy), process)
+    tag, begun_s = _tag(stithy), time.monotonic()
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)  # two of one kind at a time count once
+    _, said = process.communicate()
+    assert process.returncode == Exit.INTERRUPTED, said
+    assert time.monotonic() - begun_s <= (UP_S if times == 1 else 0) + DOWN_S
+    assert left_by(place / "out") == []
     assert _left(stithy, tag) == []
 
 

@@ -90,6 +90,7 @@ class FakeMachine:
     programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))
     no_memory_limit: str | None = None
     no_io_limit: str | None = None
+    no_cpu_share: str | None = None
     no_io_uring: str | None = None
     no_network: Mapping[str, str] = field(default_factory=dict)
     synchronised: bool | None = True
@@ -145,6 +146,10 @@ class FakeMachine:
     def io_limit_problem(self) -> str | None:
         """As set."""
         return self.no_io_limit
+
+    def cpu_share_problem(self) -> str | None:
+        """As set."""
+        return self.no_cpu_share
 
     def io_uring_problem(self) -> str | None:
         """As set."""

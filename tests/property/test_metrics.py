@@ -21,8 +21,10 @@ USERS = 4
 SERIES = [
     Quantity(metric.name, metric.subjects[0] if metric.subjects else None)
     for name in names()
-    if (metric := find(name)) is not None and metric.source == "series" and metric.compared
-]
+    if (metric := find(name)) is not None
+    and metric.source == "series" and metric.compared and metric.negligible is None
+]  # fmt: skip
+"""What is compared by ratios."""
 MIRRORED = {
     Call.BETTER: Call.WORSE, Call.WORSE: Call.BETTER, Call.HIGHER: Call.LOWER,
     Call.LOWER: Call.HIGHER,

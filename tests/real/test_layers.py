@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from stithy.drives import places
+from stithy.drives.control import Control
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
@@ -162,6 +163,75 @@ def test_an_array_of_md_is_unmade_after_all_its_devices_have_failed(place: Path)
             subprocess.run(["blockdev", "--flushbufs", device], check=True)
         assert clean_up("r1", recorded, lambda number: None, everything=False) == []
         assert not Path("/sys/block", Path(node).name, "md").exists()
+
+
+@pytest.mark.needs_kernel_arrays
+def test_an_array_of_lvm_is_unmade_after_all_its_devices_have_failed(place: Path) -> None:
+    """LVM finds no group on them any more, and the kernel still has its volumes."""
+    with ExitStack() as stack:
+        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(3)]
+        spec = Spec.model_validate({"device": devices, "layer": {"lvm": {"level": "raid5"}}})
+        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        before = set(os.listdir("/sys/block"))
+        recorded: list[Resource] = []
+        create(spec, "array", site).provision(
+            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+        )
+        for n, device in enumerate(devices):
+            os.truncate(place / f"disk-{n}.img", 0)
+            os.truncate(place / f"disk-{n}.img", MIB * 300)
+            subprocess.run(["blockdev", "--flushbufs", device], check=True)
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert set(os.listdir("/sys/block")) == before
+
+
+@pytest.mark.needs_kernel_arrays
+def test_an_array_of_md_under_another_number_is_found_by_its_identifier(place: Path) -> None:
+    """As whoever boots a machine assembles it."""
+    with ExitStack() as stack:
+        devices = [stack.enter_context(a_loop(place, f"disk-{n}", MIB * 300)) for n in range(2)]
+        spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid1"}}})
+        site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+        recorded: list[Resource] = []
+        volume = create(spec, "array", site).provision(
+            "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+        )
+        [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
+        subprocess.run(["umount", volume.mount_point], check=True)
+        subprocess.run(["mdadm", "--stop", node], check=True)
+        subprocess.run(["mdadm", "--assemble", "/dev/md127", *devices], check=True)
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+        assert not Path("/sys/block/md127/md").exists()
+
+
+@pytest.mark.needs_kernel_arrays
+def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) -> None:
+    """Synchronised on them, and filled; one program holds the data of all."""
+    keys = DriveKeys.model_validate(
+        {
+            "drive": "generic-nvme",
+            "size": "512 MiB",
+            "count": 3,
+            "layer": {"md": {"level": "raid5"}},
+        }
+    )
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+    provider = EmulatedProvider({"data": keys}, "array", site)
+    provider.check()
+    recorded: list[Resource] = []
+    volume = provider.provision(
+        "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
+    )
+    try:
+        control = Control(volume.drives[0].control)
+        for each in volume.drives:
+            control.set(each.name, paced=False)
+        (volume.path / "file").write_bytes(os.urandom(256 * MIB))
+        os.sync()
+        assert len(control.list()) == 3
+    finally:
+        assert clean_up("r1", recorded, lambda number: None, everything=False) == []
+    assert places.all_folders() == []
 
 
 def test_an_emulated_drive_without_a_file_system_is_the_volume(

@@ -28,7 +28,7 @@ def _read(file: Path, group: Path | None) -> float:
     """How long it takes to read it, seconds."""
     began_s = time.monotonic()
     words = ["dd", f"if={file}", "of=/dev/null", "bs=1M", "iflag=direct"]
-    assert RUNNER.run(Command(words, io_cgroup=group)).code == 0
+    assert RUNNER.run(Command(words, cgroups=(group,) if group else ())).code == 0
     return time.monotonic() - began_s
 
 

@@ -7,7 +7,9 @@ from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.point import Point
 
 WIRE = Path(__file__).resolve().parents[2] / "wire/examples"
-WINDOW = WindowPlan("w-disk-u4-b0", "disk", Point.of(users=4), 0, 0, 5.0, 20.0, 1, checkpoint=True)
+WINDOW = WindowPlan(
+    "w-disk-u4-b0", "disk", Point.of(users=4), 0, 0, 5.0, 20.0, 1, ("hammer",), checkpoint=True
+)
 STEP = Step(WINDOW.id, "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
 DEAD = Identity("another boot", 1, 1)
 

@@ -222,6 +222,11 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             return not is_gone(facts)
         case "mount":
             return is_mounted(Path(facts["path"]))
+        case "md":
+            return Path("/sys/block", Path(facts["device"]).name, "md").exists()
+        case "lvm" | "lvm-cached":
+            names = (each.read_text() for each in Path("/sys/block").glob("dm-*/dm/name"))
+            return any(name.startswith(f"stithy_{facts['uuid'][:8]}-") for name in names)
         case "formatted":
             return uuid_on(facts["device"]) == facts["uuid"]
         case _:

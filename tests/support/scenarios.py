@@ -16,7 +16,7 @@ def backed_up(stithy: Stithy, place: Path, storage: str) -> None:
     """Back a database on a storage up while users work: what is restored is equal and reported."""
     study = write_study(
         place / "s.yaml", {"a": storage}, users=[1], load={"rate": "20/s", "ledger": "true"},
-        scenario="{backup: {}}",
+        scenario="{backup: {cycles: 1}}",
     )  # fmt: skip
     run, said = _ended_well(stithy, place, study)
     assert "10 tables are equal after backup and restore, nothing acknowledged is missing" in said

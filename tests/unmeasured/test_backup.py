@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakes.clock import HurriedClock
+from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
@@ -78,6 +79,18 @@ def test_no_share_is_asked_of_a_maximum_that_was_not_measured(tmp_path: Path) ->
     assert any("50% of the maximum cannot be asked" in str(each) for each in reasons), reasons
 
 
+def test_users_that_fail_cost_their_window_and_not_the_run(tmp_path: Path) -> None:
+    """The backups beside them end at once; the next window is measured all the same."""
+    gone = InfrastructureError("the hammer is gone", where="somewhere", remedy="none")
+    faked, outcome = _run(tmp_path, "during: {users: 2}", faults={"run": gone})
+    assert (outcome.end, outcome.error) == ("finished", None)
+    rows = read_run(faked.out).window.to_dicts()
+    assert len(rows) == 4, "each candidate with backups and without"
+    assert {row["missing_because"] for row in rows} == {"somewhere: the hammer is gone: none"}
+    assert not any(row["complete"] for row in rows)
+    assert left_by(faked.out) == []
+
+
 def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Path) -> None:
     """Nobody works; each backup is restored before the next, and the last restore is checked."""
     faked, outcome = _run(tmp_path, "during: idle, cycles: 3", "checkpoint: false")
@@ -91,6 +104,8 @@ def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Pat
         ("backup 1", "done"), ("restore 1", once), ("backup 2", "done"), ("restore 2", once),
         ("backup 3", "done"), ("restore 3", "restored, all conditions hold"),
     ]  # fmt: skip
+    of_cycles = run.values.filter(window_id=window["window_id"], metric="backup.cycle_ratio")
+    assert of_cycles["of"].to_list() == ["backup 1", "backup 2", "backup 3"]
     values = {
         row["metric"]: row for row in run.values.filter(window_id=window["window_id"]).to_dicts()
     }

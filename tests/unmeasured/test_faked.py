@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 from fakes.hammer import FakeHammer
@@ -19,8 +20,10 @@ from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.page import Page
 from stithy.report.parts.answer import answer
-from stithy.results.read import read_run
-from stithy.results.write import write_json
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_rows, read_run
+from stithy.results.tables import VALUES
+from stithy.results.write import write_json, write_table
 from stithy.run.events import Note, StepStarted
 from stithy.run.stop import Stop
 from stithy.study.keys import study_schema
@@ -285,6 +288,45 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
     assert "−" in shown
     assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
     assert "note_lost{" in capsys.readouterr().out
+
+
+def test_the_margin_of_a_metric_whose_best_value_is_0_is_what_it_declares(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A share of nothing is refused; the plan has no odds of ratios."""
+    study = tmp_path / "study.yaml"
+    text = LOST.replace("{root}", str(tmp_path))
+    study.write_text(text)
+    run(["plan", str(study)])  # whether this machine could run it does not matter
+    shown = capsys.readouterr().out
+    assert "lines lost at lines 50, b against a, margin 0.5." in " ".join(shown.split())
+    assert "How likely each answer is" not in shown
+    study.write_text(text.replace("{metric: note.lost}", "{metric: note.lost, margin: 2%}"))
+    assert run(["plan", str(study)]) == 2
+    assert "a share as the margin of `note.lost`" in capsys.readouterr().err
+
+
+def test_exports_mark_what_was_measured_of_a_span_that_does_not_count(
+    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its window is valid, and so is everything else of it."""
+    faked = FakedRun(tmp_path, text=LOST)
+    faked.run()
+    [window] = read_run(faked.out).window.filter(candidate="b", block=1)["window_id"].to_list()
+    path = RunDirectory(faked.out).window(window).table("values")
+    known = list(read_rows(path, VALUES))
+    write_table(path, VALUES, [*known, known[1] | {"of": "noting"}])
+    capsys.readouterr()
+    assert run(["export", str(faked.out), "--to", "csv"]) == 0
+    rows = pl.read_csv(capsys.readouterr().out.encode()).filter(window_id=window)
+    assert rows.sort("transaction").select("transaction", "valid", "invalid_because").rows() == [
+        ("all", True, None), ("noting", False, "more than 3 lines were lost"),
+    ]  # fmt: skip
+    assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
+    lines = [each for each in capsys.readouterr().out.splitlines() if "note_lost{" in each]
+    of_window = [each for each in lines if f'window="{window}"' in each]
+    marked = sorted(('of="noting"' in each, 'valid="false"' in each) for each in of_window)
+    assert marked == [(False, False), (True, True)]
 
 
 def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_from_its_windows(

@@ -11,6 +11,9 @@ import pytest
 
 from stithy.drives.program import find
 from stithy.exits import Exit
+from stithy.hosts.cpu_share import problem
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.layout import RunDirectory
@@ -250,3 +253,59 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
     assert run.values.filter(window_id=beside, metric="tenant.tpm")["value"].null_count() == 0
     assert all(row["complete"] for name, row in rows.items() if "neighbour0" in name)
     assert left_by(out) == []
+
+
+@pytest.mark.long
+@pytest.mark.needs_root
+@pytest.mark.skipif(problem() is not None, reason=str(problem()))
+def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
+    stithy: Stithy, place: Path
+) -> None:
+    """Each in a group of its own, all its processes are in it, and none is left.
+
+    Long: tests/real/test_cpu_share.py shows quickly that such a group holds.
+    """
+    path, out = _study(place), place / "out"
+    path.write_text(path.read_text().replace("tenants: 2", "tenants: 2, cpu_share: 30%"))
+    running = stithy.start("run", path, "--out", out)
+    wait_for(_works(out), running)
+    [first] = entries(out, "run-started")
+    shares = _shares(first.facts["run_id"])
+    said = running.communicate(timeout=120)
+    assert running.returncode in ENDED_WELL, said
+    assert set(shares.values()) == {round(0.3 * 10_000 * _servers_cpus(out))}
+    assert len(shares) == 2
+    assert left_by(out) == []
+
+
+def _shares(run_id: str) -> dict[str, int]:
+    """By group the microseconds of CPU time in each period, of all the run's server processes."""
+    found = {}
+    for pid in pids_of_run(run_id):
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
+                [group] = [path for path in _groups(pid) if "stithy" in path.name]
+                found[group.name] = _quota_us(group)
+    return found
+
+
+def _groups(pid: int) -> list[Path]:
+    """Those of CPU time: of version 1, or where there is none of version 2."""
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    parts = [line.split(":", 2) for line in lines]
+    own = [path for _, kinds, path in parts if "cpu" in kinds.split(",")]
+    folders = [each.point for each in mounts(Path("/proc")) if "cpu" in each.options.split(",")]
+    if own and folders:
+        return [folders[0] / own[0].lstrip("/")]
+    [unified] = [each.point for each in mounts(Path("/proc")) if each.kind == "cgroup2"]
+    return [unified / path.lstrip("/") for _, kinds, path in parts if not kinds]
+
+
+def _quota_us(group: Path) -> int:
+    own = group / "cpu.cfs_quota_us"
+    return int((own if own.exists() else group / "cpu.max").read_text().split()[0])
+
+
+def _servers_cpus(out: Path) -> int:
+    """How many CPUs the servers have."""
+    return len(manifest(out)["database"]["cpus"] or os.sched_getaffinity(0))

@@ -14,26 +14,27 @@ use stithy_measure::priority;
 /// Before the hammer and the database: a drive that waits for a CPU is a slower drive.
 const NICE: i32 = -15;
 
-/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and has
-/// the kernel's CPUs serve them early. Each failure is one text for a warning.
+/// The kernel ends others first when memory is short: with this process all its drives end, and their data.
+const OOM_SCORE_ADJ: &str = "-900";
+
+/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, asks to be
+/// spared when memory is short, and has the kernel's CPUs serve them early. Each failure is one text for a warning.
 pub fn prepare() -> Vec<String> {
     priority::raise(NICE);
     // Bytes never written must not take memory, so pages are locked when they are touched.
     let lock = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
-    let warning = |problem: &str, cause| format!("{problem}: {}", io::Error::from(cause));
     let locked = mlockall(lock).map_err(|e| {
-        warning(
-            "memory cannot be locked, a drive may be slow while it is short",
-            e,
+        format!(
+            "memory cannot be locked, a drive may be slow while it is short: {}",
+            io::Error::from(e)
         )
     });
-    let flusher = configure_io_flusher_behavior(true).map_err(|e| {
-        warning(
-            "the program cannot be an I/O flusher (CAP_SYS_RESOURCE), a drive may stand still while memory is short",
-            e,
-        )
+    let spared = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_ADJ);
+    let flusher = configure_io_flusher_behavior(true).map_err(io::Error::from);
+    let privileged = flusher.and(spared).map_err(|e| {
+        format!("the program lacks rights (CAP_SYS_RESOURCE), a drive may stand still or end while memory is short: {e}")
     });
-    [locked, flusher]
+    [locked, privileged]
         .into_iter()
         .filter_map(Result::err)
         .collect()

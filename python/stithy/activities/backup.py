@@ -17,9 +17,13 @@ METRICS = (
     Metric("backup.commits", "", None, "values", "",
            "transactions that its programs committed in the database at most", "Own commits",
            compared=False),
+    Metric("backup.cycle_bytes", "B", None, "values", "", "size of each backup", "Size",
+           compared=False),
+    Metric("backup.cycle_ratio", "", None, "values", "",
+           "size of the database by size of each backup", "Ratio", compared=False),
     Metric("backup.restore_s", "s", "lower", "values", "",
            "time of a restore until the server answers", "Restore"),
     Metric("backup.restore_bytes_per_s", "B/s", "higher", "values", "",
            "bytes of the database restored per second", "Restore rate"),
 )  # fmt: skip
-"""Means over the cycles of a window that succeeded."""
+"""Means over the cycles of a window that succeeded; of a cycle by the name of its span."""

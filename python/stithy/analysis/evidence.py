@@ -4,7 +4,7 @@ Everything later (findings, figures, tables) asks this and not the frames: which
 levels there are, which windows are valid, and what a candidate did at a level.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
@@ -257,7 +257,7 @@ class Evidence:
     def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
 
-        Edge cases: as `level_value` has them.
+        Edge cases: as `level_value` has them. A sum is over all blocks of the level.
         Source: docs/explanation/method.md, "Intervals".
         """
         known = quantity.known
@@ -270,8 +270,13 @@ class Evidence:
         numbers = [each.number for each in found if each.number is not None]
         if not numbers:
             return None
-        if known.combined in COMBINED:
-            return COMBINED[known.combined](numbers)
+        if known.combined == "largest":
+            return max(numbers)
+        if known.combined == "sum":
+            # A block without a valid window counts as the others: losing it makes nothing better.
+            return fmean(numbers) * len(
+                {each.block for each in self.windows if each.point == point}
+            )
         return fmean(numbers) if known.percent is None else float(median(numbers))
 
     def value_of(self, window: Window, quantity: Quantity) -> Value:
@@ -342,10 +347,6 @@ class Evidence:
 def _beside(point: Point, axis: str) -> Point:
     """All factors of a point but one."""
     return Point(tuple(each for each in point.factors if each[0] != axis))
-
-
-COMBINED: Mapping[str, Callable[[Sequence[float]], float]] = {"sum": sum, "largest": max}
-"""How the windows of a level make one value, where that is neither a mean nor a percentile."""
 
 
 def _measured(window: Window, quantity: Quantity) -> Value:

@@ -109,5 +109,16 @@ def write(folder: Path, entry: Entry, fsid: str, *, cached: bool = False) -> Non
     write_private(folder / IMAGE_CONF, text.replace(SILENT, f"{SILENT} image.asok"))
 
 
+def write_told(folder: Path, conf: Path, user: str) -> Path:
+    """A copy of a configuration of somebody's cluster, by which the image's client tells its own.
+
+    It keeps its name, for that is the name of the cluster, by which keyrings are found.
+    """
+    copy = folder / "client" / conf.name
+    copy.parent.mkdir(mode=0o700)
+    write_private(copy, f"{conf.read_text()}\n[client.{user}]\nadmin socket = image.asok\n")
+    return copy
+
+
 def _section(name: str, key: str, caps: tuple[str, ...]) -> str:
     return "\n".join([f"[{name}]", f"key = {key}", *caps, ""])

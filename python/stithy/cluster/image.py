@@ -3,6 +3,10 @@
 The kernel's own client is used where it is there. Elsewhere the image goes through QEMU's NBD
 export, nbdfuse and a loop device. QEMU's own FUSE export mixes up concurrent writes, and rbd-fuse
 drops errors: neither is ever used.
+
+On that way the kernel asks for zeros by a discard, so a discard of any size must give zeros. librbd
+skips parts of 64 KiB unless it is told not to, and QEMU must not ignore discards. A thick image
+therefore stays allocated because its file system sends none (`VolumeSpec.whole`).
 """
 
 from collections.abc import Callable
@@ -10,7 +14,7 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import kernel
-from stithy.cluster.configuration import IMAGE_CONF
+from stithy.cluster.configuration import IMAGE_CONF, write_told
 from stithy.cluster.daemons import start
 from stithy.cluster.layout import METADATA_POOL, POOL, Entry
 from stithy.cluster.policy import Policy
@@ -25,6 +29,9 @@ SOCKET = "nbd.sock"
 CONNECTIONS = 4
 PATIENCE_S = 30.0
 FEATURES = "layering,exclusive-lock"
+WHOLE_DISCARDS = ("rbd_skip_partial_discard", "false")
+THICK_TIMEOUT_S = 3600.0
+"""Every byte of the image is written, as often as the policy says."""
 
 
 def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
@@ -40,10 +47,14 @@ def make(folder: Path, entry: Entry, policy: Policy, size_bytes: int) -> None:
     words = ["create", "--size", f"{size_bytes // 2**20}M", "--image-feature", FEATURES]
     words += ["--data-pool", POOL] if policy.coded else []
     words += ["--thick-provision", "--no-progress"] if policy.thick else []
-    rbd(folder, *words, image)
-    if policy.iops_limit:
-        key, limit = "rbd_qos_iops_limit", str(policy.iops_limit)
-        rbd(folder, "config", "image", "set", image, key, limit)
+    rbd(folder, *words, image, timeout_s=THICK_TIMEOUT_S)
+    rbd(folder, "config", "image", "set", image, *WHOLE_DISCARDS)
+
+
+def limit(folder: Path, entry: Entry, iops: int) -> None:
+    """Limit the requests of the image, a second; clients that have it open take that over."""
+    image = f"{entry.pool}/{entry.image}"
+    rbd(folder, "config", "image", "set", image, "rbd_qos_iops_limit", str(iops))
 
 
 def _coded_pool(folder: Path, policy: Policy, pgs: str) -> None:
@@ -71,7 +82,13 @@ def _qualities(folder: Path, policy: Policy) -> None:
         ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = False) -> str:
+def attach(
+    folder: Path,
+    entry: Entry,
+    access: Access = OWN,
+    *,
+    limited: bool = False,
+) -> str:
     """Make a block device of the image, by the kernel's client where there is one.
 
     `limited`: limits of the image must hold.
@@ -81,11 +98,15 @@ def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = 
 
 
 def _bridged(folder: Path, entry: Entry, access: Access) -> str:
-    """Through programs: everything works in `folder`, and is found by it."""
+    """Through programs, with a client of the cluster in QEMU."""
     node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
-    conf = IMAGE_CONF if access == OWN else access.conf
-    node += f",conf={conf},user={access.user}"
-    options = f"{node},discard=unmap,cache.direct=on"
+    own = access == OWN
+    conf = IMAGE_CONF if own else write_told(folder, Path(access.conf), access.user)
+    return bridge(folder, f"{node},conf={conf},user={access.user},discard=unmap,cache.direct=on")
+
+
+def bridge(folder: Path, options: str) -> str:
+    """The block device of QEMU's node `image`, by its options; all of it is found by `folder`."""
     server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
     export = "type=nbd,id=export,node-name=image,name=image,writable=on"
     words = ["--blockdev", options, "--nbd-server", server, "--export", export]

@@ -8,19 +8,26 @@ leaves nothing that could not be removed.
 import json
 import os
 import secrets
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from stithy.cluster.policy import Policy
 from stithy.environment import state_home
-from stithy.errors import UserError
+from stithy.errors import PreconditionError, UserError
 
 ENTRY = "cluster.json"
 VERSION = 1
 IMAGE = "image"
 """The beginning of the name of a volume's image."""
 
+TESTS = IPv4Network("198.18.0.0/15")
+"""Networks for benchmarks, which lead nowhere else. Source: RFC 2544."""
+
+ROUTES = Path("/proc/net/route")
 POOL = "volumes"
 METADATA_POOL = "volumes-metadata"
 """Headers of images, which an erasure-coded pool cannot hold."""
@@ -105,12 +112,38 @@ def fresh_entry(
 ) -> Entry:
     """An entry with names that nothing else has."""
     tag = secrets.token_hex(3)
-    subnet = f"10.{128 + secrets.randbelow(127)}.{secrets.randbelow(255)}"
-    entry = Entry(name, run_id, tag, subnet, hosts, drives_per_host, image=f"{IMAGE}-{tag}")
+    entry = Entry(name, run_id, tag, free_subnet(), hosts, drives_per_host, image=f"{IMAGE}-{tag}")
     if policy is None:
         return entry
     pool = METADATA_POOL if policy.coded else POOL
     return replace(entry, policy=str(policy), least=policy.min_size, pool=pool)
+
+
+def free_subnet(routes: Path = ROUTES) -> str:
+    """The first three numbers of a network for tests that no route of this machine leads to.
+
+    Raises PreconditionError where there is none.
+    """
+    taken = [each for each in _routes(routes) if each.prefixlen > 0]
+    free = [
+        each for each in TESTS.subnets(new_prefix=24) if not any(map(each.overlaps, taken))
+    ]  # fmt: skip
+    if not free:
+        raise PreconditionError(
+            f"all of {TESTS}, the networks for tests, is in use",
+            where="this machine",
+            remedy="remove a route to a part of it (ip route)",
+        )
+    return str(secrets.choice(free).network_address).rpartition(".")[0]
+
+
+def _routes(routes: Path) -> Iterator[IPv4Network]:
+    """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
+    with suppress(OSError):
+        for line in routes.read_text().splitlines()[1:]:
+            words = line.split()
+            address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
+            yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
 def drive_of(folder: Path, osd: int) -> str:

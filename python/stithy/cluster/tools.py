@@ -82,6 +82,6 @@ def ceph_json(folder: Path, *words: str) -> Any:
     return json.loads(ceph(folder, *words, "--format", "json"))
 
 
-def rbd(folder: Path, *words: str) -> str:
+def rbd(folder: Path, *words: str, timeout_s: float = 60.0) -> str:
     """Do something to images of the cluster in this folder."""
-    return call([tool("rbd"), "-c", CONF, *words], folder)
+    return call([tool("rbd"), "-c", CONF, *words], folder, timeout_s=timeout_s)

@@ -232,7 +232,7 @@ Without a name the value is that of the whole machine if there is one. Otherwise
 value, because devices are stacked, or the sum where the table says so.
 
 The column "better" says which direction is good. If it is empty, neither is, and a verdict says
-"higher" or "lower".
+"higher" or "lower". Metrics whose best value is 0 are compared as a difference, not as a ratio.
 """
 
 
@@ -255,13 +255,14 @@ def _section(name: str, doc: str, metrics: Iterable[CollectedMetric]) -> str:
 
 
 def _told(metric: CollectedMetric) -> str:
-    """The meaning, and how its subjects make one value where that is not as usual."""
+    """The meaning, and how subjects make one value and values are compared if not as usual."""
     if not metric.compared:
         return f"{metric.meaning}; not compared"
+    told = [metric.meaning]
     if metric.of_several is None:
-        return f"{metric.meaning}; `of {'`, `of '.join(metric.subjects)}`"
-    return (
-        f"{metric.meaning}; the sum of several subjects"
-        if metric.of_several == "sum"
-        else metric.meaning
-    )
+        told.append(f"`of {'`, `of '.join(metric.subjects)}`")
+    elif metric.of_several == "sum":
+        told.append("the sum of several subjects")
+    if metric.negligible is not None:
+        told.append(f"compared as a difference, of which {metric.negligible:g} is negligible")
+    return "; ".join(told)

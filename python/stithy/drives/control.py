@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from stithy.drives.ending import how_ended
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError
 from stithy.wire.drive import control as wire
@@ -119,9 +120,10 @@ class Control:
 
     def _ended(self) -> InfrastructureError:
         return InfrastructureError(
-            "the drive program has ended, and its drives with it",
+            f"the drive program has ended, and its drives with it{how_ended(self.path.parent)}",
             where=str(self.path),
-            remedy="remove what it left with `stithy clean`, and start the drives again",
+            remedy="find out from the kernel log (dmesg) whether it was killed for memory, remove "
+            "what it left with `stithy clean`, and start the drives again",
         )
 
     def _strange(self, problem: str, line: bytes) -> InfrastructureError:

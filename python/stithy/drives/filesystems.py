@@ -40,13 +40,14 @@ class Kind:
     """A kind of file system: the programs that make and check it, and what brings them.
 
     Making starts no work that would go on in the background of a measurement. `uuid` gives it the
-    identifier `{}`.
+    identifier `{}`. `whole`, after `make`, gives nothing on the device back to what lies below.
     """
 
     make: tuple[str, ...]
     uuid: tuple[str, str]
     check: tuple[str, ...]
     package: Package
+    whole: tuple[str, ...] = ("-K",)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -55,6 +56,8 @@ KINDS: Mapping[str, Kind] = {
         uuid=("-U", "{}"),
         check=("e2fsck", "-f", "-n"),
         package=Package("e2fsprogs", "e2fsprogs"),
+        # Of several -E the last one counts.
+        whole=("-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"),
     ),
     "xfs": Kind(
         make=("mkfs.xfs", "-q", "-f"),

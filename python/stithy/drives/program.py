@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.drives import places
+from stithy.drives import ending, places
 from stithy.drives.control import Control
 from stithy.drives.filesystems import unmount
 from stithy.drives.places import Entry, Mounting
@@ -46,16 +46,10 @@ from stithy.wire.program import DRIVE, failure_error, find_program, supervised
 CONTROL = "control"
 """The socket's name in the program's folder."""
 
-ERRORS = "errors.txt"
-"""Where in its folder the program's standard error goes."""
-
 SILENCE_S = 120.0
 """How long bringing drives up may be silent."""
 
 RELEASE_WAIT_S = 5.0
-
-_STARTED: list[Running] = []
-"""Programs that this process started: they may outlive whoever asked for them."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,8 @@ def start(
     places.make(folder, Entry(run_id, names, own_identity()))
     try:
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
-        running = (runner or LocalRunner()).start(command, stderr=folder / ERRORS)
-        _STARTED.append(running)
+        running = (runner or LocalRunner()).start(command, stderr=folder / ending.ERRORS)
+        ending.remember(folder, running)
         program_up = _brought_up(running, folder, _job(specs, hold_off_idle))
         places.add_devices(folder, (each.device for each in program_up.drives))
         _close(running)
@@ -172,7 +166,7 @@ def remove(folder: Path) -> None:
         except InfrastructureError:
             pass  # it does not answer, so it is only to be ended
         end([found.pid], signal.SIGTERM)
-    _reap()
+    ending.reap()
     places.forget(folder)
 
 
@@ -205,11 +199,6 @@ def _wake(program: Identity) -> None:
     """
     with suppress(ProcessLookupError):
         os.kill(program.pid, signal.SIGCONT)
-
-
-def _reap() -> None:
-    """Forget the programs that have ended, so that no zombie of them stays."""
-    _STARTED[:] = [each for each in _STARTED if each.poll() is None]
 
 
 def _job(specs: Sequence[DriveSpec], hold_off_idle: bool) -> DriveUpJob:
@@ -258,10 +247,12 @@ def _parse(line: str) -> AnyDriveMessage:
 
 
 def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
-    shown = (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-5:]
-    end_of_it = killed_because or "ended before its drives were up"
+    how = "".join(f": {line}" for line in ending.last_words(folder))
+    end_of_it = f"{killed_because}{how}" if killed_because else (
+        f"ended before its drives were up{ending.how_ended(folder)}"
+    )  # fmt: skip
     return InfrastructureError(
-        f"the program {end_of_it}" + "".join(f": {line}" for line in shown),
+        f"the program {end_of_it}",
         where=DRIVE,
         remedy="free memory if it was killed, and try again",
     )

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 from stithy.clock import SystemClock
 from stithy.environment import search_path
 from stithy.errors import StithyError
-from stithy.hosts import throttle
+from stithy.hosts import cpu_share, throttle
 from stithy.hosts.activity import Activity, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
@@ -194,6 +194,10 @@ class LocalHost:
     def io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; no group is made to find out."""
         return throttle.problem()
+
+    def cpu_share_problem(self) -> str | None:
+        """Why no share of CPU time can be set; no group is made to find out."""
+        return cpu_share.problem()
 
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""

@@ -72,9 +72,9 @@ class Command:
     """What to start, as whom, where.
 
     `user` is a name of the password database, None for the caller's own. `memory_cgroup` is a
-    directory of a memory cgroup that the process joins before its program starts, `io_cgroup` one
-    of block devices. `cpus` are the numbers of those that it may use, None for any. `detached`: it
-    has no pipes to the caller, so it may outlive it.
+    directory of a memory cgroup that the process joins before its program starts, `cgroups` are
+    further ones, of other controllers. `cpus` are the numbers of those that it may use, None for
+    any. `detached`: it has no pipes to the caller, so it may outlive it.
     """
 
     argv: Sequence[str]
@@ -84,7 +84,7 @@ class Command:
     directory: Path | None = None
     detached: bool = False
     cpus: tuple[int, ...] | None = None
-    io_cgroup: Path | None = None
+    cgroups: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,9 @@ class LocalRunner:
                     where=Path(command.argv[0]).name,
                     remedy="find what slows the machine down, then repeat the step",
                 ) from error
+            except BaseException:  # leaving `with` waits for its end, which may be hours away
+                process.kill()
+                raise
         return Finished(process.returncode, stdout, stderr)
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
@@ -209,7 +212,7 @@ def wrapped(command: Command) -> list[str]:
     words = [*_as_user(find_user(command.user)), *command.argv] if command.user else command.argv
     if command.cpus is not None:
         words = ["taskset", "--cpu-list", ",".join(map(str, command.cpus)), *words]
-    for group in (command.memory_cgroup, command.io_cgroup):
+    for group in (command.memory_cgroup, *command.cgroups):
         if group is not None:
             words = ["/bin/sh", "-c", JOIN, str(group / "cgroup.procs"), *words]
     return list(words)

@@ -13,8 +13,15 @@ from stithy.registry import plugins
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
+from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
-from stithy.study.sections import Candidate, RoleSources, image_bytes, workload_named
+from stithy.study.sections import (
+    Candidate,
+    RoleSources,
+    daemons_bytes,
+    image_bytes,
+    workload_named,
+)
 from stithy.workload.workload import Workload
 
 
@@ -117,9 +124,12 @@ def _says_memory(candidate: Candidate) -> bool:
 
 
 def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
-    """The scene, and the memory that each candidate's emulated drives take."""
+    """The scene, and the memory that each candidate's emulated drives and daemons take."""
     needed = needed_bytes(study)
-    every = {name: image_bytes(each, needed) for name, each in study.candidates.items()}
+    every = {
+        name: image_bytes(each, needed) + daemons_bytes(each)
+        for name, each in study.candidates.items()
+    }
     images = {name: size for name, size in every.items() if size}
     common: dict[str, Any] = {
         "needed_bytes": needed,
@@ -199,7 +209,7 @@ def nulled(study: Study) -> Study:
         raise UserError(
             "the study lists no level, so a candidate cannot be compared with itself",
             where="--null",
-            remedy="give `load.users` a level beside `load.find`",
+            remedy=f"give `{LEVELS_KEY}` a level beside `load.find`",
         )
     load = study.given_load
     if load is not None:

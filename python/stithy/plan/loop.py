@@ -107,9 +107,14 @@ def may_be_spared(scene: Scene, window: WindowPlan, alike: frozenset[str] = froz
     return optional and not window.tried and not window.attempt
 
 
-def baseline_check(scene: Scene, window: WindowPlan) -> Iterator[Step]:
-    """The baseline check before the first window of a block."""
+def baseline_check(
+    scene: Scene, window: WindowPlan, alike: frozenset[str] = frozenset()
+) -> Iterator[Step]:
+    """The baseline check before the first window of a block; `alike` as above."""
     if window.position == 0:
-        check_id, optional = step_id("baseline-check", window.id), may_be_spared(scene, window)
+        check_id, optional = (
+            step_id("baseline-check", window.id),
+            may_be_spared(scene, window, alike),
+        )
         cost_of_it = cost.baseline_check()
         yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)

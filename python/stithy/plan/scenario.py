@@ -3,12 +3,12 @@
 A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
 `stithy.needs`), optionally `Spec` (its keys in a study, below its name; `FIXED` names those
 that say which points are measured and how often: `vary` cannot list them, and runs that differ in
-them are comparable; `stithy.study.sections` asks it for `first_points`, `misfits`, `at_shares` and
-`without_users`, where it has them; of several kinds of keys `specs()` instead, by the word that
-names each at the key `CHOICE`, the usual kind first), `needs_of(study)` (what its keys need of the
-machine besides, checked before a run), `facts(study)` (what its keys come to, by name, as the
-manifest keeps it for the report) and `SECTIONS` (those of `database`, `workload` and `load` that it
-needs; without it all), and
+them are comparable; `stithy.study` asks it for `first_points`, `impossible`, `spared_points`,
+`misfits`, `at_shares` and `without_users`, where it has them; of several kinds of keys `specs()`
+instead, by the word that names each at the key `CHOICE`, the usual kind first), `needs_of(study)`
+(what its keys need of the machine besides, checked before a run), `facts(study)` (what its keys
+come to, by name, as the manifest keeps it for the report) and `SECTIONS` (those of `database`,
+`workload` and `load` that it needs; without it all), and
 
 - `factors(spec, load)`, what it varies by itself: at least one factor with its values;
 - `steps(study, scene)`, which gives the steps in their order;
@@ -17,7 +17,8 @@ needs; without it all), and
 
 Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
 hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
-`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may say
+`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may have a
+`METRIC`, too, instead of throughput or response time, and say
 `added_bytes(study, held)`, what roles hold beside the database of so many bytes, and
 `backups(study)`, the methods of backup that it uses, with their options. One that measures as
 `load` does may take all from it.
@@ -41,7 +42,7 @@ class Scene:
 
     `needed_bytes`: what each role of a candidate may come to hold. `memory_backed`: the candidates
     whose volumes are likely memory. `images_bytes`: the memory that the emulated drives of all
-    candidates take. `question`: as in the plan.
+    candidates take, and what serves them. `question`: as in the plan.
     """
 
     needed_bytes: Mapping[Role, int]

@@ -17,11 +17,13 @@ from stithy.plan.steps import Question
 from stithy.storage.provider import ROLES
 from stithy.study.document import read_document
 from stithy.study.load import StudyFile, parse_study
+from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
 from stithy.study.vary import placed
 
 DROPPED = ("find", "find_within")
 OPTION = "--sensitivity"
+OWN_PROFILE = "leave it out, or repeat the study with a varied drive profile of your own"
 
 SHARE = 0.25
 """By how much assumed numbers are varied."""
@@ -91,13 +93,20 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
         raise UserError(
             f"the scenario {file.study.scenario.name} has no users who could feel another drive",
             where=OPTION,
-            remedy="leave it out, or repeat the study with a varied drive profile of your own",
+            remedy=OWN_PROFILE,
         )
     if asked is None:
         raise UserError(
             "the study has no primary question whose answer could change",
             where=OPTION,
-            remedy="compare two candidates at a level of `load.users`, or leave it out",
+            remedy=f"compare two candidates at a level of `{LEVELS_KEY}`, or leave it out",
+        )
+    if own := [name for name, _ in asked.point.others if name not in file.study.vary]:
+        raise UserError(
+            f"the question is asked at a value of `{own[0]}`, which the scenario "
+            f"{file.study.scenario.name} sets; it cannot be asked again of varied drives",
+            where=OPTION,
+            remedy=OWN_PROFILE,
         )
     named = asked.candidates or tuple(file.study.candidates)
     if not any(profiles_of(file.content)[name] for name in named):

@@ -93,12 +93,13 @@ def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def _metric(study: Study) -> str:
-    """That of the scenario.
+    """That of the scenario, if it names one.
 
     Of a load response time where the users themselves, and not the storage, say how much is done.
     """
-    if study.given_load is None:
-        return str(plugins("scenario")[study.scenario.name].METRIC)
+    own = getattr(plugins("scenario")[study.scenario.name], "METRIC", None)
+    if own is not None:
+        return str(own)
     load = study.at(study.asked_point).load
     paced = load.pauses or load.is_open
     throughput = workload_named(study.workload.name).throughput
@@ -169,10 +170,10 @@ class WindowPlan:
     ramp_up_s: float
     duration_s: float
     seed: int
+    activities: tuple[str, ...]
     checkpoint: bool = False
     tried: bool = False
     attempt: int = 0
-    activities: tuple[str, ...] = ("hammer",)
     tenants: int = 1
     rate_share: float | None = None
     maximum_of: tuple[str, ...] = ()
@@ -207,8 +208,8 @@ class Plan:
 
     `master_candidate` is the candidate on whose volume the `datasets` are loaded, each once; None
     without a database. Their master copies lie beside the results, on no candidate's volume.
-    `image_bytes` is the memory that emulated drives take, by candidate. `question` is None where a
-    single candidate is measured.
+    `image_bytes` is the memory that emulated drives and their daemons take, by candidate.
+    `question` is None where a single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
     `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where

@@ -30,6 +30,14 @@ def invalid_windows(context: Context) -> int:
     return sum(not window.valid for window in context.evidence.windows)
 
 
+def lost_spans(context: Context) -> pl.DataFrame:
+    """By window and of what: why values of a span do not count, whatever is true of the window."""
+    lost = context.run.spans.filter(pl.col("invalid_because").is_not_null())
+    return lost.select("window_id", of="name", lost_because="invalid_because").unique(
+        ("window_id", "of"), keep="first"
+    )
+
+
 def require_valid(context: Context) -> int:
     """How many windows must be left out where only valid ones can be reported.
 

@@ -31,6 +31,7 @@ CGROUP_CACHE = "page_cache_bytes"
 
 DATABASE = "database"
 LOG_BYTES = "log_bytes_per_s"
+LOG_FILES = "log_files_to_archive"
 LOG_SYNCS = "log_syncs_per_s"
 BLOCKS_READ = "blocks_read_per_s"
 BLOCKS_HIT = "blocks_hit_per_s"

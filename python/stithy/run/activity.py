@@ -3,7 +3,9 @@
 An activity is a module (or package) in `activities/` with `NAME` and `create(context, window)`,
 which returns an `Activity`. It may have `not_needed(context, window)`, which says why a window is
 left out, or None. What it measures is declared in `stithy.activities`. Several may run in
-one window: they are made ready one after the other, begin at once, and are watched together.
+one window: they are made ready one after the other, begin at once, and are watched together. Where
+something is to happen at a time of the users, `session.start` says when they began. If one fails,
+all stop.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,11 +1,12 @@
 """The servers of a run: one at a time, on a candidate's database, within its memory."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
+from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.hosts.throttle import Throttle, make_throttle
 from stithy.plan.expand import needed_bytes
@@ -29,9 +30,10 @@ class Servers:
     """What starts servers: the engine, where they may run, and what they may use.
 
     `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
-    `limited_starts`: how many servers were given a memory limit. `live`: the servers that
-    run, by their data directory. `groups`: the memory limits of those that have one, and `more`:
-    settings of those that are to be backed up, both by data directory.
+    `limited_starts`: how many groups were made for servers. `live`: the servers that run, by their
+    data directory. `groups`: the memory limits of those that have one, `caps`: the groups of those
+    whose CPU time is limited, and `more`: settings of those that are to be backed up, all by data
+    directory.
     """
 
     study: Study
@@ -45,6 +47,7 @@ class Servers:
     limited_starts: int = 0
     live: dict[Path, Instance] = field(default_factory=dict)
     groups: dict[Path, Path] = field(default_factory=dict)
+    caps: dict[Path, Path] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     @contextmanager
@@ -66,7 +69,7 @@ class Servers:
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, tenant=tenant
         )
-        with self._started(candidate, start) as instance:
+        with self._capped(candidate, start, point), self._started(candidate, start) as instance:
             self.live[start.data] = instance
             if memory_cgroup is not None:
                 self.groups[start.data] = memory_cgroup
@@ -87,19 +90,53 @@ class Servers:
         name: str = "r",
         memory_cgroup: Path | None = None,
         point: Point | None = None,
+        beside: Path | None = None,
     ) -> Iterator[Instance]:
         """Another server, on files of its own such as a restored backup's.
 
         It knows nothing of the first. Its temporary files and, but at a `point`, its
         configuration are those of its files, with `more` settings. `name`: by which its sockets
-        differ from those of others on the candidate.
+        differ from those of others on the candidate. `beside`: files of a server with whose group
+        of CPU time it shares, where it has none of its own.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         sockets = self._sockets(f"{self._number(candidate)}{name}")
         own = None if point is None else self._own(candidate, point)
         start = Start(data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more)
-        with self._started(candidate, start) as instance:
+        with self._capped(candidate, start, point), self._started(candidate, start) as instance:
+            if beside in self.caps:
+                Throttle(self.caps[beside]).hold(instance.pid)
             yield instance
+
+    @contextmanager
+    def _capped(self, candidate: str, start: Start, point: Point | None) -> Iterator[None]:
+        """Inside, what `_started` starts on these files gets no more CPU time than it may."""
+        percent = None if point is None else self.study.at(point).cpu_percent
+        if percent is None:
+            yield
+            return
+        with self._own_group(candidate) as (name, record):
+            cpus = len(self.cpus or self.session.host.cpus) * percent / 100
+            self.caps[start.data] = make_cap(name, cpus, start.memory_cgroup, record).path
+            try:
+                yield
+            finally:
+                del self.caps[start.data]
+
+    @contextmanager
+    def _own_group(self, candidate: str) -> Iterator[tuple[str, Callable[[Path], None]]]:
+        """A name for a group, and what records those that are made; they are removed at the end."""
+        self.limited_starts += 1
+        books, made = self.session.books, list[Resource]()
+
+        def record(path: Path) -> None:
+            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
+
+        try:
+            yield f"stithy-{self.session.run_id}-{self.limited_starts}", record
+        finally:
+            for resource in made:
+                books.remove(resource)
 
     @contextmanager
     def _started(self, candidate: str, start: Start) -> Iterator[Instance]:
@@ -107,6 +144,8 @@ class Servers:
         facts = self._server_facts(candidate, start)
         with books.resource("server", facts):
             instance = self.engine.start(start)
+            if start.data in self.caps:
+                Throttle(self.caps[start.data]).hold(instance.pid)
             with books.resource("shared-memory", self._memory_facts(candidate, instance)):
                 failed = True
                 try:
@@ -152,36 +191,16 @@ class Servers:
         if bytes_per_s is None:
             yield None
             return
-        self.limited_starts += 1
-        books, made = self.session.books, list[Resource]()
-
-        def record(path: Path) -> None:
-            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
-
-        name = f"stithy-{self.session.run_id}-io-{self.limited_starts}"
-        try:
+        with self._own_group(candidate) as (name, record):
             yield make_throttle(name, place, bytes_per_s, memory_cgroup, record)
-        finally:
-            for resource in made:
-                books.remove(resource)
 
     @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:
         """The memory limit of a server on this candidate at a point, as far as it can be had."""
-        self.limited_starts += 1
-        books, made = self.session.books, list[Resource]()
-
-        def record(path: Path) -> None:
-            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
-
         wanted, widened = self.limit_of(candidate, point)
-        name = f"stithy-{self.session.run_id}-{self.limited_starts}"
-        limit = make_group(name, wanted, runner=self.session.host.runner, record=record)
-        try:
+        with self._own_group(candidate) as (name, record):
+            limit = make_group(name, wanted, runner=self.session.host.runner, record=record)
             yield limit if limit.group is None else MemoryLimit(limit.group, widened)
-        finally:
-            for resource in made:
-                books.remove(resource)
 
     def limit_of(self, candidate: str, point: Point) -> tuple[int, str | None]:
         """The limit in bytes, and how it was widened.

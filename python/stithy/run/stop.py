@@ -16,12 +16,28 @@ from stithy.errors import Interrupted
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Asked(threading.Event):
+    """An event with `followers`, which are set together with it."""
+
+    def __init__(self) -> None:
+        """Nobody asked yet."""
+        super().__init__()
+        self.followers: list[threading.Event] = []
+
+    def set(self) -> None:
+        """Set it, and all that follow it."""
+        super().set()
+        for each in self.followers:
+            each.set()
+
+
 class Stop:
     """Whether a person asked to stop; `asked` is handed to whatever waits."""
 
     def __init__(self, tell: Callable[[str], None] = lambda text: None) -> None:
         """`tell` hears what a signal leads to, in words for the person."""
-        self.asked = threading.Event()
+        self._asked = Asked()
+        self.asked: threading.Event = self._asked
         self._tell = tell
         self._shielded = False
         self._ending = False
@@ -30,6 +46,23 @@ class Stop:
         """Raise Interrupted if a person asked to stop."""
         if self.asked.is_set():
             raise interrupted()
+
+    @contextmanager
+    def part(self) -> Iterator["Stop"]:
+        """Inside, a stop of a part of the run: set with this one, or alone."""
+        part = Stop()
+        self._asked.followers.append(part.asked)
+        try:
+            self.pass_on(part)
+            yield part
+        finally:
+            self._asked.followers.remove(part.asked)
+
+    def pass_on(self, part: "Stop") -> None:
+        """From now on a part is to stop only where this one is."""
+        part.asked.clear()
+        if self.asked.is_set():
+            part.asked.set()
 
     def signal(self) -> None:
         """One more signal came. Raises Interrupted for the second, unless shielded."""

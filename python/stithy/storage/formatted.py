@@ -53,13 +53,15 @@ class VolumeSpec:
     """What a volume is made of: devices that may be overwritten, a layer, a file system.
 
     Without a layer there is one device. `filesystem` is made on top, unless the layer brings its
-    own. `identifier` is the UUID by which the devices are known afterwards.
+    own. `identifier` is the UUID by which the devices are known afterwards. `whole`: the file
+    system gives no block back to its device.
     """
 
     devices: tuple[str, ...]
     filesystem: str
     layer: Layer | None = None
     identifier: str = field(default_factory=lambda: str(uuid4()))
+    whole: bool = False
 
     def check(self, where: str) -> None:
         """Raise PreconditionError where this machine cannot make it."""
@@ -91,10 +93,12 @@ def volume_on(
         return replace(unmounted, array=_array(asked))
     kind = (layer.filesystem if layer else None) or asked.filesystem
     if layer is None or layer.filesystem is None:
-        filesystems.make(device, kind, uuid=asked.identifier, runner=runner)
+        kept = filesystems.KINDS[kind].whole if asked.whole else ()
+        filesystems.make(device, kind, uuid=asked.identifier, options=kept, runner=runner)
     every = " ".join(dict.fromkeys((device, *asked.devices)))
     record("mount", {"path": str(point), "device": every})
     options = (*MOUNT_OPTIONS, *(layer.mount_options if layer else ()))
+    options += ("nodiscard",) if asked.whole else ()
     filesystems.mount(device, point, kind, options=options, runner=runner)
     # The server's user must be able to go through it, whatever the caller's umask is.
     point.chmod(0o755)

@@ -8,6 +8,7 @@ It is one module in `layers/` with
 - `capacity_bytes(spec, sizes_bytes)`: how much can be written, from the sizes of its members,
 - `build(spec, devices, task)`: makes it of empty devices, and gives the device to be mounted,
 - `redundancy(spec, count)`: bytes on that many devices for a byte of files,
+- `UNEQUAL`, if its members must differ in speed: drives of one profile are refused then,
 - `FILESYSTEM`, if it brings a file system of its own: the kind by which that is mounted,
 - `mount_options(spec)`, if its keys are options of mounting it,
 - `cautions(spec)`, if a person must know something before it holds data,
@@ -182,13 +183,15 @@ def check_members(
     counted_by: str,
     *,
     named_by: str = "layer",
+    equal: bool = False,
 ) -> None:
     """Raise what pydantic makes a problem of, where a layer and its members do not fit.
 
     `filesystem` is the one that the study asks for, None where it leaves that open. `counted_by` is
-    the key that says how many members there are, `named_by` the one that says which layer.
+    the key that says how many members there are, `named_by` the one that says which layer. `equal`:
+    they are all of one kind.
     """
-    found = _misfit(layer, count, filesystem)
+    found = _misfit(layer, count, filesystem, equal)
     if found is not None:
         key, value, error = found
         loc = ({"count": counted_by, "layer": named_by}.get(key, key),)
@@ -197,7 +200,7 @@ def check_members(
 
 
 def _misfit(
-    layer: Layer | None, count: int, filesystem: str | None
+    layer: Layer | None, count: int, filesystem: str | None, equal: bool
 ) -> tuple[str, object, PydanticCustomError] | None:
     if layer is None:
         names = ", ".join(plugins("layer"))
@@ -208,6 +211,9 @@ def _misfit(
         return "layer", str(layer), rule("too few devices for it", f"at least {least}, not {count}")
     if most is not None and count > most:
         return "layer", str(layer), rule("too many devices for it", f"at most {most}, not {count}")
+    if equal and getattr(plugins("layer")[layer.name], "UNEQUAL", False):
+        right = "use `device` with a slow and a fast one, or `ceph` with `cache`"
+        return "layer", str(layer), rule("a cache that is as slow as what it is in front of", right)
     if layer.filesystem is not None and filesystem not in (None, layer.filesystem):
         right = f"leave it out: the layer {layer.name} is the file system {layer.filesystem}"
         return "filesystem", filesystem, rule("two file systems", right)

@@ -15,6 +15,7 @@ EXTENT_BYTES = 4 * MIB
 HEADER_BYTES = MIB
 """What LVM keeps of each device before its first extent."""
 VOLUME = "array"
+BLOCKS = Path("/sys/block")
 SYNC_TIMEOUT_S = 24 * 3600.0
 SYNC_POLL_S = 0.2
 TIMEOUT_S = 1800.0
@@ -94,7 +95,7 @@ class Group:
         while clock.monotonic_s() < until_s:
             told = self.done("lvs", "--all", "--noheadings", "-o", "sync_percent", self.name)
             if set(told.split()) <= {"100.00"}:
-                return
+                return self._check_whole()
             clock.sleep_s(SYNC_POLL_S)
         raise InfrastructureError(
             f"the array was not in sync after {SYNC_TIMEOUT_S / 3600:g} hours",
@@ -102,13 +103,48 @@ class Group:
             remedy="use smaller or faster devices, or a level without parity and checksums",
         )
 
-    def remove(self) -> None:
-        """Remove it and its members, as far as they were made; nobody else's are touched."""
-        if self._run("vgs", self.name)[0] == 0:
-            self.done("vgremove", "--force", "--yes", self.name)
+    def _check_whole(self) -> None:
+        """Raise InfrastructureError where a device failed meanwhile."""
+        if health := self.done(
+            "lvs", "--noheadings", "-o", "lv_health_status", self.volume
+        ).strip():
+            raise InfrastructureError(
+                f"the array is not whole: its health is {health!r}",
+                where=", ".join(self._devices),
+                remedy="check the kernel log (dmesg) for a device that failed, and replace it",
+            )
+
+    def remove(self, blocks: Path = BLOCKS) -> None:
+        """Remove it and its members, as far as they were made; nobody else's are touched.
+
+        Where members fail LVM knows no group any more, and the kernel still has its volumes.
+        """
+        there = [Path(each).is_block_device() for each in self._devices]
+        if all(there) and self._run("vgs", self.name)[0] == 0:
+            self._run("vgremove", "--force", "--yes", self.name)
+        self._unmap(blocks)
         for number, device in enumerate(self._devices):
-            if filesystems.uuid_on(device) == _member(self._identifier, number):
+            if there[number] and filesystems.uuid_on(device) == _member(self._identifier, number):
                 self.done("pvremove", "--force", "--force", "--yes", device)
+
+    def _unmap(self, blocks: Path) -> None:
+        """Take what is left of its volumes from the kernel: those below go after those above."""
+        left = self._mapped(blocks)
+        while left:
+            for name in left:
+                argv = [filesystems.program_path("dmsetup", "lvm"), "remove", name]
+                self._runner.run(Command(argv=argv), timeout_s=TIMEOUT_S)
+            before, left = left, self._mapped(blocks)
+            if left == before:
+                raise InfrastructureError(
+                    f"volumes of LVM are in use: {', '.join(left)}",
+                    where=", ".join(self._devices),
+                    remedy="end what uses them (dmsetup ls --tree), and clean up again",
+                )
+
+    def _mapped(self, blocks: Path) -> list[str]:
+        names = (each.read_text().strip() for each in sorted(blocks.glob("dm-*/dm/name")))
+        return [name for name in names if name.startswith(f"{self.name}-")]
 
     def _run(self, command: str, *words: str) -> tuple[int, str, str]:
         program = filesystems.program_path("lvm", "lvm")
@@ -132,7 +168,5 @@ def _member(identifier: str, number: int) -> str:
 
 
 def remove(facts: Mapping[str, str]) -> None:
-    """Remove what was made of these devices, if they are still there."""
-    devices = facts["devices"].split()
-    if all(Path(each).is_block_device() for each in devices):
-        Group(devices, facts["uuid"], LocalRunner()).remove()
+    """Remove what was made of these devices, as far as it is still there."""
+    Group(facts["devices"].split(), facts["uuid"], LocalRunner()).remove()

@@ -6,12 +6,12 @@ mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs
 removes by `HANDLERS`: by kind a function of the recorded facts, which is idempotent.
 It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
-server's; `drive_names(spec)`, the names of its emulated drives; `raw(spec)`, a block device without
-a file system; `emulated_drives(spec)`, whether CPUs of this machine stand in for its drives (a
-constant `EMULATED` where that is always so); `set_aside(spec, needed_bytes)`, by role the bytes
-on all drives and how many of them a byte of files takes; `overlap(spec, spec)`, two candidates in
-the same place; `like(spec, ending)`, another place like this one, for null studies,
-where the same lines twice are not two places.
+server's, and `daemons_bytes(spec)`, that of its processes; `drive_names(spec)`, the names of its
+emulated drives; `raw(spec)`, a block device without a file system; `emulated_drives(spec)`, whether
+CPUs of this machine stand in for its drives (a constant `EMULATED` where that is always so);
+`set_aside(spec, needed_bytes)`, by role the bytes on all drives and how many of them a byte of
+files takes; `overlap(spec, spec)`, two candidates in the same place; `like(spec, ending)`, another
+place like this one, for null studies, where the same lines twice are not two places.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 
@@ -84,8 +84,8 @@ class Volume:
     so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
     as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
     `array` is the layer that makes one of several devices. `raw`: a block device without a file
-    system, whose node `path` is. `cluster` is the folder of the laboratory cluster that serves it,
-    `system` what that is made of.
+    system, whose node `path` is. `cluster` is the folder of the cluster that serves it, or of the
+    way to a cluster that was there, `system` what that is made of.
     """
 
     path: Path

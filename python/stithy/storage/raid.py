@@ -43,6 +43,17 @@ class RaidSpec(BaseModel):
         return self
 
 
+def cautions(spec: RaidSpec, *, synchronised: bool = False) -> tuple[str, ...]:
+    """What a person must know of the time before the first window.
+
+    `synchronised`: copies are, too. Source of the time: 1 TB at 150 MB/s, as disks write in order.
+    """
+    if spec.level not in PARITY and not synchronised:
+        return ()
+    what = "it is synchronised before the first window"
+    return (f"{what}, which takes up to 2 hours for each TB of a disk",)
+
+
 def bytes_for_one(level: Level, count: int) -> float:
     """On so many devices: copies, or the share of a stripe that is not parity, inverted."""
     if level in PARITY:

@@ -41,6 +41,9 @@ DURATION_S = 60.0
 RATE_PER_S_MIN = 0.01
 RATE_PER_S_MAX = 1e6
 
+LEVELS_KEY = "load.users"
+"""The key that lists the levels."""
+
 NOT_VARIED = {
     "find": "a search is made at every point of `vary`",
     "find_within": "a search is made at every point of `vary`, within the same bounds",

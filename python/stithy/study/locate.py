@@ -123,9 +123,17 @@ def _instead(parent: Loc, name: str) -> str:
         return f"`{name}` is a key of {' or '.join(plugins_at((*parent, name)))} only"
     if guess := closest(name, known):
         return f"did you mean `{guess}`?"
-    if home := _home(name):
+    if home := _near(parent, name) or _home(name):
         return f"`{name}` belongs in {home}"
     return f"known here: {', '.join(known)}"
+
+
+def _near(parent: Loc, name: str) -> str | None:
+    """The section around `parent`, or the one below it, that has this key."""
+    around = (parent[:depth] for depth in range(len(parent) - 1, 0, -1))
+    below = ((*parent, each) for each in known_at(parent))
+    found = next((each for each in (*around, *below) if name in known_at(each)), None)
+    return None if found is None else f"`{_dotted(found)}`"
 
 
 def _home(name: str) -> str | None:

@@ -24,10 +24,11 @@ from pydantic import (
 from stithy.factor import level_factor
 from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.point import Point, Value, order
+from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import Load, integer, without_users
+from stithy.study.load_keys import LEVELS_KEY, Load, integer, without_users
 from stithy.study.load_values import USERS_MAX, Users, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
@@ -52,7 +53,17 @@ from stithy.study.sections import (
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
-from stithy.study.vary import OneValue, Vary, points, problems, resolved
+from stithy.study.vary import (
+    OneValue,
+    Vary,
+    asked_nowhere,
+    combination_of,
+    impossible,
+    measured,
+    points,
+    problems,
+    resolved,
+)
 from stithy.thresholds import Threshold
 from stithy.units import FinePercent
 from stithy.workload.workload import Driving, Options, Section
@@ -100,7 +111,7 @@ class Primary(BaseModel):
     level: Annotated[Users | None, Field(alias=level_factor().name), integer(USERS_MAX)] = Field(
         default=None,
         json_schema_extra={"default": "the highest level"},
-        description="The level at which the candidates are compared, one of `load.users`.",
+        description=f"The level at which the candidates are compared, one of `{LEVELS_KEY}`.",
         examples=[4],
     )
     at: Mapping[str, OneValue] = Field(
@@ -168,10 +179,11 @@ class Primary(BaseModel):
         candidates: Sequence[str],
         transactions: Sequence[str],
         repeat: int | None,
+        usual: str | None = None,
     ) -> Iterator[Violation]:
         """What of it does not fit the rest of the study, each at the key to change.
 
-        `factors`: all that varies, with its values.
+        `factors`: all that varies, with its values. `usual`: the metric that the scenario names.
         """
         name = level_factor().name
         levels = factors.get(name)
@@ -192,6 +204,7 @@ class Primary(BaseModel):
                 ("blocks",),
             )
         yield from self._wrong_metric(transactions)
+        yield from self._wrong_margin(usual)
         yield from self._wrong_pair(candidates)
 
     def _elsewhere(self, vary: Mapping[str, Sequence[Value]]) -> Iterator[Violation]:
@@ -217,7 +230,7 @@ class Primary(BaseModel):
                 yield Violation(
                     "a primary question without a level",
                     (
-                        "add the level to `load.users`, or leave out `primary`: a search alone "
+                        f"add the level to `{LEVELS_KEY}`, or leave out `primary`: a search alone "
                         "compares the most users"
                     ),
                     None,
@@ -229,6 +242,15 @@ class Primary(BaseModel):
             problem = check(parse_quantity(self.metric), transactions)
             if problem is not None:
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
+
+    def _wrong_margin(self, usual: str | None) -> Iterator[Violation]:
+        """A share of nothing, where the best value is 0."""
+        metric = self.metric or usual
+        least = parse_quantity(metric).known.negligible if metric else None
+        if least is not None and "margin_percent" in self.model_fields_set:
+            what = f"a share as the margin of `{metric}`, which is compared as a difference"
+            right = "leave it out: the metric declares its margin"
+            yield Violation(what, right, f"{self.margin_percent:g}%", ("margin",))
 
     def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Violation]:
         pair = self.candidates or ()
@@ -370,7 +392,18 @@ class Study(BaseModel):
     @property
     def settings(self) -> tuple[tuple[Point, "Study"], ...]:
         """Each combination of what varies, and the study with it; one without any otherwise."""
-        return tuple((point, self.at(point)) for point in points({}, self.vary))
+        return tuple((point, self.at(point)) for point in self.combinations)
+
+    @property
+    def combinations(self) -> tuple[Point, ...]:
+        """What varies, as far as it can be had together; one without factors if nothing does."""
+        left_out = self.impossible
+        return tuple(each for each in points({}, self.vary) if each not in left_out)
+
+    @property
+    def impossible(self) -> Mapping[Point, str]:
+        """Combinations of what varies that cannot be had together, with the reason; left out."""
+        return impossible(self)
 
     @property
     def database(self) -> Database:
@@ -435,8 +468,7 @@ class Study(BaseModel):
     @property
     def points(self) -> tuple[Point, ...]:
         """What is measured: every combination of what varies, and what the scenario needs first."""
-        every = points(self.own_factors, self.vary)
-        return (*says(self.scenario, "first_points", (), every), *every)
+        return measured(self)
 
     @property
     def asked_point(self) -> Point:
@@ -447,7 +479,11 @@ class Study(BaseModel):
         own = {key: max(each, key=order) for key, each in self.own_factors.items() if each}
         said = self.primary.values
         usual = {**own, **{key: self._usual(key) for key in self.vary if key not in said}}
-        return Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
+        point = Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
+        if combination_of(self, point) not in self.impossible:
+            return point
+        kept = {**own, **said}.items()
+        return next((each for each in self.points if kept <= each.values.items()), point)
 
     def _usual(self, key: str) -> Value:
         """The value of what varies that is the study's own; the first without such a one."""
@@ -459,6 +495,11 @@ class Study(BaseModel):
         """The study as it is at a point: what varies has its value there."""
         values = {key: value for key, value in point.factors if key in self.vary}
         return resolved(self, values, self._data) if values else self
+
+    @property
+    def cpu_percent(self) -> int | None:
+        """The most CPU time of each server, of the CPUs that servers have; None: no limit."""
+        return getattr(self.scenario.spec, "cpu_percent", None)
 
     @property
     def tenants(self) -> int:
@@ -568,6 +609,10 @@ class Study(BaseModel):
         if not set(sections_of(self.scenario.name)) <= self._given:
             return self  # reported already
         types = transactions_of(self.given_workload)
-        found = self.primary.conflicts(self.factors, list(self.candidates), types, self.repeat)
+        usual = getattr(plugins("scenario")[self.scenario.name], "METRIC", None)
+        found = self.primary.conflicts(
+            self.factors, list(self.candidates), types, self.repeat, usual
+        )
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
+        refuse(asked_nowhere(self))
         return self

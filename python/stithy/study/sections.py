@@ -532,6 +532,11 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     )
 
 
+def daemons_bytes(candidate: Candidate) -> int:
+    """The memory that a candidate's storage takes for its own processes, bytes."""
+    return sum(int(_asked(each, "daemons_bytes", 0)) for each in candidate.sources.values())
+
+
 def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
     """What roles come to hold for a source that holds one of them as if it were the data."""
     return {**needed_bytes, "data": needed_bytes[role]}

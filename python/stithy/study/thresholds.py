@@ -20,6 +20,7 @@ from pydantic import ValidationInfo
 
 from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
 from stithy.point import Point, named, telling
+from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
 from stithy.study.vary import points
@@ -298,7 +299,7 @@ def _metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
 def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
     if named(names.points, level) is None:
         known = ", ".join(_word(point, names) for point in names.points)
-        right = f"its levels are {known}" if known else "add it to `load.users`"
+        right = f"its levels are {known}" if known else f"add it to `{LEVELS_KEY}`"
         start = token.end - max(1, len(level))
         what = f"a level that the study does not have, `{level}`"
         yield Mistake(what, right, start, token.end)

@@ -19,9 +19,9 @@ from pydantic import (
 
 from stithy.factor import level_factor
 from stithy.point import Point, Value
-from stithy.study.load_keys import NOT_VARIED, SAME, Load
+from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, refuse, rule_error
-from stithy.study.sections import workload_named
+from stithy.study.sections import says, workload_named
 from stithy.suggest import closest
 
 if TYPE_CHECKING:
@@ -76,6 +76,40 @@ def points(own: Mapping[str, Sequence[Value]], vary: Vary) -> tuple[Point, ...]:
         for setting in product(*vary.values())
         for level in product(*own.values())
     )
+
+
+def combination_of(study: "Study", point: Point) -> Point:
+    """What a study varies, without what its scenario varies by itself."""
+    return Point(tuple(each for each in point.factors if each[0] in study.vary))
+
+
+def impossible(study: "Study") -> Mapping[Point, str]:
+    """Combinations of what varies that the scenario cannot have, each with the reason."""
+    found: Mapping[Point, str] = {}
+    if study.vary and study.given_database is not None:
+        asked = study.database.engine, points({}, study.vary)
+        found = says(study.scenario, "impossible", {}, *asked)
+    return found
+
+
+def measured(study: "Study") -> tuple[Point, ...]:
+    """Every possible combination, but for points for which another stands; what is first, first."""
+    possible = set(study.combinations)
+    every = [each for each in points(study.own_factors, study.vary)
+             if combination_of(study, each) in possible]  # fmt: skip
+    spared: tuple[Point, ...] = ()
+    if study.vary and study.given_database is not None:
+        spared = says(study.scenario, "spared_points", (), study.database.engine, every)
+    first = says(study.scenario, "first_points", (), every)
+    return (*first, *(each for each in every if each not in spared))
+
+
+def asked_nowhere(study: "Study") -> Iterator[Violation]:
+    """A question about a combination that is not measured."""
+    if study.primary.at and study.points and (asked := study.asked_point) not in study.points:
+        why = study.impossible.get(combination_of(study, asked), "another point stands for it")
+        what = f"a combination that is not measured ({why})"
+        yield Violation(what, "ask about another", str(asked), ("primary", "at"))
 
 
 def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any]) -> "Study":
@@ -196,7 +230,7 @@ def _unknown(study: "Study") -> Iterator[Violation]:
     for key in study.vary:
         if key.removeprefix("load.") == level_factor().name:
             yield Violation(
-                "levels have a list of their own", "list them in `load.users`", None, (key,)
+                "levels have a list of their own", f"list them in `{LEVELS_KEY}`", None, (key,)
             )
         elif (because := _refused(study, key)) is not None:
             yield Violation("a key whose value may not vary", because, key, (key,))

@@ -1,19 +1,24 @@
 """A real server's counters, read so that they can be compared with the hammer's."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from stithy.database.engines.postgresql.activity import ActivityReader
-from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    connect,
+    parse_url,
+)
 from stithy.database.engines.postgresql.counters import (
     loaded,
     read_commit_counters,
     read_server_facts,
 )
-from stithy.database.engines.postgresql.server import Server
+from stithy.database.engines.postgresql.server import Server, remove_segment
 from stithy.errors import InfrastructureError
-from support.servers import running_server
+from support.servers import engine, running_server, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -67,9 +72,29 @@ def test_activity_is_one_answer_with_every_group(server: Server) -> None:
         reader.close()
     assert first["database"]["commits"] == second["database"]["commits"]
     assert first["wal_bytes"] > 0
+    assert first["log_files_to_archive"] is None
     assert first["backends"]["waits"] is None
     assert ("wal" in first) == (reader.version >= 140000)
     assert ("io" in first) == (reader.version >= 160000)
+
+
+def test_the_log_that_an_archive_has_not_taken_is_counted() -> None:
+    """A file of the log is finished, and the command of the archive refuses it."""
+    more = {"archive_mode": "on", "archive_command": "false"}
+    with server_place() as place:
+        made = engine()
+        made.initialise(place / "data", place)
+        running = made.start(replace(start(place), more=more))
+        memory = running.shared_memory()
+        try:
+            with connect(parse_url(running.url), database=MAINTENANCE_DATABASE) as client:
+                client.run("SELECT pg_switch_wal()")
+            reader = ActivityReader(running.url)
+            assert reader.read()["log_files_to_archive"] == 1
+            reader.close()
+        finally:
+            running.stop(at_once=True)
+            remove_segment(memory)
 
 
 def test_a_backend_that_is_ended_is_an_infrastructure_error(server: Server) -> None:

@@ -86,6 +86,53 @@ def layers_keep_their_order(project: Project) -> Iterator[Finding]:
                 yield source.found(node, f"{layer} imports {module}, but {later} is later", REMEDY)
 
 
+# Where plug-ins lie that nobody imports, and those that only other plug-ins import: a scenario and
+# what acts, is a step or is reported because of it.
+APART = ("database.engines", "workload.workloads", "collect.collectors", "storage.layers")
+AMONG = ("plan.scenarios", "activities", "run.activities", "storage.providers")
+ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findings",
+                "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip
+# Who else imports one of them, and what: the users of a load and their table are everybody's.
+ACCEPTED = {
+    "analysis.validity.instruments": "activities.hammer",
+    "analysis.validity.work": "activities.hammer",
+    "report.words.loads": "activities.hammer",
+    "results.read": "activities.hammer",
+    "run.resuming.remaining": "activities.hammer",
+    "run.manifest": "run.activities.hammer",
+    "report.parts.backups": "plan.scenarios.backup",
+    "report.parts.neighbour": "plan.scenarios.noisy_neighbour",
+    "run.preparation.equip": "storage.providers.path",
+    "run.by_hand": "storage.providers.ceph",
+    "cli.cluster.up": "storage.providers.ceph",
+}
+
+
+def plugin_in(module: str, folders: tuple[str, ...]) -> str | None:
+    """The plug-in of one of these folders in which a module lies."""
+    for folder in folders:
+        if module.startswith(f"{folder}."):
+            return f"{folder}.{module.removeprefix(f'{folder}.').split('.')[0]}"
+    return None
+
+
+def plugins_are_asked_through_the_registry(project: Project) -> Iterator[Finding]:
+    """Whoever imports a plug-in knows its name: all others take what the registry finds."""
+    for source in project.package():
+        own = source.path.removeprefix("python/stithy/").removesuffix(".py").replace("/", ".")
+        is_plugin = plugin_in(own, (*AMONG, *ALSO_PLUGINS)) is not None
+        seen = set()
+        for node, module in imported_modules(source):
+            name = module.removeprefix("stithy.")
+            found = plugin_in(name, (*APART, *AMONG))
+            is_known = is_plugin and plugin_in(name, AMONG) or own.startswith(str(found))
+            if found is None or is_known or ACCEPTED.get(own) == found or node.lineno in seen:
+                continue
+            seen.add(node.lineno)
+            remedy = "ask what is declared of it (`stithy.registry`), or move the code into it"
+            yield source.found(node, f"{own} imports the plug-in stithy.{found}", remedy)
+
+
 DECLARATION = "pyproject.toml"
 # Packages whose modules are called otherwise, or whose interface includes a second one.
 MODULES = {
@@ -122,6 +169,16 @@ RULES = (
          keeps={"python/stithy/report/figures/a.py": "from stithy.report.words import count\n",
               "python/stithy/report/words/b.py": "from stithy.report.tables import Show\n",
               "python/stithy/report/page.py": "from stithy.report.parts import answer\n"}),
+    Rule("plug-ins are asked through the registry", plugins_are_asked_through_the_registry,
+         breaks={"python/stithy/report/sections/a.py":
+                 "from stithy.database.engines.postgresql import checks\n"},
+         keeps={"python/stithy/database/engines/postgresql/b.py":
+                "from stithy.database.engines.postgresql import checks\n",
+                "python/stithy/run/steps/c.py": "from stithy.run.activities.fio import targets\n",
+                "python/stithy/results/read.py": "from stithy.activities.hammer import LOAD\n"}),
+    Rule("only plug-ins import scenarios", plugins_are_asked_through_the_registry,
+         breaks={"python/stithy/plan/a.py": "from stithy.plan.scenarios import load\n"},
+         keeps={"python/stithy/plan/a.py": "import stithy.plan.scenarios\n"}),
     Rule("imports are declared", imports_are_declared,
          breaks=_DECLARED | {"python/stithy/a.py": "import numpy\n"},
          keeps=_DECLARED | {"python/stithy/a.py": "import os, vl_convert\n"}),

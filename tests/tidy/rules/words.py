@@ -75,12 +75,28 @@ def command_help(source: Source) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, ast.get_docstring(node, False) or ""
 
 
+TEMPLATES = tuple(
+    f"python/stithy/report/{part}" for part in ("template/", "assets/page", "assets/figure")
+)
+
+
+def said(source: Source) -> Iterator[tuple[int, str]]:
+    """What a module says outside of comments and docstrings; every line of a template or script."""
+    if source.path.startswith(TEMPLATES):
+        yield from enumerate(source.lines, 1)
+    else:
+        yield from (*identifiers(source), *strings(source), *command_help(source))
+
+
 def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in's folder has its words, in names, in texts or in help."""
+    """No module outside of a plug-in's folder has its words, in names, in texts or in help.
+
+    Nor has a template or a script of the report.
+    """
     folders = words_below(project, OF_PLUGINS)
-    for source in project.package():
+    for source in (*project.package(), *project.under(*TEMPLATES)):
         theirs = {w: at for w, at in folders.items() if not source.path.startswith(at.strip("`"))}
-        for line, text in (*identifiers(source), *strings(source), *command_help(source)):
+        for line, text in said(source):
             if word := foreign_word(text, theirs):
                 remedy = f"let the plug-in declare it: only {folders[word]} may name it"
                 yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
@@ -98,10 +114,15 @@ def uses(source: Source) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
             case ast.Name(id=name) if name.isupper():
                 yield node.lineno, name.lower()
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield node.lineno, name
 
 
 def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in uses one of its keys: of a study, a factor or a column."""
+    """No module outside of a plug-in uses one of its keys: of a study, a factor or a column.
+
+    Nor does a message name it: `load.users`.
+    """
     places = words_below(project, OF_KEYS)
     for source in project.package():
         theirs = {
@@ -109,9 +130,10 @@ def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
             if not source.path.startswith(tuple(re.findall(r"`([^`]+)`", at)))
         }  # fmt: skip
         for line, text in uses(source):
-            if text in theirs:
-                remedy = f"ask what the plug-in declares: only {places[text]} may use it"
-                yield source.found(line, f"the key {text!r} is of a plug-in", remedy)
+            paths = re.findall(r"`(?:\w+\.)*(\w+)`", text)
+            for word in theirs.intersection((text, *paths)):
+                remedy = f"ask what the plug-in declares: only {places[word]} may use it"
+                yield source.found(line, f"the key {word!r} is of a plug-in", remedy)
 
 
 IN_RUST = "## Words of plug-ins in Rust\n"
@@ -251,6 +273,9 @@ RULES = (
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
          keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
                           "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+    Rule("plug-ins keep their words out of templates", words_of_plugins_stay_there,
+         breaks=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "autovacuum" %}\n'},
+         keeps=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "vacuous" %}\n'}),
     Rule("plug-ins keep their words out of help", words_of_plugins_stay_there,
          breaks=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a /var/lib/autovacuum"},
          keeps=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a {url}"}),
@@ -258,12 +283,16 @@ RULES = (
          breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row["users"]\n'},
          keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nusers = "two users"\n',
                        "python/stithy/a/c.py": 'X = "users"\n'}),
+    Rule("plug-ins keep their keys out of messages", keys_of_plugins_stay_there,
+         breaks=_KEY | {"python/stithy/report/a.py": 'X = f"see `load.users`, {a}"\n'},
+         keeps=_KEY | {"python/stithy/report/a.py": 'X = "see `load`, and users"\n'}),
     Rule("plug-ins keep their constants", keys_of_plugins_stay_there,
          breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row[USERS]\n'},
          keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = USERS_MAX\n',
                        "python/stithy/a.py": "X = row[USERS]\n"}),
     Rule("plug-ins keep their attributes", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n'},
+         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n',
+                        "python/stithy/report/b.py": "class A:\n    users: int\n"},
          keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.level\n',
                        "python/stithy/a/c.py": "X = load.users\n"}),
     Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,

@@ -22,8 +22,9 @@ from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresho
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.values.measures import Measure, Value
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
-from stithy.metrics import P95, TPM, parse_quantity
+from stithy.metrics import P95, TPM, Quantity, parse_quantity
 from stithy.point import Point
 from stithy.report.findings.growth import growth
 from stithy.thresholds import Constant, MeasuredValue, Threshold
@@ -112,6 +113,31 @@ def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_valu
     assert none.level_value("b", at(4), "headline_per_min") is None
     dead = window("a", None, missing_because="it died")
     assert (dead.measured, dead.value("headline_per_min")) == (False, None)
+
+
+def test_a_collected_metric_whose_best_value_is_0_is_compared_as_a_difference() -> None:
+    """Nothing waits on one candidate: there is no ratio, but so much more waits on the other."""
+    waits = Quantity("pressure.some_share", "io")
+    found = run({4: (1.0, 1.0, 1.0, 1.0)})
+    shares = {each.id: 0.0 if each.candidate == "a" else 0.2 + each.block / 100
+              for each in found.windows}  # fmt: skip
+    measure = Measure({name: Value(share) for name, share in shares.items()})
+    effect = replace(found, measures={waits: measure}).effect("a", "b", at(4), waits)
+    assert (effect.ratio, effect.missing_because) == (None, None)
+    assert effect.difference is not None
+    assert effect.difference.mean == pytest.approx(0.215)
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_sum_counts_every_block_as_if_it_had_its_window() -> None:
+    """A candidate that lost a window does not seem to have lost less; the largest is what it is."""
+    whole = run({4: (1.0, 1.0, 2.0)})
+    lost = {("note.lost", "all"): {"value": 6.0, "missing_because": None, "count": None}}
+    windows = tuple(replace(each, values=lost) for each in whole.windows)
+    summed = replace(whole, windows=windows)
+    invalid, gone = changed(summed, b_4_1_0=ERRORS), changed(summed, "b-4-1-0")
+    for evidence in (summed, invalid, gone):
+        assert evidence.level_of("b", at(4), Quantity("note.lost")) == 18.0
 
 
 @pytest.mark.parametrize(("text", "because"), [

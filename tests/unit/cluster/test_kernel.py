@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from fakes.machine import FakeMachine
 from stithy.cluster import kernel
 from stithy.cluster.kernel import Kernel
 from stithy.cluster.tools import PACKAGES, Access
+from stithy.needs import Program
+from stithy.storage.providers.ceph import way as ways
 
 RBD = """#!/bin/sh
 echo "$@" >> {place}/asked
@@ -73,3 +76,29 @@ def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.Mon
 def test_a_program_of_a_client_that_is_not_there_has_a_package_that_brings_it() -> None:
     """Else a kernel with nbd, on a machine without rbd-nbd, would end every cluster."""
     assert {name for each in kernel.KERNELS for name in each.programs} <= PACKAGES.keys()
+
+
+def test_programs_are_needed_only_where_the_kernel_has_no_client(
+    rbd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits hold on one way alone; a client that lacks its program is told with the way."""
+    (rbd / "krbd").mkdir()
+    (rbd / "nbd").mkdir()
+    krbd = Kernel("krbd", rbd / "krbd", ("rbd",), limits=False)
+    nbd = Kernel("nbd", rbd / "nbd", ("rbd", "rbd-nbd"), limits=True)
+    monkeypatch.setattr(ways, "KERNELS", (krbd, nbd))
+    need = Program(name="nbdfuse", package=PACKAGES["nbdfuse"], why="images")
+
+    def judged(*signs: Kernel, limited: bool = False) -> str:
+        there = {str(each.sign): ("there",) for each in signs}
+        machine = FakeMachine(listed=there, programs={"rbd": "16.2", "rbd-nbd": "16.2"})
+        [wrapped] = ways.unless_kernel([need], limited=limited)
+        return wrapped.judge(machine).found
+
+    assert judged(krbd) == judged(krbd, nbd) == "not needed: images go by krbd"
+    assert judged(krbd, limited=True) == judged() == "not found"
+    assert judged(krbd, nbd, limited=True) == "not needed: images go by nbd"
+    assert (ways.way(limited=False), ways.way(limited=True)) == ("krbd", "nbd")
+    (rbd / "rbd-nbd").unlink()
+    lacking = "QEMU, nbdfuse and a loop device (nbd: the program rbd-nbd was not found)"
+    assert ways.way(limited=True) == lacking

@@ -27,7 +27,7 @@ def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
         "wal": {"records": 0, "full_pages": 0, "buffers_full": 0, "writes": 0, "syncs": 0},
         "checkpoints": {"timed": 0, "requested": 0, "buffers": 0},
         "writers": {"cleaner": 0, "backend": 0}, "last_checkpoint_at_s": 1000.0,
-        "backends": {"autovacuum": None, "waits": None}, **more,
+        "log_files_to_archive": None, "backends": {"autovacuum": None, "waits": None}, **more,
     }  # fmt: skip
 
 
@@ -61,3 +61,10 @@ def test_a_servers_counters_become_rates_and_its_waits_are_counted() -> None:
     found = _database(old, old)
     for name in ("log_syncs_per_s", "backend_buffers_per_s", "io_reads_per_s"):
         assert found["", name] is None
+
+
+def test_files_of_the_log_that_wait_for_their_archive_are_counted_where_there_is_one() -> None:
+    """Without an archive the count is missing, and is no 0."""
+    key = ("", "log_files_to_archive")
+    assert _database(_answer(), _answer(log_files_to_archive=7))[key] == 7
+    assert _database(_answer(), _answer())[key] is None

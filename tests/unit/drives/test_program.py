@@ -6,6 +6,7 @@ tests/real/drives has them at work.
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,13 +15,15 @@ from pydantic import BaseModel
 from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
-from stithy.drives import filesystems, places, program
+from stithy.drives import ending, filesystems, places, program
 from stithy.drives.control import Control
 from stithy.drives.places import Entry, Mounting
 from stithy.drives.program import KILLED, all_drives, drive_named
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import own_identity
+from stithy.hosts.runner import Command, LocalRunner
+from stithy.storage.providers.drive.emulated import _unpaced
 from stithy.wire import messages
 from support.examples import DEAD
 
@@ -123,7 +126,7 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
     wrong = failed.model_copy(update={"exit": 2})
     cases: tuple[tuple[Sequence[BaseModel], type[StithyError], str], ...] = (
         ((STARTED, failed), PreconditionError, "^/dev/fuse: shut: open it$"),
-        ((STARTED,), InfrastructureError, "ended before its drives were up: thread 'main'"),
+        ((STARTED,), InfrastructureError, "its drives were up with code 0: thread 'main'"),
         ((wrong, STARTED), UserError, "shut: open it"),
         ((DriveSpec(**PLAIN).on_wire(),), InfrastructureError, "a line is not a message"),
     )
@@ -131,6 +134,32 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
         with pytest.raises(kind, match=words):
             _started(tmp_path / "data", *shown)
         assert not (tmp_path / "data").exists()
+
+
+def test_a_program_that_has_ended_is_told_with_its_signal_and_last_words(tmp_path: Path) -> None:
+    """Its folder, where they are, is removed before anybody could look."""
+    killed = LocalRunner().start(Command(["sh", "-c", "kill -9 $$"], detached=True))
+    ending.remember(tmp_path, killed)
+    (tmp_path / ending.ERRORS).write_text("first\n" * 9 + "cannot write the image\n")
+    said = "with it by SIGKILL: first: first: first: first: cannot write the image"
+    with pytest.raises(InfrastructureError, match=said):
+        Control(tmp_path / "control").list()
+    assert killed.poll() == -9
+    ending.reap()
+
+
+def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> None:
+    """And a failure of another cause is told as it is."""
+    drive: Any = SimpleNamespace(name="data", control=tmp_path / "control")
+    failed = InfrastructureError("it is too small", where="mkfs.ext4", remedy="enlarge it")
+    both = "has ended, and its drives with it; meanwhile: mkfs.ext4: it is too small"
+    alone = pytest.raises(InfrastructureError, match="^mkfs.ext4: it is too small")
+    with serving(drive.control), alone, _unpaced([drive]):
+        raise failed
+    gone = pytest.raises(InfrastructureError, match=both)
+    with serving(drive.control), gone, _unpaced([drive]):
+        drive.control.unlink()
+        raise failed
 
 
 def test_drives_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,15 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.hosts import processes, resources
 from stithy.hosts.resources import V1, V2, MemoryGroup
 from stithy.hosts.runner import Command, LocalRunner
+from stithy.run.stop import interrupted
 
 LIMIT = 64 * 2**20
 
@@ -30,6 +32,23 @@ def test_a_process_gets_input_and_cpus_and_nothing_of_libpq(
         LocalRunner().run(Command(["sleep", "60"]), timeout_s=0.05)
     with pytest.raises(PreconditionError, match="/nowhere/at-all: cannot be started"):
         LocalRunner().run(Command(["/nowhere/at-all"]))
+
+
+def test_a_person_who_stops_does_not_wait_for_a_process() -> None:
+    """A second Ctrl-C in the hours of a resync: the process is ended, and the error goes on."""
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise interrupted()
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    begun_s = time.monotonic()
+    try:
+        with pytest.raises(Interrupted):
+            LocalRunner().run(Command(["sleep", "20"]))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - begun_s < 10
 
 
 def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -> None:

@@ -5,12 +5,23 @@ from itertools import pairwise
 
 import pytest
 
+from fakes.machine import FakeMachine
 from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import BACKUP, MAXIMUM, RATE, facts, proven
+from stithy.plan.scenarios.backup import (
+    BACKUP,
+    CYCLES_MOST,
+    MAXIMUM,
+    RATE,
+    facts,
+    off_at,
+    proven,
+    spec_of,
+)
 from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import OFF, ON
+from stithy.run.preparation.preflight import cautions
 from support.studies import load, primary, refused, study
 
 ASKED = primary("{users: 4, blocks: 6}")
@@ -92,7 +103,71 @@ def test_settings_of_backups_and_rates_have_the_blocks_of_the_question_and_one_m
     counted = Counter(each.point for each in windows(plan) if each.point.level == 4)
     maximum = [count for point, count in counted.items() if point.values[RATE] == MAXIMUM]
     assert maximum == [2]
-    assert sorted(counted.values()) == [2, *[12] * 8]
+    assert sorted(counted.values()) == [2, *[12] * 6], "at each rate once without, and with both"
+
+
+FRONTIER = "scenario.backup.processes: [2, 1, 4], scenario.backup.compression: [none, lz4, zstd]"
+
+
+def test_a_combination_that_the_method_cannot_have_is_left_out_and_said() -> None:
+    """The others are measured; the maximum is that of the first of them."""
+    varied = ("study:", f"vary: {{{FRONTIER}}}\nstudy:")
+    asked = study(scenario(SHARES), ASKED, varied)
+    assert set(asked.impossible.values()) == {
+        "basebackup uses several processes only with `compression: zstd`"
+    }
+    measured = {
+        (point.values["scenario.backup.processes"], point.values["scenario.backup.compression"])
+        for point in asked.points if point.values[BACKUP] == ON
+    }  # fmt: skip
+    assert measured == {(1, "none"), (1, "lz4"), (1, "zstd"), (2, "zstd"), (4, "zstd")}
+    every = windows(expand(asked))
+    assert {each.maximum_at for each in every if each.rate_share} == {
+        f"users={users}, rate=max, backup=off, scenario.backup.processes=2, "
+        "scenario.backup.compression=zstd"
+        for users in (1, 4)
+    }  # fmt: skip
+    said = next(cautions(asked, FakeMachine()))
+    assert said.startswith("4 combinations of `vary` cannot be had and will not be measured: base")
+
+
+def test_a_value_that_no_combination_can_have_is_refused() -> None:
+    """It is wrong by itself, and leaving it out would hide that."""
+    varied = ("study:", "vary: {scenario.backup.processes: [1, 2]}\nstudy:")
+    with pytest.raises(UserError, match="several processes only with"):
+        expand(study(scenario(SHARES), ASKED, varied))
+
+
+def test_a_question_about_a_combination_that_is_not_measured_is_refused() -> None:
+    """Where it says none, it is asked at the study's own values, or at the first that are."""
+    varied = ("study:", f"vary: {{{FRONTIER}}}\nstudy:")
+    at = "{at: {scenario.backup.processes: 4, scenario.backup.compression: lz4}}"
+    assert refused(scenario(SHARES), varied, primary(at)) == ["primary.at"]
+    own = study(scenario(f"{SHARES}, processes: 1"), ASKED, varied).asked_point
+    assert own.values["scenario.backup.compression"] == "none"
+    zstd = study(scenario(f"{SHARES}, processes: 4"), ASKED, varied).asked_point
+    assert (zstd.values["scenario.backup.processes"], zstd.values[BACKUP]) == (2, ON)
+    assert zstd in study(scenario(f"{SHARES}, processes: 4"), ASKED, varied).points
+
+
+@pytest.mark.parametrize(
+    ("methods", "off"), [("[basebackup, dump]", 2), ("[basebackup, pgbackrest]", 1 + 3)]
+)
+def test_windows_without_backups_are_measured_once_for_all_settings_of_a_method(
+    methods: str, off: int
+) -> None:
+    """But not where its server archives by them; each with backups has one to be compared with."""
+    listed = f"scenario.backup.method: {methods}, scenario.backup.compression: [none, gzip, zstd]"
+    varied = ("study:", f"vary: {{{listed}}}\nstudy:")
+    points = study(scenario(USERS_WAIT), ASKED, varied).points
+    at_four = [each for each in points if each.level == 4]
+    assert len([each for each in at_four if each.values[BACKUP] == OFF]) == off
+    for point in at_four:
+        if point.values[BACKUP] == ON:
+            other = off_at(point, points)
+            assert other in points
+            method = "scenario.backup.method"
+            assert (other.level, other.values[method]) == (4, point.values[method])
 
 
 def test_an_idle_database_has_windows_of_backups_alone() -> None:
@@ -187,6 +262,17 @@ def test_room_is_planned_for_all_backups_that_a_method_keeps_and_for_the_log() -
     log = full - 2 * usual
     assert log > 0
     assert (increments, differences) == (4 * usual + log, 3 * usual + log)
+
+
+def test_backups_follow_each_other_until_the_end_unless_the_study_gives_their_number() -> None:
+    """One alone would leave the faster candidate's users in peace for most of the measurement."""
+    for keys, most in (
+        ("", CYCLES_MOST), ("cycles: 2", 2),
+        ("kind: incremental", 1), ("kind: incremental, cycles: 3", 3),
+    ):  # fmt: skip
+        method = "method: pgbackrest, " if keys else ""
+        assert spec_of(study(scenario(f"{method}{keys}"))).cycles_most == most, keys
+    assert spec_of(study(scenario("during: idle"), NO_USERS)).cycles_most == 1
 
 
 def test_each_method_kind_and_compression_is_proven_once() -> None:

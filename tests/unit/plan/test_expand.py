@@ -1,5 +1,6 @@
 """A study becomes ordered steps with their costs; the machine is not asked."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import costs_of_short_windows, memory_bytes, space_by_candidate, total_s
 from stithy.plan.expand import expand, master_candidate, nulled
+from stithy.plan.scenarios import load as scenario_load
 from stithy.plan.sensitivity import check, narrowed, profiles_of
 from stithy.plan.steps import Plan, question
 from stithy.search import ResponseTarget
@@ -56,6 +58,25 @@ def test_every_window_starts_from_a_restore_and_every_block_from_a_baseline_chec
             starts = before[step.id].kind == "baseline-check"
             assert starts is (step.window.position == 0)
             assert not starts or before[step.id].window == step.window
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "vary: {database.memory: [256 MiB, 1 GiB]}",
+        "scenario: {noisy-neighbour: {rate: [100], size: 16 MiB}}",
+    ],
+)
+def test_what_is_compared_at_the_questions_level_has_its_blocks(key: str) -> None:
+    """All of them are spared together, with what is around them; one block is enough elsewhere."""
+    plan = plan_of(primary("{users: 4, blocks: 6}"), ("study:", f"{key}\nstudy:"))
+    steps = [(step, step.window) for step in plan.steps if step.window]
+    windows = Counter((each.point.level, str(each.point), each.candidate) for step, each in steps
+                      if step.kind == "window")  # fmt: skip
+    assert {(users, count) for (users, _, _), count in windows.items()} == {(1, 1), (4, 6)}
+    assert len(windows) == 8
+    for step, each in steps:
+        assert step.if_undecided == (each.block >= 4), step.id
 
 
 def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory() -> None:
@@ -169,6 +190,17 @@ MORE = (
     "primary: {blocks: 6, candidates: [one, two]}\nthresholds:\n  - one.p95_at_4 <= 1 s\n",
 )
 ALONE = (DRIVES[0], "  one: {drive: gp3}\n")
+BACKUPS = ("study:", "scenario: {backup: {during: {users: [1, 4]}}}\nstudy:")
+
+
+def test_the_metric_of_a_scenario_is_that_of_its_question_with_a_load_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a failure costs is not asked as throughput."""
+    assert _asked(study()).metric == "nopm"
+    monkeypatch.setattr(scenario_load, "METRIC", "longest_response_s", raising=False)
+    assert _asked(study()).metric == "longest_response_s"
+    assert _asked(study(primary("{users: 4, metric: nopm}"))).metric == "nopm"
 
 
 def _asked(known: Study) -> Any:
@@ -208,6 +240,7 @@ def test_a_study_with_nothing_to_vary_has_no_sensitivity() -> None:
         ([ALONE], False, {"one": 1}, "no primary question"),
         ([], False, {}, "no candidate is an emulated drive"),
         ([DRIVES], False, {"one": 0, "two": 0}, "assume no number"),
+        ([DRIVES, BACKUPS], False, {"one": 1}, "at a value of `backup`, which the scenario backup"),
     ):
         with pytest.raises(UserError, match=problem):
             _sensitivity(*changes, null=null, **assumed)

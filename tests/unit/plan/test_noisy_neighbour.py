@@ -137,6 +137,18 @@ def test_a_limit_by_control_groups_is_refused_where_the_machine_cannot_enforce_i
     assert "delegates" in str(caught.value)
 
 
+def test_a_share_of_cpu_time_is_of_every_server_and_is_refused_where_it_cannot_be_had() -> None:
+    """It is said of the scenario only where it is asked for, and may vary."""
+    assert made("rate: [9], cpu_share: 40%").cpu_percent == 40
+    assert "cpu_share: 40%" in str(made("rate: [9], cpu_share: 40%").scenario)
+    assert "cpu_share" not in str(made("rate: [9]").scenario)
+    unable = FakeMachine(no_cpu_share="no control group here delegates the controller `cpu`")
+    check_needs(made("rate: [9]"), unable)
+    check_needs(made("rate: [9], cpu_share: 40%"), FakeMachine())
+    with pytest.raises(PreconditionError, match="the tenants' `cpu_share`"):
+        check_needs(made("rate: [9], cpu_share: 40%"), unable)
+
+
 def test_a_server_has_connections_for_all_who_scan_or_load() -> None:
     """Beside few users, too."""
     assert made("aggressor: analytic-scan, connections: [50]").connections_max == 50

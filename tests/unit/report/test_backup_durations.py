@@ -60,6 +60,27 @@ def test_each_cycle_is_a_mark_and_a_candidate_is_named_with_its_means(context: C
     }  # fmt: skip
 
 
+def test_the_table_has_the_size_and_the_ratio_of_each_backup(context: Context) -> None:
+    """As they were measured of its span; a restore has none."""
+    spans = {name: [_span("backup 1", 5.0), _span("backup 2", 5.0), _span("restore", 2.5)]
+             for name in ("disk", "memory")}  # fmt: skip
+    values = {
+        (metric, f"backup {number}"): {"value": value * number}
+        for number in (1, 2)
+        for metric, value in (("backup.cycle_bytes", 2.0**20), ("backup.cycle_ratio", 1.5))
+    }
+    backed_up = _with_backups(context, spans)
+    windows = tuple(replace(each, values=values) for each in backed_up.evidence.windows)
+    evidence = replace(backed_up.evidence, windows=windows)
+    [figure] = backup_durations.draw(replace(backed_up, evidence=evidence))
+    assert isinstance(figure, Figure)
+    rows = figure.table.frame.filter(candidate="disk", block=0)
+    assert rows.select("operation", "cycle", "size_bytes", "ratio").rows() == [
+        ("backup", "1", 2.0**20, 1.5), ("backup", "2", 2.0**21, 3.0), ("restore", "", None, None),
+    ]  # fmt: skip
+    assert [each.heading for each in figure.table.columns][-2:] == ["size", "ratio"]
+
+
 def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -> None:
     """And nothing at all where a study has no backups."""
     failed = [_span("backup 1", 20.0, "signal 9")]

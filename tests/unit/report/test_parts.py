@@ -13,8 +13,10 @@ from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
-from stithy.point import Point
+from stithy.point import Point, Value
 from stithy.report.context import Context
+from stithy.report.figure import Figure
+from stithy.report.figures import factors as family
 from stithy.report.parts import answer, certainty, factors, machine, reasons, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
@@ -328,6 +330,37 @@ def test_settings_of_the_kernel_by_which_candidates_differ_are_said(
     assert unequal_settings([_on("a", 128 * 2**10), _on("b", second)]) == said
 
 
+def _varied(
+    tmp_path: Path, name: str, values: tuple[Value, ...], gain: tuple[float, ...]
+) -> Context:
+    """One candidate that does so many times as much with each value of a factor."""
+    levels = (10, 20, 40)[: len(values)]
+    changes = {
+        window_id("a", level, block): {"headline_per_min": 1000.0 * times * (1 + block % 2 / 1000)}
+        for level, times in zip(levels, gain, strict=True) for block in range(5)
+    }  # fmt: skip
+    context = run(tmp_path, candidates=("a",), users=levels, repeat=5, changes=changes)
+    points = tuple(Point((("users", 4), (name, value))) for value in values)
+    windows = tuple(
+        replace(each, row={**each.row, "point": str(points[levels.index(each.row["users"])])})
+        for each in context.evidence.windows
+    )
+    return replace(context, evidence=replace(context.evidence, points=points, windows=windows))
+
+
+def test_words_have_no_more_and_less_so_that_nothing_improves_up_to_one(tmp_path: Path) -> None:
+    """Their ratios are said, and no line joins them."""
+    context = _varied(tmp_path, "database.settings.jit", ("off", "on"), (1.0, 2.0))
+    [sentence] = factors.sentences(context)
+    assert sentence.startswith(
+        "On a, new orders per minute at other values of database.settings.jit: from off to on the "
+        "ratio is 2.000"
+    )
+    [figure] = family.draw(context)
+    assert isinstance(figure, Figure)
+    assert "lines join" not in figure.caption
+
+
 @pytest.mark.parametrize(("gain", "words"), [
     ((1.0, 2.0, 2.0), "new orders per minute improved with workload.warehouses up to 20; the "
      "next step made no difference larger than the margin: from 10 to 20 the ratio is 2.000"),
@@ -342,19 +375,6 @@ def test_what_the_steps_of_a_factor_changed_is_true_where_more_is_a_burden(
     gain: tuple[float, ...], words: str, tmp_path: Path
 ) -> None:
     """As where more is a help: said is what was found, with the ratios that show it."""
-    sizes = (10, 20, 40)
-    changes = {
-        window_id("a", size, block): {"headline_per_min": 1000.0 * gain[n] * (1 + block % 2 / 1000)}
-        for n, size in enumerate(sizes) for block in range(5)
-    }  # fmt: skip
-    context = run(tmp_path, candidates=("a",), users=sizes, repeat=5, changes=changes)
-    points = tuple(Point((("users", 4), ("workload.warehouses", size))) for size in sizes)
-    windows = tuple(
-        replace(each, row={**each.row, "point": str(points[sizes.index(each.row["users"])])})
-        for each in context.evidence.windows
-    )
-    told = replace(context.evidence, points=points, windows=windows)
-    context = replace(context, evidence=told)
-    [sentence] = factors.sentences(context)
+    [sentence] = factors.sentences(_varied(tmp_path, "workload.warehouses", (10, 20, 40), gain))
     assert words in sentence
     assert "from 20 to 40" in sentence or "up to" not in sentence

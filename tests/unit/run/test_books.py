@@ -14,6 +14,7 @@ from stithy.errors import InfrastructureError, Interrupted
 from stithy.plan.steps import Cost, Step
 from stithy.run.events import Event, InterimAnalysis, Note, Progress, StepSkipped, logging
 from stithy.run.journal import Journal, read_journal
+from stithy.run.session import Start
 from stithy.run.stop import Stop
 
 
@@ -99,6 +100,33 @@ def test_the_first_signal_only_asks_the_second_ends_at_once_and_a_third_ends_not
         stop.signal()
     stop.signal()
     assert [text.split(":")[0] for text in shown] == ["finishing", "already cleaning up"]
+
+
+def test_a_part_stops_with_the_whole_or_alone() -> None:
+    """What a part was asked alone ends there; a stop of the whole reaches every part."""
+    whole = Stop()
+    with whole.part() as part:
+        part.asked.set()
+        assert not whole.asked.is_set()
+        whole.pass_on(part)
+        assert not part.asked.is_set()
+        whole.asked.set()
+        assert part.asked.is_set()
+        whole.pass_on(part)
+        assert part.asked.is_set()
+    with whole.part() as later:
+        assert later.asked.is_set()
+
+
+def test_what_begins_beside_users_counts_from_their_first_moment() -> None:
+    """Whatever they say later; where they never begin, nobody waits for them for ever."""
+    start, stop = Start(), Stop()
+    start.give(12.5)
+    start.give(20.0)
+    assert start.wait(stop) == 12.5
+    stop.asked.set()
+    with pytest.raises(Interrupted):
+        Start().wait(stop)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

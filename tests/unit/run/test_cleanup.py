@@ -16,6 +16,7 @@ from stithy.drives import places
 from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
+from stithy.registry import plugins
 from stithy.run.cleanup import handlers, orphans, register
 from stithy.run.cleanup.register import Register, Resource
 from stithy.run.journal import Journal
@@ -134,6 +135,19 @@ def test_things_are_unmade_in_reverse_and_again(
     assert undone(*volume(place, "another run")) == ([2, 1], ["Directory not empty"])
     assert (place / "data/base/1").exists()
     assert read_mark(place) is not None
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_kind_of_step_removes_what_it_alone_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a provider and a layer do."""
+    note = tmp_path / "note"
+    note.touch()
+    removes = {"nap-note": lambda facts: Path(facts["path"]).unlink(missing_ok=True)}
+    monkeypatch.setattr(plugins("step")["nap"], "HANDLERS", removes, raising=False)
+    assert undone(Resource(0, "nap-note", {"path": str(note)})) == ([0], [])
+    assert not note.exists()
 
 
 def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: Path) -> None:

@@ -151,6 +151,16 @@ def test_what_befalls_a_window_is_in_its_row_and_only_a_full_disk_ends_the_run(
     assert left_by(faked.out) == []
 
 
+def test_a_disk_that_is_filled_on_purpose_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An activity that expects it causes it anew in every window."""
+    monkeypatch.setattr("stithy.activities.hammer.EXPECTS", ("full",), raising=False)
+    faked = FakedRun(tmp_path, hammer=_gave_up(NO_ROOM, "53100"))
+    assert faked.run().end == "finished"
+    assert len(list(RunDirectory(faked.out).windows.iterdir())) == 4
+
+
 def _burst() -> None:
     raise ZeroDivisionError
 

@@ -334,7 +334,7 @@ def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> No
 
 def _step(kind: str, candidate: str, time_s: float) -> Step:
     """A step with this estimate, and twice as much as its bound; of a window 25 s are fixed."""
-    window = WindowPlan("w", candidate, at(1), 0, 0, 5.0, 20.0, 1, checkpoint=True)
+    window = WindowPlan("w", candidate, at(1), 0, 0, 5.0, 20.0, 1, ("hammer",), checkpoint=True)
     cost = Cost(time_s, 2 * time_s, 0, 0)
     return Step("id", kind, candidate, cost, window if kind == "window" else None)
 

@@ -52,6 +52,7 @@ def test_a_policy_is_the_level_that_honours_it(
         ({"drives": 3, "engine": "md", "compression": "lzo"}, "compression"),
         ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
         ({"drives": 2, "engine": "paper"}, "engine"),
+        ({"drives": 2, "engine": "writecache"}, "engine"),
         ({"drives": 2, "wipe": True}, "wipe"),
         ({"drives": 2, "size": "7"}, "size"),
         ({"drives": 2, "filesystem": "xfs"}, "filesystem"),

@@ -3,9 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
+from stithy.cli.cluster.up import ClusterOptions, keys_of
+from stithy.errors import UserError
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.study.sections import daemons_bytes, image_bytes, read_candidate, set_aside
 
 MIB = 2**20
+NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +54,38 @@ def test_drives_are_named_by_their_hosts() -> None:
     assert CephKeys.model_validate({"hosts": 2}).names == ("data-host1", "data-host2")
     several = CephKeys.model_validate({"hosts": 2, "drives_per_host": 2})
     assert several.names == tuple(f"data-host{each}" for each in ("1-1", "1-2", "2-1", "2-2"))
+
+
+def test_what_a_cluster_sets_aside_and_its_daemons_take_is_known_before() -> None:
+    """By its policy, as the run will say it; of a cluster that is there nothing is known."""
+    coded = {"size": "1 GiB", "policy": {"erasure_coding": "2+1"}, "backing": "/var/tmp"}
+    candidate = read_candidate({"ceph": coded})
+    found = set_aside(candidate, NEEDED)["data"]
+    assert (found.provisioned_bytes, found.redundancy) == (1536 * MIB, 1.5)
+    assert image_bytes(candidate, NEEDED) == 0
+    assert daemons_bytes(candidate) == 750 * MIB
+    there = read_candidate({"ceph": {"conf": "/etc/ceph/ceph.conf", "pool": "rbd"}})
+    assert set_aside(there, NEEDED)["data"].redundancy is None
+    assert daemons_bytes(there) == 0
+
+
+def test_a_policy_that_would_set_nothing_aside_is_refused() -> None:
+    """A thick image is zeros, which compress to nothing."""
+    with pytest.raises(ValidationError, match="zeros compress to nothing"):
+        CephKeys.model_validate({"policy": {"space": "thick", "compression": "lz4"}})
+
+
+def test_links_are_scaled_as_drives_are() -> None:
+    """Else a scale model of 40 Gbit/s would have a network that never limits."""
+    keys = CephKeys.model_validate({"network_gbit": 40, "scale": "1/8"})
+    assert keys.link_gbit == 5
+    assert CephKeys.model_validate({"scale": "1/8"}).link_gbit is None
+
+
+def test_options_by_hand_are_keys_of_a_study() -> None:
+    """Also of the faster drives; what does not go together is reported at its option."""
+    found = keys_of(ClusterOptions(cache="generic-nvme", drive="generic-7200", hosts=4))
+    assert found.cache is not None
+    assert (found.cache.drive, found.drive, found.hosts) == ("generic-nvme", "generic-7200", 4)
+    with pytest.raises(UserError, match="^these options: .*zeros compress to nothing"):
+        keys_of(ClusterOptions(space="thick", compression="lz4"))

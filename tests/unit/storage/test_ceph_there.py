@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from stithy.cluster import configuration
 from stithy.errors import PreconditionError
 from stithy.storage.providers import ceph
+from stithy.storage.providers.ceph import existing
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import need_room
 
@@ -60,3 +62,34 @@ def test_a_volume_that_is_too_small_is_refused_with_the_size_that_would_do() -> 
     assert "holds about 38.4 MiB, and its data may need 80 MiB" in str(refused.value)
     assert "at least 303 MiB" in refused.value.remedy
     need_room(CephKeys.model_validate({"size": "303 MiB"}), 80 * 2**20, "candidate a")
+
+
+@pytest.mark.parametrize(
+    ("pool", "redundancy"),
+    [({"size": 3, "erasure_code_profile": ""}, 3.0),
+     ({"size": 6, "erasure_code_profile": "ec"}, 1.5)],
+)  # fmt: skip
+def test_the_redundancy_of_a_pool_is_its_copies_or_its_code(
+    pool: dict[str, object], redundancy: float
+) -> None:
+    """`size` of an erasure-coded pool counts shards. As `ceph osd pool ls detail` tells them."""
+
+    def ask(*words: str) -> object:
+        if words[1] == "pool":
+            return [{"pool_name": "other", "size": 9}, {"pool_name": "rbd", **pool}]
+        return {"k": "4", "m": "2", "plugin": "jerasure"}
+
+    assert existing.redundancy_of(ask, "rbd") == redundancy
+
+
+def test_a_client_of_somebody_elses_cluster_tells_its_own(tmp_path: Path) -> None:
+    """By a copy of the configuration, of the same name, which is the cluster's."""
+    (tmp_path / "run").mkdir()
+    conf = tmp_path / "blue.conf"
+    conf.write_text("[global]\nmon host = 10.0.0.1\n[client.admin]\nkeyring = /k")
+    copy = configuration.write_told(tmp_path / "run", conf, "admin")
+    assert copy.name == "blue.conf"
+    assert copy.stat().st_mode & 0o077 == 0
+    text = copy.read_text()
+    assert text.startswith(conf.read_text())
+    assert text.endswith("\n[client.admin]\nadmin socket = image.asok\n")

@@ -120,6 +120,13 @@ def test_what_no_drive_can_have_is_told_with_its_place() -> None:
         ),
         ("{drive: a, layer: {btrfs: {lvel: single}}}", "lvel: did you mean `level`?"),
         ("{drive: a, layer: {brtfs: {}}}", "brtfs: did you mean `btrfs`?"),
+        ("{drive: a, layer: {writecache: {}}, count: 2}", "as slow as what it is in front of"),
+        ("{ceph: {compression: lz4}}", "`compression` belongs in `candidates.disk.ceph.policy`"),
+        (
+            "{array: {drives: 2, drive: a, policy: {compression: lzo}}}",
+            "`compression` belongs in `candidates.disk.array`",
+        ),
+        ("{ceph: {policy: {stripe_width: 2}}}", "Ceph stripes every image over all its drives"),
         ("{drive: a, layer: 7}", "`candidates.disk.layer`: not a layer: 7: its name with its keys"),
         ("{drive: a, filesystem: xfs, layer: {btrfs: {level: single}}}", "two file systems: xfs"),
         ("{drive: a, filesystem: none}", "a candidate without a file system: none"),

@@ -1,10 +1,18 @@
 """Arrays of LVM as it is asked for them. Where the kernel has it, tests/real/test_layers.py."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from fakes.program import EndingRunner
+from stithy.drives import filesystems
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import Command, Finished
+from stithy.storage import lvm as groups
 from stithy.storage import raid
-from stithy.storage.layers import lvm, writecache
+from stithy.storage.layers import lvm, md, writecache
 
 GIB = 2**30
 
@@ -62,3 +70,82 @@ def test_a_cache_adds_no_capacity() -> None:
     found = writecache.capacity_bytes(writecache.Spec(), [GIB, GIB // 4])
     assert 0.99 * GIB < found < GIB
     assert writecache.redundancy(writecache.Spec(), 2) == 1
+
+
+class Answering(EndingRunner):
+    """LVM and dmsetup: each command, by its name, ends as it is told."""
+
+    def __init__(self, **answers: Callable[[str], Finished]) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
+        """By the first word after the program; its last word is what it is about."""
+        super().run(command)
+        answer = self._answers.get(command.argv[1])
+        return answer(command.argv[-1]) if answer else Finished(0, "", "")
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with LVM."""
+    for name in ("lvm", "dmsetup"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def _volumes(blocks: Path, *names: str) -> Path:
+    for number, name in enumerate(names):
+        (blocks / f"dm-{number}/dm").mkdir(parents=True)
+        (blocks / f"dm-{number}/dm/name").write_text(f"{name}\n")
+    return blocks
+
+
+def test_volumes_of_devices_that_fail_are_taken_from_the_kernel(programs: Path) -> None:
+    """LVM knows nothing of them any more; those of others are not touched."""
+    below, above, other = "stithy_12345678-array_rimage_0", "stithy_12345678-array", "vg-root"
+    blocks = _volumes(programs / "block", below, above, other)
+
+    def removed(name: str) -> Finished:
+        there = {each.read_text().strip(): each for each in blocks.glob("*/dm/name")}
+        if name == below and above in there:
+            return Finished(1, "", "Device or resource busy")
+        there[name].unlink()
+        return Finished(0, "", "")
+
+    runner = Answering(vgs=lambda _: Finished(5, "", "not found"), remove=removed)
+    groups.Group(["/dev/gone"], "12345678-9abc", runner).remove(blocks)
+    assert [each.read_text().strip() for each in blocks.glob("*/dm/name")] == [other]
+    held = Answering(remove=lambda _: Finished(1, "", "busy"))
+    with pytest.raises(InfrastructureError, match="in use: stithy_12345678-array: end what uses"):
+        groups.Group(["/dev/gone"], "12345678-9abc", held).remove(
+            _volumes(programs / "held", above)
+        )
+
+
+def test_an_array_that_lost_a_device_while_it_was_synchronised_is_not_measured(
+    programs: Path,
+) -> None:
+    """It would be slower than its level, or faster."""
+
+    def asked(health: str) -> groups.Group:
+        answers = iter(["100.00", health])
+        runner = Answering(lvs=lambda _: Finished(0, f"  {next(answers)}\n", ""))
+        return groups.Group(["/dev/a"], "12345678-9abc", runner)
+
+    asked("").wait_in_sync()
+    with pytest.raises(InfrastructureError, match="not whole: its health is 'partial'"):
+        asked("partial").wait_in_sync()
+
+
+def test_what_is_synchronised_first_says_so() -> None:
+    """It may take hours, in which nothing else is to be seen."""
+    asked = [
+        lvm.cautions(lvm.Spec(level="raid5")),
+        lvm.cautions(lvm.Spec(level="raid1", checksum=True)),
+        md.cautions(md.Spec(level="raid6")),
+    ]
+    assert all("synchronised before the first window" in each for [each] in asked)
+    assert lvm.cautions(lvm.Spec(level="raid1")) == md.cautions(md.Spec(level="raid10")) == ()

@@ -32,6 +32,10 @@ class ClusterOptions:
     drive: Annotated[
         str | None, Parameter(help="Drive profile, by name or file; default: generic-nvme.")
     ] = None
+    cache: Annotated[
+        str | None,
+        Parameter(help="Profile of a faster drive beside each drive, for its log; default: none."),
+    ] = None
     ftt: Annotated[
         int | None, Parameter(help="Host failures to tolerate by copies: 0, 1 or 2; default: 1.")
     ] = None
@@ -129,16 +133,18 @@ def keys_of(how: ClusterOptions) -> "CephKeys":
 
     given = {key: value for key, value in vars(how).items() if value is not None}
     policy = {key: given.pop(key) for key in POLICY if key in given}
+    if (cache := given.pop("cache", None)) is not None:
+        given["cache"] = {"drive": cache}
     try:
         needs = PolicyKeys.model_validate(policy).policy.hosts
         words: dict[str, Any] = {"hosts": max(3, needs), "size": USUAL_SIZE, **given}
         return CephKeys.model_validate({**words, "policy": policy})
     except ValidationError as error:
         first = error.errors()[0]
-        option = str(first["loc"][-1] if first["loc"] else "hosts").replace("_", "-")
+        options = [f"--{each}".replace("_", "-") for each in first["loc"][-1:]]
         raise UserError(
             first["msg"].rstrip("."),
-            where=f"--{option}",
+            where=options[0] if options else "these options",
             remedy="see `stithy cluster up --help`",
         ) from error
 

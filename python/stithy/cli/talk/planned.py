@@ -24,6 +24,7 @@ from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import said
 from stithy.registry import plugins
+from stithy.report.words.wording import value
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
@@ -216,18 +217,25 @@ def _question(study: Study, plan: Plan) -> str:
     pair = asked.candidates
     of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
+    quantity = parse_quantity(asked.metric)
+    least = quantity.known.negligible
+    margin = format_percent(asked.margin_share) if least is None else value(quantity, least)
     text = (
-        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at "
-        f"{asked.point.in_words()}, {of}, margin "
-        f"{format_percent(asked.margin_share)}.\n"
+        f"Primary question{derived}: {quantity.noun} at "
+        f"{asked.point.in_words()}, {of}, margin {margin}.\n"
     )
     place = "point" if len(study.factors) > 1 else "level"
     if study.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.repeat < BLOCKS_LEAST else ""
         return f"{text}Blocks at every {place}: {study.repeat}, as the study says{few}."
+    windows = [step.window for step in plan.steps if step.window]
+    points = {window.point for window in windows}
+    lasting = {window.point for window in windows if window.block == asked.blocks_most - 1}
+    also = f", and at {len(lasting) - 1} compared with it" if len(lasting) > 1 else ""
+    once = f"; one block at every other {place}" if points - lasting else ""
     return (
-        f"{text}Blocks at this {place}: {asked.blocks_least} to {asked.blocks_most}, until the "
-        f"question is decided; one block at every other {place}."
+        f"{text}Blocks at this {place}{also}: {asked.blocks_least} to {asked.blocks_most}, until "
+        f"the question is decided{once}."
     )
 
 

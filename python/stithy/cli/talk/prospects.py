@@ -15,6 +15,7 @@ from stithy.analysis.verdict.prospects import (
 )
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.cli.talk.render import Align, table
+from stithy.metrics import parse_quantity
 from stithy.plan.steps import Question
 from stithy.units import format_percent
 
@@ -44,9 +45,12 @@ def outlook(
 ) -> Outlook | None:
     """What to expect if equal, better by the margin, and by twice the margin.
 
-    `noise`: of a block's log ratio in earlier runs on this machine. None where no verdict can come.
+    `noise`: of a block's log ratio in earlier runs on this machine. None where no verdict can come,
+    and where the margin is no ratio.
     """
     if asked is None or asked.blocks_most < BLOCKS_LEAST:
+        return None
+    if parse_quantity(asked.metric).known.negligible is not None:
         return None
     share, limit = median(noise) if noise else ASSUMED_NOISE_SHARE, asked.blocks_most
     found = prospects(

@@ -1,4 +1,4 @@
-"""What a laboratory cluster does: each OSD, each host, its pool, and the CPU time of storage.
+"""What a cluster does: each OSD, each host, its pool, and the CPU time of storage.
 
 Subjects are OSDs (`osd.0`), hosts (`host1`), which are their OSDs together, and the pool of data
 (`volumes`); the value without one is of all OSDs. Latencies are of the requests that ended in the
@@ -7,7 +7,8 @@ block device sees them, network included; the kernel's own clients do not tell t
 and space are those of all OSDs, for OSDs do not count by pool: headers of images, which an
 erasure-coded pool cannot hold, lie beside it in less than 1 MiB. CPU times are of hosts, and of
 `clients`: the monitor and the way from the image to its device. Of several clusters under a
-candidate each subject begins with its role: `log:osd.0`.
+candidate each subject begins with its role: `log:osd.0`. Of a cluster that was there before only
+the requests of the image and the CPU time of `clients` are known.
 """
 
 import os
@@ -179,7 +180,7 @@ def of_cluster(
         hosts.setdefault(f"host{host}", []).append(pairs[f"osd.{osd}"])
     for subject, of in ({name: [pair] for name, pair in pairs.items()} | hosts).items():
         yield from of_osds(f"{role}{subject}", of, elapsed_s)
-    pool = f"{role}{POOL}"
+    pool = f"{role}{entry.pool if entry.access else POOL}"
     whole = of_osds(pool, list(pairs.values()), elapsed_s)
     yield from (each for each in whole if each.metric in OF_POOL_BY_OSDS)
     yield from of_image(pool, (last.image, now.image), elapsed_s)
@@ -238,5 +239,5 @@ def create(scope: Scope) -> Clusters:
     """The collector; Unavailable where there is no cluster."""
     found = {folder: entry for folder in scope.clusters if (entry := read_entry(folder))}
     if not found:
-        raise Unavailable("no laboratory cluster is under this candidate")
+        raise Unavailable("no cluster is under this candidate")
     return Clusters(found, scope.proc, scope.clock)

@@ -27,7 +27,7 @@ COMMON = (
     CollectedMetric("blocks_read_per_s", "1/s", "blocks requested from the operating system"),
     CollectedMetric("blocks_hit_per_s", "1/s", "blocks found in the server's own buffers"),
     CollectedMetric("temp_bytes_per_s", "B/s", "bytes written to temporary files"),
-    CollectedMetric("deadlocks_per_s", "1/s", "deadlocks", better="lower"),
+    CollectedMetric("deadlocks_per_s", "1/s", "deadlocks", better="lower", negligible=0.01),
     CollectedMetric("log_bytes_per_s", "B/s", "write-ahead log inserted"),
     CollectedMetric("log_writes_per_s", "1/s", "writes of the write-ahead log"),
     CollectedMetric("log_syncs_per_s", "1/s", "syncs of the write-ahead log"),

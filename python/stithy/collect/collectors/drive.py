@@ -26,8 +26,13 @@ METRICS = (
     CollectedMetric("answers_per_s", "1/s", "requests answered", of_several="sum"),
     CollectedMetric("moved_bytes_per_s", "B/s", "bytes that they moved", of_several="sum"),
     CollectedMetric(
-        "errors_per_s", "1/s", "requests answered with an error", "lower", of_several="sum"
-    ),
+        "errors_per_s",
+        "1/s",
+        "requests answered with an error",
+        "lower",
+        of_several="sum",
+        negligible=0.01,  # own: one in 100 s
+    ),  # fmt: skip
     CollectedMetric(
         "latency_s",
         "s",
@@ -49,6 +54,7 @@ METRICS = (
         "answers late by more than 5 % and 50 µs",
         "lower",
         of_several="sum",
+        negligible=1.0,  # own
     ),
     CollectedMetric(
         "late_s",
@@ -61,8 +67,12 @@ METRICS = (
         "cpu_share", "", "CPU time of the drive's threads, as a share of one CPU", of_several="sum"
     ),
     CollectedMetric(
-        "cpu_wait_share", "", "share of time in which that thread waited for a CPU", "lower"
-    ),
+        "cpu_wait_share",
+        "",
+        "share of time in which that thread waited for a CPU",
+        "lower",
+        negligible=0.01,  # own: a percentage point
+    ),  # fmt: skip
 )
 
 Read = Callable[[], Mapping[str, "DriveCounters"]]

@@ -15,12 +15,20 @@ METRICS = (
     CollectedMetric("received_bytes_per_s", "B/s", "bytes received"),
     CollectedMetric("received_packets_per_s", "1/s", "packets received"),
     CollectedMetric(
-        "received_errors_per_s", "1/s", "received packets with errors or dropped", better="lower"
+        "received_errors_per_s",
+        "1/s",
+        "received packets with errors or dropped",
+        better="lower",
+        negligible=0.01,  # own: one in 100 s
     ),
     CollectedMetric("sent_bytes_per_s", "B/s", "bytes sent"),
     CollectedMetric("sent_packets_per_s", "1/s", "packets sent"),
     CollectedMetric(
-        "sent_errors_per_s", "1/s", "packets to send with errors or dropped", better="lower"
+        "sent_errors_per_s",
+        "1/s",
+        "packets to send with errors or dropped",
+        better="lower",
+        negligible=0.01,  # own: one in 100 s
     ),
 )
 

@@ -18,6 +18,9 @@ NEEDS = (
 
 RESOURCES = ("cpu", "io", "memory")
 
+NEGLIGIBLE = 0.01
+"""Own: a percentage point; where nothing waits there is no ratio."""
+
 METRICS = (
     CollectedMetric(
         "some_share",
@@ -27,6 +30,7 @@ METRICS = (
         of_several=None,
         subjects=RESOURCES,
         noun="share of time in which a task waited",
+        negligible=NEGLIGIBLE,
     ),
     CollectedMetric(
         "full_share",
@@ -36,6 +40,7 @@ METRICS = (
         of_several=None,
         subjects=RESOURCES,
         noun="share of time in which all tasks waited",
+        negligible=NEGLIGIBLE,
     ),
 )
 

@@ -63,7 +63,9 @@ def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
 
 def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     # A single ladder of users stays in its order; other factors are compared with each other.
-    yield from loop.windows(study, scene, windows_of, around, in_rounds=bool(study.vary))
+    yield from loop.windows(
+        study, scene, windows_of, around, in_rounds=bool(study.vary), alike=frozenset(study.vary)
+    )
     yield from checks_at_end(study, scene)
 
 
@@ -89,11 +91,12 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, the restore before it, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
-    optional = loop.may_be_spared(scene, window)
+    alike = frozenset(study.vary)
+    optional = loop.may_be_spared(scene, window, alike)
     held, memory = scene.held, scene.memory(name)
     restored = cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, scene.workload, held, memory)
-    yield from loop.baseline_check(scene, window)
+    yield from loop.baseline_check(scene, window, alike)
     restore_id = step_id("restore", window.id)
     yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

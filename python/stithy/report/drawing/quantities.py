@@ -13,22 +13,36 @@ SCALES: dict[Unit, tuple[float, str]] = {
 }
 """By the unit of a metric: what its values are multiplied by on an axis, and how that is named."""
 
+SECONDS = (1.0, " (s)")
 
-def scale_of(quantity: Quantity) -> float:
+
+def scale_of(context: Context, quantity: Quantity) -> float:
     """By what its values are multiplied on an axis."""
-    return SCALES.get(quantity.known.unit, (1.0, ""))[0]
+    return _scale(context, quantity)[0]
 
 
-def axis_of(quantity: Quantity) -> Axis:
+def axis_of(context: Context, quantity: Quantity) -> Axis:
     """Its axis: what it is called, and the unit where that is not in the name."""
-    noun, unit = quantity.noun, SCALES.get(quantity.known.unit, (1.0, ""))[1]
+    noun, unit = quantity.noun, _scale(context, quantity)[1]
     title = f"{noun[0].upper()}{noun[1:]}{unit}"
     return Axis(title, format=PERCENT if quantity.known.unit == "share" else NUMBERS)
 
 
+def _scale(context: Context, quantity: Quantity) -> tuple[float, str]:
+    """Of times: milliseconds, and seconds where any of them is longer than one."""
+    unit, evidence = quantity.known.unit, context.evidence
+    if unit == "s" and any(
+        (evidence.level_of(name, point, quantity) or 0) >= 1
+        for point in evidence.points
+        for name in evidence.candidates
+    ):
+        return SECONDS
+    return SCALES.get(unit, (1.0, ""))
+
+
 def quantity_rows(context: Context, quantity: Quantity) -> tuple[Rows, Rows]:
     """A line through what each candidate did at the levels, and its windows there."""
-    evidence, scale = context.evidence, scale_of(quantity)
+    evidence, scale = context.evidence, scale_of(context, quantity)
     lines, points = rows_of(
         context,
         lambda name, point: evidence.level_of(name, point, quantity),

@@ -47,7 +47,11 @@ def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[
         )
         for each in reported(context)
     }
-    found |= {_slug(each): _value(context, candidate, point, each) for each in context.declared}
+    found |= {
+        _slug(each): _value(context, candidate, point, each)
+        for each in context.declared
+        if each.known.compared
+    }
     return {slug: values for slug, values in found.items() if values}
 
 

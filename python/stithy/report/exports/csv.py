@@ -11,7 +11,7 @@ import polars as pl
 from stithy.analysis.values.measures import declared
 from stithy.factor import level_factor
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, note_of, rates
+from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates
 
 NAME = "csv"
 
@@ -41,8 +41,16 @@ def _joined(context: Context) -> pl.DataFrame:
     windows = run.window.join(_validity(context), on="window_id", how="left")
     places = {str(point): place for place, point in enumerate(context.evidence.points)}
     order = [pl.col("point").replace_strict(places), "block", "attempt", "position", "window_id"]
-    return windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
+    rows = windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
         order, maintain_order=True
+    )
+    lost = lost_spans(context).rename({"of": "transaction"})
+    return rows.join(
+        lost, on=("window_id", "transaction"), how="left", maintain_order="left"
+    ).select(
+        pl.exclude("valid", "invalid_because", "lost_because"),
+        valid=pl.col("valid") & pl.col("lost_because").is_null(),
+        invalid_because=pl.coalesce("invalid_because", "lost_because"),
     )
 
 

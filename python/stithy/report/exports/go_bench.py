@@ -79,6 +79,7 @@ def _values(context: Context, window: Window) -> str:
     known += [
         (context.evidence.value_of(window, each).number, _word(str(each)))
         for each in context.declared
+        if each.known.compared
     ]
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 

@@ -2,8 +2,8 @@
 
 `promtool tsdb create-blocks-from openmetrics` reads it. The values of a window stand at the end of
 its measurement, those of a second where it began, samples of collectors where they were taken. Each
-line says of which window it is, and whether that is valid. Percentiles of too few values are not
-there: of a second most are.
+line says of which window it is, and whether that and the span that was measured are valid.
+Percentiles of too few values are not there: of a second most are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
-from stithy.report.export import Export, borne, invalid_windows, note_of, rates
+from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
@@ -39,7 +39,7 @@ def _pieces(context: Context) -> Iterator[str]:
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     for table in (WINDOW, LOAD):
         yield from _columns("window", table, ends.join(run.window, on="window_id"), (), names)
-    yield from _values(ends.join(run.values, on="window_id"))
+    yield from _values(ends.join(run.values, on="window_id"), lost_spans(context))
     types = ends.join(borne(run.transactions), on="window_id")
     yield from _columns("transactions", TRANSACTIONS, types, ("transaction",), names)
     seconds = labels.join(borne(run.seconds_by_type), on="window_id")
@@ -89,8 +89,13 @@ def _is_value(column: Column) -> bool:
     )
 
 
-def _values(frame: pl.DataFrame) -> Iterator[str]:
+def _values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     """A family for each metric of an activity that has no table of its own here."""
+    frame = every.join(
+        lost, on=("window_id", "of"), how="left", maintain_order="left"
+    ).with_columns(
+        valid=pl.when(pl.col("lost_because").is_null()).then("valid").otherwise(pl.lit("false"))
+    )
     for metric in sorted({each.metric for each in declared(frame)}):
         each = family(tuple(metric.split(".")), Quantity(metric).noun)
         yield _written(each, frame.filter(metric=metric), ("of",))

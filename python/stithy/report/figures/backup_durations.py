@@ -15,6 +15,8 @@ ORDER = 15
 SECTION = "backup"
 KEY = "backup-durations"
 OPERATIONS = ("backup", "restore")
+OF_CYCLES = ("backup.cycle_bytes", "backup.cycle_ratio")
+"""What is measured of each backup, by the name of its span."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -55,4 +57,8 @@ def _of_window(window: Window) -> Iterator[Duration]:
         succeeded = span["to_s"] is not None and span["invalid_because"] is None
         if operation in OPERATIONS and succeeded:
             duration_s = span["to_s"] - span["from_s"]
-            yield Duration(window.candidate, window.block, operation, number, duration_s)
+            values = (window.values.get((metric, span["name"])) for metric in OF_CYCLES)
+            yield Duration(
+                window.candidate, window.block, operation, number, duration_s,
+                *(each["value"] if each else None for each in values),
+            )  # fmt: skip

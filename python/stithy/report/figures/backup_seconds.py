@@ -31,6 +31,7 @@ SECONDS_PER_MINUTE = 60
 EXTENT = 40
 """Pixels kept for the labels of the vertical axes, so that strips below each other align."""
 
+BACKLOG = " “To archive” counts the finished files of the log that wait for their archive."
 READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
 
 
@@ -52,6 +53,7 @@ STRIPS: Mapping[str, _Strip] = {
     "backup_bytes": _Strip("To (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
     "cpu": _Strip("CPU (%)", "share", 100.0),
     "log_bytes": _Strip("Log (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "log_files": _Strip("To archive (files)", "count"),
 }  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def _figure(
         "data are of the device of the data, “to” is that of the backups where it is another; "
         "latencies are means of the requests that the device completed in the second; of stacked "
         "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all "
-        "programs.",
+        f"programs.{BACKLOG if 'log_files' in present else ''}",
         description=f"{title}. Line charts over the seconds of a window: {shown}.",
         footer=context.footer,
         spec=drawing.spec(_charts(drawing, context, present, spans, frame)),
@@ -144,6 +146,7 @@ def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
         "tpm": _tpm(context, window),
         "cpu": _cpu(context, window),
         "log_bytes": _samples(context, window, metrics.DATABASE, metrics.LOG_BYTES),
+        "log_files": _samples(context, window, metrics.DATABASE, metrics.LOG_FILES),
     }
     if data := of.get("data"):
         found |= {"read_s": data[READ_S], "write_s": data[WRITE_S], "data_bytes": data[MOVED]}

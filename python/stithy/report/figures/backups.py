@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -20,7 +21,14 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.backups import Setting, at_load, fastest, limit_share, settings_of
+from stithy.report.parts.backups import (
+    COVERED_LEAST,
+    Setting,
+    at_load,
+    fastest,
+    limit_share,
+    settings_of,
+)
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, percent, took
 
@@ -69,7 +77,9 @@ def _figure(
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
         f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
-        f"further down and to the left are better.{_not_drawn(unknown)}",
+        "further down and to the left are better. Named are settings with at least "
+        f"{BLOCKS_LEAST} blocks whose backups ran during {percent(COVERED_LEAST)} of the "
+        f"measurement.{_not_drawn(unknown)}",
         description=f"{title}. A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,

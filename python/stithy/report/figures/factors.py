@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from stithy.point import Point
+from stithy.point import Point, are_amounts
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
@@ -35,14 +35,15 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     lines, points = quantity_rows(context, metric)
     if not points:
         return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
-    drawing, axis = Drawing(), axis_of(metric)
+    drawing, axis = Drawing(), axis_of(context, metric)
     title = f"{capital(metric.noun)} against {name}"
     return Figure(
         name=stem,
         title=title,
         caption=f"{axis.title} against {name}, {_rest(context)}. Small marks are windows, large "
-        f"ones the values of all valid windows, joined by lines.{bars_told(points)}",
-        description=f"{title}. Line chart against {name}, one line for each candidate: "
+        f"ones the values of all valid windows{', joined by lines' if _joined(context) else ''}."
+        f"{bars_told(points)}",
+        description=f"{title}. Chart against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(_chart(context, drawing, axis, lines, points, width=WIDTH)),
@@ -71,14 +72,24 @@ def _figure(context: Context, name: str) -> Drawn:
         title=title,
         caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
         f"reads per second of the busiest block device, against {name}, "
-        f"{_rest(context)}. Small marks are windows; lines join the means of valid windows."
+        f"{_rest(context)}. Small marks are windows; {_means(context)}."
         f"{bars_told(points)}",
-        description=f"{title}. Line charts against {name}, one line for each candidate: "
+        description=f"{title}. Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(grid(charts, len(charts))),
         table=_table(context, known),
     )
+
+
+def _joined(context: Context) -> bool:
+    """A line from word to word would say that there is something between them."""
+    return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
+
+
+def _means(context: Context) -> str:
+    joined = "lines join the means of valid windows"
+    return joined if _joined(context) else "large ones are the means of valid windows"
 
 
 def _rest(context: Context) -> str:
@@ -116,6 +127,7 @@ def _chart(
         width=width,
         height=230,
         first=False,
+        joined=_joined(context),
     )
     return by_users(context, drawing, axis, panel)
 

@@ -1,7 +1,7 @@
 """What backups cost users, and how long they take, by candidate and setting."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,23 +14,32 @@ from stithy.plan.scenarios.backup import (
     LIMIT_PERCENT,
     LIMIT_SHARE,
     MAXIMUM,
-    NAME,
     RATE,
+    SETTINGS,
     SHARES_OF,
+    load_of,
+    off_at,
 )
 from stithy.plan.scenarios.backup.during import OWN
-from stithy.point import OFF, ON, Point, said
+from stithy.point import ON, Point, said
 from stithy.report.context import Context
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
-SETTINGS = f"scenario.{NAME}."
+COVERED_LEAST = 0.9
+"""Own: the share of a measurement that backups must fill, so that its percentiles are of backups.
+With less a short backup would seem harmless because it ended early."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A candidate at a point with backups; changes are against the windows without, by block."""
+    """A candidate at a point with backups; changes are against the windows without, by block.
+
+    `backed_up`: the evidence without windows in which no backup succeeded: their users had none to
+    bear.
+    """
 
     evidence: Evidence
+    backed_up: Evidence
     candidate: str
     point: Point
     tail_of: Quantity
@@ -46,14 +55,14 @@ class Setting:
         return self._effect(self.tail_of)
 
     def _effect(self, quantity: Quantity) -> Effect:
-        off = self.point.replaced(BACKUP, OFF)
-        return self.evidence.effect(
+        off = off_at(self.point, self.evidence.points)
+        return self.backed_up.effect(
             self.candidate, self.candidate, self.point, quantity, against=off
         )
 
     def value(self, name: str) -> float | None:
         """A value of the backups, the mean of its windows."""
-        return self.evidence.level_of(self.candidate, self.point, Quantity(f"backup.{name}", ALL))
+        return self.backed_up.level_of(self.candidate, self.point, Quantity(f"backup.{name}", ALL))
 
     @property
     def asked_per_s(self) -> float | None:
@@ -67,9 +76,24 @@ class Setting:
         return self.evidence.at(self.candidate, self.point)
 
     @property
+    def counted(self) -> tuple[Window, ...]:
+        """Those that are valid, and in which a backup succeeded."""
+        return self.backed_up.valid_at(self.candidate, self.point)
+
+    @property
+    def without_backup(self) -> int:
+        """How many are valid, though none of their backups succeeded."""
+        return len(self.evidence.valid_at(self.candidate, self.point)) - len(self.counted)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether backups filled its measurements."""
+        return (self.value("covered_share") or 0.0) >= COVERED_LEAST
+
+    @property
     def load(self) -> Point:
         """All but the settings of backups: what is compared with each other has it in common."""
-        return Point(tuple(each for each in self.point.factors if not _is_setting(each[0])))
+        return load_of(self.point)
 
     @property
     def text(self) -> str:
@@ -78,12 +102,12 @@ class Setting:
         return ", ".join(f"{name.removeprefix(SETTINGS)} {said(value)}" for name, value in every)
 
     def within(self, limit_share: float) -> bool:
-        """Whether it was shown to add no more: the upper end of the interval is within."""
-        return self.tail.high is not None and self.tail.high - 1 <= limit_share
+        """Whether it was shown to add no more: the upper end of an interval that decides is within.
 
-
-def _is_setting(name: str) -> bool:
-    return name == BACKUP or name.startswith(SETTINGS)
+        A plain interval gives no claim, nor do measurements that backups did not fill.
+        """
+        high = None if self.tail.plain or not self.is_covered else self.tail.high
+        return high is not None and high - 1 <= limit_share
 
 
 def points_of(evidence: Evidence) -> list[Point]:
@@ -105,23 +129,31 @@ def at_load(context: Context, load: Point) -> str:
 def settings_of(context: Context) -> tuple[Setting, ...]:
     """Each candidate at each point with backups."""
     evidence = context.evidence
-    points = points_of(evidence)
-    tail = _tail(evidence, points)
-    return tuple(
-        Setting(evidence, name, point, tail)
-        for point in points
+    backed_up = _backed_up(evidence)
+    every = [
+        Setting(evidence, backed_up, name, point, P95)
+        for point in points_of(evidence)
         for name in evidence.candidates
         if evidence.at(name, point)
-    )
+    ]
+    tails = {load: _tail([each for each in every if each.load == load])
+             for load in {each.load for each in every}}  # fmt: skip
+    return tuple(replace(each, tail_of=tails[each.load]) for each in every)
 
 
-def _tail(evidence: Evidence, points: list[Point]) -> Quantity:
-    """The 99th percentile; the 95th where no window has values enough for it."""
-    for point in points:
-        for name in evidence.candidates:
-            if Setting(evidence, name, point, P99).tail.value is not None:
-                return P99
-    return P95
+def _backed_up(evidence: Evidence) -> Evidence:
+    """Without the windows with backups of which none succeeded."""
+    kept = (each for each in evidence.windows
+            if each.point.values.get(BACKUP) != ON
+            or evidence.value_of(each, DURATION).number is not None)  # fmt: skip
+    return replace(evidence, windows=tuple(kept))
+
+
+def _tail(settings: Sequence[Setting]) -> Quantity:
+    """The 99th percentile; the 95th where a window has it alone, for too few values."""
+    known = [each for each in settings if each.tail.pairs]
+    as_often = (replace(each, tail_of=P99).tail.pairs == each.tail.pairs for each in known)
+    return P99 if known and all(as_often) else P95
 
 
 def limit_share(context: Context) -> float:
@@ -145,27 +177,38 @@ def fastest(settings: Iterable[Setting], share: float) -> Setting | None:
     return min(known, key=lambda each: each.value("duration_s") or 0.0, default=None)
 
 
-def maxima(context: Context) -> tuple[tuple[Point, dict[str, float]], ...]:
-    """What each candidate did as fast as its users could, transactions a second, by level."""
+@dataclass(frozen=True)
+class Maxima:
+    """What each candidate did at a point as fast as its users could, transactions a second.
+
+    `doubted`: the candidates whose window is not valid. Rates are shares of it all the same.
+    """
+
+    point: Point
+    rates: Mapping[str, float]
+    doubted: tuple[str, ...]
+
+
+def maxima(context: Context) -> tuple[Maxima, ...]:
+    """The measured maxima, by level."""
     evidence = context.evidence
     found = []
     for point in evidence.points:
         if point.values.get(RATE) == MAXIMUM:
-            rates = {
-                name: value / 60
-                for name in evidence.candidates
-                if (value := _first(evidence, name, point)) is not None
-            }
+            windows = {name: _first(evidence, name, point) for name in evidence.candidates}
+            known = {name: window for name, window in windows.items() if window is not None}
+            rates = {name: (each.value("tpm") or 0.0) / 60 for name, each in known.items()}
+            doubted = tuple(name for name, each in known.items() if not each.valid)
             if rates:
-                found.append((point, rates))
+                found.append(Maxima(point, rates, doubted))
     return tuple(found)
 
 
-def _first(evidence: Evidence, candidate: str, point: Point) -> float | None:
-    """Of the window that the rates were taken from, valid or not: of a second attempt if any."""
+def _first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
+    """The window that the rates were taken from, valid or not: of a second attempt if any."""
     windows = sorted(evidence.at(candidate, point), key=lambda each: -each.attempt)
-    known = (each.value("tpm") for each in windows if each.measured and each.block == 0)
-    return next((each for each in known if each is not None), None)
+    known = (each for each in windows if each.measured and each.block == 0)
+    return next((each for each in known if each.value("tpm") is not None), None)
 
 
 def where(context: Context, setting: Setting) -> str:

@@ -25,13 +25,18 @@ WIDTH, HEIGHT = 320, 220
 
 @dataclass(frozen=True)
 class Duration:
-    """An operation that succeeded, in a valid window; `cycle`: its number there."""
+    """An operation that succeeded, in a valid window; `cycle`: its number there.
+
+    `size_bytes` and `ratio` are of what it made, where that was measured.
+    """
 
     candidate: str
     block: int
     operation: str
     cycle: str
     duration_s: float
+    size_bytes: float | None = None
+    ratio: float | None = None
 
 
 Durations = Sequence[Duration]
@@ -115,12 +120,16 @@ def table(key: str, title: str, found: Durations) -> PageTable:
     """Every operation, a row each."""
     rows = [
         {"operation": each.operation, "candidate": each.candidate, "block": each.block,
-         "cycle": each.cycle, "duration_s": each.duration_s}
+         "cycle": each.cycle, "duration_s": each.duration_s, "size_bytes": each.size_bytes,
+         "ratio": each.ratio}
         for each in found
     ]  # fmt: skip
     shows = (
         Show("operation", "operation"), Show("candidate", "candidate"),
         Show("block", "block", "count"), Show("cycle", "cycle"),
-        Show("duration_s", "duration", "duration"),
+        Show("duration_s", "duration", "duration"), Show("size_bytes", "size", "size"),
+        Show("ratio", "ratio", "ratio"),
     )  # fmt: skip
-    return PageTable(key, title, shows, pl.DataFrame(rows))
+    frame = pl.DataFrame(rows, schema_overrides={"size_bytes": pl.Float64, "ratio": pl.Float64})
+    known = [each for each in shows if frame[each.column].count()]
+    return PageTable(key, title, tuple(known), frame)

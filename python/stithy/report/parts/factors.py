@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, gains
 from stithy.analysis.verdict.decide import Call
-from stithy.point import Point, said, varied
+from stithy.point import Point, are_amounts, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.parts import differences
@@ -106,10 +106,12 @@ def _where_it_stops(context: Context, name: str, candidate: str, mine: list[Comp
     """`On gp3, throughput improved with database.memory up to 512 MiB, and …: from … the ratio is`.
 
     More of a factor may be a burden, such as more data: where no step improved anything, what
-    the steps did is said instead.
+    the steps did is said instead. Words have no more and less, so that nothing goes up to one.
     """
     noun = context.evidence.primary.metric.noun
     every = "; ".join(_said(name, each) for each in mine)
+    if not are_amounts(each.point.values[name] for each in mine):
+        return f"On {candidate}, {noun} at other values of {name}: {every}."
     if all(each.effect.low is None for each in mine):
         return f"What {name} changes on {candidate} is not known: {every}."
     calls = [each.verdict.call for each in mine]
@@ -185,7 +187,8 @@ def _against_storage(context: Context, name: str, found: tuple[Compared, ...]) -
     at, value = said(start.values[name]), said(point.values[name])
     yield (
         f"From {first} with {name} {at}, {metric.noun}: {second} instead of {first} gives "
-        f"{_times(storage)}; {value} instead of {at} on {first} gives {_times(most)}."
+        f"{_times(storage)}; {name} {value} instead of {at} on {first} gives "
+        f"{_times(most)}."
     )
 
 

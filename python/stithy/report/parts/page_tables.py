@@ -45,10 +45,15 @@ def summary(context: Context) -> PageTable:
     return PageTable(
         "summary",
         f"{capital(evidence.throughput.noun)}, their ratio, and 95th percentile of response time "
-        f"by number of {context.axis.plural}",
+        f"by {_counted(context)}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
+
+
+def _counted(context: Context) -> str:
+    axis = context.axis
+    return f"number of {axis.plural}" if axis.counts else axis.plural
 
 
 def _to(evidence: Evidence, a: str, b: str) -> str:

@@ -1,17 +1,18 @@
 """Backup: what users lost while it ran, by candidate, and how long backup and restore took."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from stithy.analysis.verdict.effect import Effect
-from stithy.plan.scenarios.backup import BACKUP
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.plan.scenarios.backup import BACKUP, SETTINGS
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts.backups import (
-    SETTINGS,
+    COVERED_LEAST,
     Setting,
     at_load,
     fastest,
@@ -36,9 +37,11 @@ SHARED = (
 )
 NOTE = (
     "Impact: the window with backups against that without, of the same block, users, rate and "
-    "data; the interval holds 95 % and is conservative from four blocks on. Under backup: the "
-    f"share of the measurement during which a backup ran; outside of it users lose nothing. "
-    f"{SHARED} Users have ended when a restore begins."
+    "data; the interval holds 95 % and is conservative from four blocks on. Throughput and "
+    "percentiles are of the whole measurement. Under backup: the share of it during which a backup "
+    "ran; with a small share a percentile hardly shows backups. In the rest of it users may still "
+    "feel what a backup leaves, such as a cold cache. Windows in which no backup succeeded do not "
+    f"count. {SHARED} Users have ended when a restore begins."
 )
 IDLE = f"Nobody worked on the database. Each backup was restored before the next. {SHARED}"
 
@@ -48,12 +51,13 @@ def tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     settings = settings_of(context)
     rows = [_row(context, each) for each in settings]
-    tail = settings[0].tail_of.label if settings else ""
+    tails = list(dict.fromkeys(each.tail_of.label for each in settings))
+    which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
     shows = (
         *(each for each in context.factor_shows if each.column != BACKUP),
         Show("candidate", "Candidate"), Show("blocks", "Blocks", "count"),
         Show("asked_per_s", "Asked (1/s)", "rate"),
-        *_impact("throughput", "Throughput"), *_impact("tail", tail),
+        *_impact("throughput", "Throughput"), *which, *_impact("tail", " or ".join(tails)),
         Show("covered_share", "Under backup", "share"),
         Show("duration_s", "Backup", "duration"), Show("bytes_per_s", "Backup rate", "bandwidth"),
         Show("size_bytes", "Backup size", "size"), Show("compression", "Ratio", "ratio"),
@@ -63,6 +67,7 @@ def tables(page: Page) -> Iterator[PageTable]:
     types: dict[str, Any] = {name: kind for name, kind in context.factor_types.items()
                              if name != BACKUP}  # fmt: skip
     types |= {"candidate": pl.String, "blocks": pl.Int64}
+    types |= {each.column: pl.String for each in which}
     types |= dict.fromkeys((each.column for each in shows if each.column not in types), pl.Float64)
     frame = pl.DataFrame(rows, schema=types)
     if _is_idle(context):
@@ -90,9 +95,9 @@ def _impact(name: str, label: str) -> tuple[Show, ...]:
 def _row(context: Context, of: Setting) -> dict[str, Any]:
     factors = {name: value for name, value in context.factor_values(of.point).items()
                if name != BACKUP}  # fmt: skip
-    blocks = len({window.block for window in of.at if window.valid})
+    blocks = len({window.block for window in of.counted})
     own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
-           "asked_per_s": of.asked_per_s}  # fmt: skip
+           "asked_per_s": of.asked_per_s, "percentile": of.tail_of.label}  # fmt: skip
     changes = _changes("throughput", of.throughput) | _changes("tail", of.tail)
     return {**factors, **own, **changes, **{each: of.value(each) for each in OF_BACKUPS}}
 
@@ -133,13 +138,21 @@ def _settings(context: Context) -> Iterator[str]:
 
 def _said(context: Context, of: Setting) -> str:
     """What a row means, as a sentence."""
-    parts = [] if _is_idle(context) else [_impact_said(of)]
-    if (duration_s := of.value("duration_s")) is not None:
-        parts.append(f"a backup took {took(duration_s)}")
+    return f"{where(context, of)}: {'; '.join(_parts(context, of))}."
+
+
+def _parts(context: Context, of: Setting) -> Iterator[str]:
+    if not of.counted:
+        yield "no backup succeeded" if of.without_backup else "no window is valid"
+        return
+    if not _is_idle(context):
+        yield _impact_said(of)
+    yield f"a backup took {took(of.value('duration_s') or 0.0)}"
     if (restore_s := of.value("restore_s")) is not None:
-        parts.append(f"a restore {'' if parts else 'took '}{took(restore_s)}")
-    nothing = "no backup succeeded" if any(each.valid for each in of.at) else "no window is valid"
-    return f"{where(context, of)}: {'; '.join(parts) or nothing}."
+        yield f"a restore {took(restore_s)}"
+    if of.without_backup:
+        windows = plural(of.without_backup, "window")
+        yield f"no backup succeeded in {windows} more"
 
 
 def _impact_said(of: Setting) -> str:
@@ -171,27 +184,49 @@ def _within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
         label, at = here[0].tail_of.label, at_load(context, load)
         if found:
             yield f"Fastest backups that keep {label} within +{percent(share)}{at}, by the upper " \
-                  f"end of the interval: {listing(found)}."  # fmt: skip
+                  f"end of the interval: {listing(found)}. A backup ran during {_covered(best)} " \
+                  "of the measurement."  # fmt: skip
         lacking = [name for name, each in zip(names, best, strict=True) if each is None]
         if lacking:
             yield f"No setting was shown to keep {label} within +{percent(share)} on " \
                   f"{listing(lacking)}{at}."  # fmt: skip
+            yield from _needed([each for each in here if each.candidate in lacking])
+
+
+def _covered(settings: Iterable[Setting | None]) -> str:
+    """`95 %`, the least of those that are named."""
+    shares = [each.value("covered_share") or 0.0 for each in settings if each is not None]
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"at least {least}"
+
+
+def _needed(settings: Sequence[Setting]) -> Iterator[str]:
+    """What the settings lack that show nothing, whatever they cost."""
+    known = [each for each in settings if each.tail.ratio is not None]
+    if any(each.tail.plain for each in known):
+        yield f"That needs at least {BLOCKS_LEAST} blocks."
+    if any(not each.is_covered for each in known):
+        yield f"That needs backups during {percent(COVERED_LEAST)} of the measurement: leave out " \
+              "`cycles`, or raise it."  # fmt: skip
 
 
 def _maxima(context: Context) -> Iterator[str]:
     """Of what the rates are shares, and whether candidates had the same ones."""
     every = maxima(context)
-    for point, rates in every:
-        each = listing([f"{name} {count(rate)}" for name, rate in rates.items()])
-        users = f" with {point.level:,} users" if len(every) > 1 else ""
+    for of in every:
+        each = listing([f"{name} {count(rate)}" for name, rate in of.rates.items()])
+        users = f" with {of.point.level:,} users" if len(every) > 1 else ""
         yield f"Measured maximum{users}, without backups, in transactions per second: {each}."
+        if of.doubted:
+            yield f"The window of the maximum of {listing(of.doubted)} is not valid; the rates " \
+                  "are shares of it all the same."  # fmt: skip
         if is_own(context):
             yield (
                 "Rates are shares of each candidate's own maximum, so all are equally busy and do "
                 "different work: compare what backups change, not response times."
             )
-        elif len(rates) > 1:
-            yield "Rates are shares of the lowest, so all candidates do the same work."
+        elif len(of.rates) > 1:
+            yield "Rates are shares of the lowest, so all candidates are asked for the same work."
 
 
 def _failures(context: Context) -> Iterator[str]:

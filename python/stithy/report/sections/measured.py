@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from stithy.metrics import ALL, Metric, Quantity
-from stithy.point import magnitude
+from stithy.point import are_amounts
 from stithy.report.blocks import Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Panel, by_users, domain_of
@@ -43,7 +43,7 @@ def _metrics(context: Context) -> list[Metric]:
 
 def _kinds(context: Context) -> list[str | None]:
     """What the values are of: all first, then as the metrics list their subjects."""
-    there = {each.of for each in context.declared}
+    there = {each.of for each in context.declared if each.known.compared}
     order = [None, *(of for metric in _metrics(context) for of in metric.subjects)]
     return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
 
@@ -87,22 +87,22 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
     lines, points = quantity_rows(context, quantity)
     if not points:
         return
-    scale = scale_of(quantity)
+    scale = scale_of(context, quantity)
     title = compare_title(
         context, lines, points, metric.noun, lambda number: in_words(quantity, number / scale),
         metric=quantity,
     )  # fmt: skip
-    drawing, axis = Drawing(), axis_of(quantity)
-    words = any(magnitude(point.values[context.axis.name]) is None for point in context.positions)
+    drawing, axis = Drawing(), axis_of(context, quantity)
+    joined = are_amounts(point.values[context.axis.name] for point in context.positions)
     domain = domain_of(with_spans(points, log=False), log=False)
-    panel = Panel(lines, points, domain, joined=not words)
+    panel = Panel(lines, points, domain, joined=joined)
     stem = metric.name.replace(".", "-").replace("_", "-")
     yield Figure(
         name=stem,
         title=title.text,
         ratio=title.ratio,
         caption=f"{axis.title} against {context.axis.title}. Small marks are windows, large ones "
-        f"the values of all valid windows{'' if words else ', joined by lines'}."
+        f"the values of all valid windows{', joined by lines' if joined else ''}."
         f"{bars_told(points)}",
         description=f"{title.text}. Chart of {metric.noun} against {context.axis.title}, for each "
         f"candidate: {', '.join(context.evidence.candidates)}.",

@@ -22,9 +22,11 @@ PARTS = {
 
 NOTE = (
     "Mean share of one CPU during the measurements of valid windows. Storage: the daemons of the "
-    "cluster, and the way from its image to the block device. Drives: the threads that stand in "
-    "for them. Server: all processes of the database. All of them share the CPUs of this machine; "
-    "in a cluster of several machines they do not."
+    "cluster, and the way from its image to the block device; of a cluster that was there before, "
+    "that way alone. Threads of the kernel, such as those of loop devices and of its own clients, "
+    "are not counted. Drives: the threads that stand in for them. Server: all processes of the "
+    "database. All of them share the CPUs of this machine; in a cluster of several machines they "
+    "do not."
 )
 
 

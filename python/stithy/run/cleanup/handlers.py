@@ -97,7 +97,8 @@ def _held(resource: Resource, left: Iterable[Left]) -> str | None:
 def _removal_failed(resource: Resource) -> str | None:
     """Remove it; why that failed, None where it did not."""
     try:
-        cleanup_handlers()[resource.kind](resource.facts)
+        remove_it = CLEANUP_HANDLERS.get(resource.kind) or cleanup_handlers()[resource.kind]
+        remove_it(resource.facts)
     except (OSError, StithyError, KeyError) as error:
         return _reason(error)
     return None
@@ -182,14 +183,14 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 }
 """One handler for each kind of resource that is nobody's alone."""
 
-STORING = ("provider", "layer")
+MAKING = ("provider", "layer", "step")
 """Families whose plug-ins remove kinds of their own, by `HANDLERS`."""
 
 
 def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     """One handler for each kind of resource, those of plug-ins among them."""
     found = dict(CLEANUP_HANDLERS)
-    for family in STORING:
+    for family in MAKING:
         for each in plugins(family).values():
             found |= getattr(each, "HANDLERS", {})
     return found

@@ -4,6 +4,7 @@
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -256,12 +257,20 @@ def check_needs(study: Study, machine: Machine) -> None:
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
+    yield from _left_out(study)
     if (data := data_bytes(study)) is not None:
         for limit, asked in _limits(study):
             yield from _memory_cautions(limit, asked, data, machine)
     for each in load.judge(machine):
         if each.state == "disturbing":
             yield f"the machine is not quiet: {each.found}: {each.remedy}"
+
+
+def _left_out(study: Study) -> Iterator[str]:
+    """What of `vary` is not measured."""
+    for because, count in Counter(study.impossible.values()).items():
+        combinations = f"{count} combination{'s' if count > 1 else ''} of `vary`"
+        yield f"{combinations} cannot be had and will not be measured: {because}"
 
 
 def _limits(study: Study) -> Iterator[tuple[str, int]]:

@@ -1,14 +1,16 @@
 """One window: its activities made ready, watched while they work, written down.
 
 Whatever goes wrong inside, the window's row is written: without numbers and with the reason. A
-full disk ends the run, because every later window would meet it too.
+full disk ends the run, because every later window would meet it too, unless it was filled on
+purpose.
 """
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from stithy.activity import expected_errors
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
@@ -17,6 +19,8 @@ from stithy.registry import plugins
 from stithy.run.activity import Activity, Subject, Times
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
+from stithy.run.session import Start
+from stithy.run.stop import Stop
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Snapshot, snapshot
 
@@ -51,17 +55,8 @@ def window_step(context: Context, step: Step) -> str:
     short, after the tables are written.
     """
     assert step.window is not None  # the plan gives every window step its window
-    made = tuple(
-        plugins("acting")[name].create(context, step.window) for name in step.window.activities
-    )
-    measured = MeasuredWindow(step.window, made)
-    try:
-        with failures_of_the_machine(f"window {step.window.id}"):
-            _measure(context, measured)
-    except StithyError as error:
-        measured.missing_because = _reason(measured, error)
-    for each in made:
-        each.aftermath()
+    with context.session.stop.part() as stop:
+        measured = _measured(context, step.window, stop)
     result = write_window(context, context.session.directory.window(step.window.id), measured)
     _stop_when_full(context, measured)
     if not measured.complete:
@@ -70,7 +65,22 @@ def window_step(context: Context, step: Step) -> str:
     return result
 
 
-def _measure(context: Context, measured: MeasuredWindow) -> None:
+def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
+    """A window, and why it has no numbers where something failed; `stop` is the window's own."""
+    within = replace(context, session=replace(context.session, stop=stop, start=Start()))
+    made = tuple(plugins("acting")[name].create(within, window) for name in window.activities)
+    measured = MeasuredWindow(window, made)
+    try:
+        with failures_of_the_machine(f"window {window.id}"):
+            _measure(context, measured, stop)
+    except StithyError as error:
+        measured.missing_because = _reason(measured, error)
+    for each in made:
+        each.aftermath()
+    return measured
+
+
+def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     """All activities at once, between two readings of everything, while collectors run."""
     candidate = measured.window.candidate
     directory = context.session.directory.window(measured.window.id)
@@ -84,7 +94,11 @@ def _measure(context: Context, measured: MeasuredWindow) -> None:
             before = counters(context.volumes, candidate)
             first = snapshot(context, pids, subject.log_folder)
             with traced(context.volumes, candidate, directory):
-                _together([each.act for each in measured.activities], context.session.stop.asked)
+                try:
+                    _together([each.act for each in measured.activities], stop.asked)
+                finally:
+                    # What ended the others early holds up nothing of what follows.
+                    context.session.stop.pass_on(stop)
             measured.snapshots = (first, snapshot(context, pids, subject.log_folder))
             measured.drives = (before, counters(context.volumes, candidate))
             for each in measured.activities:
@@ -144,8 +158,9 @@ def _reason(measured: MeasuredWindow, error: StithyError) -> str:
 
 
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
-    """Raise if the volume is full."""
-    if not any(each.is_full for each in measured.activities):
+    """Raise if the volume is full, and no activity fills it on purpose."""
+    expected = "full" in expected_errors(measured.window.activities)
+    if expected or not any(each.is_full for each in measured.activities):
         return
     volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(

@@ -11,7 +11,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from stithy.needs import Need
-from stithy.storage import lvm
+from stithy.storage import lvm, raid
 from stithy.storage.layer import Task, rule
 from stithy.storage.raid import (
     COPIES,
@@ -96,6 +96,11 @@ def _stripes(spec: Spec, count: int) -> int:
 def redundancy(spec: Spec, count: int) -> float:
     """By the level."""
     return bytes_for_one(spec.level, count)
+
+
+def cautions(spec: Spec) -> tuple[str, ...]:
+    """What synchronising takes."""
+    return raid.cautions(spec, synchronised=spec.checksum)
 
 
 def create_words(spec: Spec, group: str, extents: int, count: int) -> list[str]:

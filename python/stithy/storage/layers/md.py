@@ -5,14 +5,15 @@ may differ between copies, and nobody reads it. Levels with parity are synchroni
 used, because wrong parity makes wrong data once a drive fails.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
+from stithy.storage import raid
 from stithy.storage.layer import Task
 from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, bytes_for_one, chunk_field
 from stithy.units import parse_size
@@ -31,6 +32,14 @@ METADATA_BYTES = 130 * 2**20
 NUMBERS = range(200, 500)
 SYNC_TIMEOUT_S = 24 * 3600
 TIMEOUT_S = 120
+BLOCKS = Path("/sys/block")
+WHOLE = ("0", "idle")
+"""`degraded` and `sync_action` of an array that has all its devices in sync."""
+
+SETTLED_S = 10.0
+BEGUN = ("clear", "inactive")
+"""`array_state` of an array without devices. Source: Documentation/admin-guide/md.rst of Linux."""
+
 PACKAGE = Package("mdadm", "mdadm")
 
 NEEDS: tuple[Need, ...] = (
@@ -67,6 +76,11 @@ def redundancy(spec: Spec, count: int) -> float:
     return bytes_for_one(spec.level, count)
 
 
+def cautions(spec: Spec) -> tuple[str, ...]:
+    """What synchronising takes."""
+    return raid.cautions(spec)
+
+
 def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:
     """The words of `mdadm` that make the array."""
     words = [
@@ -87,14 +101,16 @@ def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     node = _free_node()
     members = " ".join(Path(each).resolve().name for each in devices)
     task.record("md", {"device": node, "uuid": task.identifier, "members": members})
-    _done(_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node)
+    _done(_mdadm(create_words(spec, devices, node, task.identifier), task.runner), node, "made")
     if spec.level in PARITY:
         # It ends with 1 where nothing was to be waited for.
         _mdadm(["--wait", node], task.runner, timeout_s=SYNC_TIMEOUT_S)
+    if spec.level in (*COPIES, *PARITY):
+        check_whole(node)
     return node
 
 
-def _free_node(blocks: Path = Path("/sys/block")) -> str:
+def _free_node(blocks: Path = BLOCKS) -> str:
     number = next((each for each in NUMBERS if not (blocks / f"md{each}").exists()), None)
     if number is None:
         raise InfrastructureError(
@@ -110,31 +126,69 @@ def _mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -
     return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
 
 
-def _done(finished: Finished, node: str) -> None:
+def _done(finished: Finished, node: str, what: str) -> None:
     if finished.code != 0:
         said = [line for line in finished.stderr.splitlines() if line.strip()] or [
             "no reason given"
         ]
         raise InfrastructureError(
-            f"the array could not be made: {said[-1].strip()}",
+            f"the array could not be {what}: {said[-1].strip()}",
             where=node,
-            remedy="check the kernel log (dmesg), and that its devices are empty",
+            remedy="check the kernel log (dmesg), and that nothing else uses its devices",
         )
 
 
-def _stop(facts: Mapping[str, str]) -> None:
-    """Stop the array, if the node is still that of this one; another one is not touched."""
-    node = facts["device"]
-    if not Path(node).is_block_device():
-        return
-    runner = LocalRunner()
-    said = _mdadm(["--detail", "--export", node], runner).stdout
-    own = _digits(facts["uuid"]) in map(_digits, said.splitlines())
-    if not own:  # its identifier lies on its members, which may all have failed
-        held = set(os.listdir(f"/sys/block/{Path(node).name}/slaves"))
-        own = bool(held) and held <= set(facts.get("members", "").split())
-    if own:
-        _done(_mdadm(["--stop", node], runner), node)
+def check_whole(node: str, blocks: Path = BLOCKS, clock: Clock | None = None) -> None:
+    """Raise InfrastructureError where an array with redundancy lacks a device, or still syncs.
+
+    The kernel counts a device that was synchronised a moment after it ends the work.
+    """
+    time, state = clock or SystemClock(), blocks / Path(node).name / "md"
+    until_s = time.monotonic_s() + SETTLED_S
+    while (found := _state(state)) != WHOLE:
+        if time.monotonic_s() > until_s:
+            degraded, action = found
+            raise InfrastructureError(
+                f"the array is not whole: it lacks {degraded} of its devices, sync_action is "
+                f"{action}",
+                where=node,
+                remedy="check the kernel log (dmesg) for a device that failed, and replace it",
+            )
+        time.sleep_s(0.1)
+
+
+def _state(folder: Path) -> tuple[str, str]:
+    degraded, action = ((folder / name).read_text().strip() for name in ("degraded", "sync_action"))
+    return degraded, action
+
+
+def stop(facts: Mapping[str, str], runner: Runner, blocks: Path = BLOCKS) -> None:
+    """Stop the array, under whatever number it is; others are not touched.
+
+    Whoever boots a machine may assemble it anew, as /dev/md127 and the like.
+    """
+    for block in sorted(blocks.glob("md*")):
+        if _is_own(block, facts, runner):
+            node = f"/dev/{block.name}"
+            _done(_mdadm(["--stop", node], runner), node, "stopped")
+
+
+def _is_own(block: Path, facts: Mapping[str, str], runner: Runner) -> bool:
+    """By its identifier, which lies on its members; they may all have failed.
+
+    The recorded number also by the names of its members, or as one that has none yet.
+    """
+    said = _mdadm(["--detail", "--export", f"/dev/{block.name}"], runner).stdout
+    if _digits(facts["uuid"]) in map(_digits, said.splitlines()):
+        return True
+    if block.name != Path(facts["device"]).name:
+        return False
+    try:
+        held = {each.name for each in (block / "slaves").iterdir()}
+        state = (block / "md/array_state").read_text().strip()
+    except OSError:  # it has gone meanwhile
+        return False
+    return held <= set(facts.get("members", "").split()) if held else state in BEGUN
 
 
 def _digits(text: str) -> str:
@@ -142,4 +196,4 @@ def _digits(text: str) -> str:
     return "".join(each for each in text.removeprefix("MD_UUID=") if each.isalnum()).lower()
 
 
-HANDLERS = {"md": _stop}
+HANDLERS = {"md": lambda facts: stop(facts, LocalRunner())}

@@ -14,6 +14,7 @@ from stithy.storage.layer import Task
 
 NAME = "writecache"
 CACHE = "cache"
+UNEQUAL = True
 NEEDS: tuple[Need, ...] = lvm.needs("a write cache in front of a device")
 
 

@@ -30,7 +30,9 @@ _DATABASE = """'database', (SELECT json_build_object(
 
 _SERVER = """'wal_bytes', pg_current_wal_insert_lsn() - '0/0',
  'last_checkpoint_at_s',
-   (SELECT extract(epoch FROM checkpoint_time) FROM pg_control_checkpoint())"""
+   (SELECT extract(epoch FROM checkpoint_time) FROM pg_control_checkpoint()),
+ 'log_files_to_archive', CASE WHEN current_setting('archive_mode') <> 'off' THEN
+   (SELECT count(*) FROM pg_ls_archive_statusdir() WHERE right(name, 6) = '.ready') END"""
 
 # The query's own backend is left out; a state of null is a backend of another user, without rights.
 _ACTIVITY = """'backends', (SELECT json_build_object(
@@ -191,6 +193,9 @@ def _io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator
 
 def _levels(now: dict[str, Any]) -> Iterator[Sample]:
     yield Sample("", "last_checkpoint_at_s", now["last_checkpoint_at_s"])
+    waiting = now["log_files_to_archive"]
+    because = "the server archives no log" if waiting is None else None
+    yield Sample("", "log_files_to_archive", waiting, because)
     yield Sample("", "maintenance_workers", now["backends"]["autovacuum"] or 0)
     waits = [(kind or "CPU", event, n) for kind, event, n in now["backends"]["waits"] or ()]
     yield Sample("", "active_sessions", sum(n for _, _, n in waits))

@@ -12,6 +12,9 @@ METRICS = (
     CollectedMetric(
         "log_buffers_full_per_s", "1/s", "log written early because its buffers were full"
     ),
+    CollectedMetric(
+        "log_files_to_archive", "", "finished files of the log that wait to be archived"
+    ),
     CollectedMetric("checkpoints_timed_per_s", "1/s", "checkpoints caused by checkpoint_timeout"),
     CollectedMetric(
         "checkpoints_requested_per_s", "1/s", "checkpoints caused by log volume or by command"

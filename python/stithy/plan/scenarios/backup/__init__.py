@@ -37,6 +37,7 @@ from stithy.plan.scenarios.backup.during import (
     says_idle,
     shares_of,
 )
+from stithy.plan.scenarios.backup.settings import alike, impossible
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import OFF, ON, Point, Value
 from stithy.storage.provider import Role
@@ -51,6 +52,9 @@ NEEDS = (
     OwnProgram(name="stithy-hammer", why="it is the users"),
     MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
 )
+SETTINGS = f"scenario.{NAME}."
+"""Before the keys of the scenario that are factors."""
+
 BACKUP = "backup"
 """The factor: whether the database is backed up during a window."""
 
@@ -63,6 +67,7 @@ LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
 LIMIT_PERCENT = 20.0
 """Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
 
+CYCLES_MOST = 1000
 BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 """How fast a backup is made or restored: likely, and at least."""
 PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
@@ -100,11 +105,14 @@ class Spec(BaseModel):
         ),
         examples=["incremental"],
     )
-    cycles: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1,
+    cycles: Annotated[int, Field(ge=1, le=CYCLES_MOST)] | None = Field(
+        default=None,
+        json_schema_extra={"default": "until the end; 1 if idle or incremental"},
         description=(
             "Number of backups in a window, one after the other, from the start of the "
-            "measurement. None begins after its end."
+            "measurement. None begins after its end. If left out, they follow each other until the "
+            "end, so that every second of the users has a backup. Of an idle database, which has "
+            "no end, and of `incremental` backups, which all need room, there is one."
         ),
         examples=[2],
     )
@@ -185,10 +193,34 @@ class Spec(BaseModel):
         paced = [each for each in points if RATE in each.values]
         return tuple(dict.fromkeys(maximum_at(each, points[0]) for each in paced))
 
+    def impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
+        """The settings that their method cannot have, with its reason."""
+        return impossible(self._method_at, engine, settings)
+
+    def spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
+        """Those without backups for which another stands, with other settings of backups."""
+        off = [each for each in points if each.values.get(BACKUP) == OFF]
+        return tuple(alike(self._method_at, load_of, engine, off))
+
+    def _method_at(self, point: Point) -> tuple[str, Options]:
+        own = {name.removeprefix(SETTINGS): value for name, value in point.factors
+               if name.startswith(SETTINGS)}  # fmt: skip
+        fixed = {"verify", "during", "limit_percent"}
+        given = self.model_dump(by_alias=True, exclude_unset=True, exclude=fixed)
+        there = type(self).model_validate({**given, **own})
+        return there.method, there.options
+
     @property
     def is_idle(self) -> bool:
         """Whether nobody works."""
         return self.during is not None and self.during.kind == "idle"
+
+    @property
+    def cycles_most(self) -> int:
+        """How many backups a window has at most: without a number until its end."""
+        if self.cycles is not None:
+            return self.cycles
+        return 1 if self.is_idle or self.kind == "incremental" else CYCLES_MOST
 
     @property
     def options(self) -> Options:
@@ -196,11 +228,36 @@ class Spec(BaseModel):
         return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
+def load_of(point: Point) -> Point:
+    """All but the settings of backups: what is compared with each other has it in common."""
+    return Point(tuple(each for each in point.factors if not _is_setting(each[0])))
+
+
+def _is_setting(name: str) -> bool:
+    return name == BACKUP or name.startswith(SETTINGS)
+
+
+def off_at(point: Point, points: Sequence[Point]) -> Point:
+    """Of the points that are measured, the one without backups that belongs to one with them.
+
+    Its own, or that of another setting of the same method, which stands for it.
+    """
+    own, method = point.replaced(BACKUP, OFF), f"{SETTINGS}method"
+    like = (
+        each
+        for each in points
+        if each.values.get(BACKUP) == OFF
+        and load_of(each) == load_of(point)
+        and each.values.get(method) == point.values.get(method)
+    )
+    return own if own in points else next(like, own)
+
+
 def maximum_at(point: Point, first: Point) -> Point:
     """Where the maximum is measured that a point's share is of: with the first of all settings."""
     at = point.replaced(RATE, MAXIMUM).replaced(BACKUP, OFF)
     for name in at.values:
-        if name.startswith(f"scenario.{NAME}."):
+        if name.startswith(SETTINGS):
             at = at.replaced(name, first.values[name])
     return at
 
@@ -259,13 +316,13 @@ def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
 def _room_bytes(study: Study, held: int) -> int:
     spec, engine = spec_of(study), study.database.engine
     log = cost.logged_bytes(study, workload_named(study.workload.name))
-    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles)
+    return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles_most)
 
 
 def _keeps(study: Study) -> bool:
     """Whether a method of it keeps a repository."""
-    engine = study.database.engine
-    return any(repository_of(method_of(engine, name)) for name, _ in backups(study))
+    names = study.vary.get(f"{SETTINGS}method", (spec_of(study).method,))
+    return any(repository_of(method_of(study.database.engine, str(name))) for name in names)
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
@@ -286,7 +343,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 def _alike(study: Study) -> frozenset[str]:
     """What is compared with each other: with backups and without, rates, settings of backups."""
-    own = (key for key in study.vary if key.startswith(f"scenario.{NAME}."))
+    own = (key for key in study.vary if key.startswith(SETTINGS))
     return frozenset({BACKUP, RATE, *own})
 
 
@@ -324,7 +381,7 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
     """The window with the maximum that its share is of."""
     during = during_of(spec_of(study).during, study.load)
     assert during is not None  # the factor is there because of it
-    first = Point(tuple((key, values[0]) for key, values in study.vary.items()))
+    first = study.combinations[0]
     names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
     return replace(
         window,
@@ -342,7 +399,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         if step.kind == "window" and _keeps(study):
             yield replace(_preparation(window, scene), if_undecided=optional)
         longer = step.kind == "window" and window.point.values[BACKUP] == ON
-        times = spec.cycles if spec.is_idle else 1
+        times = spec.cycles_most if spec.is_idle else 1
         usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
         yield replace(
             step,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.activities.hammer import USERS
 from stithy.database.backup import Options, check_options, method_of
-from stithy.needs import IoLimit, Need
+from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
@@ -33,10 +33,14 @@ NEEDS = (
     *usual.NEEDS,
     *(need for each in known_aggressors().values() for need in getattr(each, "NEEDS", ())),
     IoLimit(why="a `limit` of neighbours with databases of their own", optional=True),
+    CpuShare(why="a `cpu_share` of tenants", optional=True),
 )
 CHOICE = "aggressor"
 NEIGHBOUR = "neighbour"
 """The factor: how much is asked of the aggressor, in what it counts."""
+
+ALIKE = frozenset({NEIGHBOUR})
+"""What is compared with each other, and so has the same blocks."""
 
 LIMIT = f"scenario.{NAME}.limit"
 """The key of the guard, as a study varies it."""
@@ -100,9 +104,12 @@ def backups(study: Study) -> list[tuple[str, Options]]:
 
 def needs_of(study: Study) -> tuple[Need, ...]:
     """What these keys need of the machine: a guard by control groups, where one is asked for."""
-    every = map(spec_of, study.variants)
+    every = [spec_of(each) for each in study.variants]
     guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
-    return (IoLimit(why="the neighbour's `limit`"),) if guarded else ()
+    needs: list[Need] = [IoLimit(why="the neighbour's `limit`")] if guarded else []
+    if any(each.cpu_percent is not None for each in every):
+        needs.append(CpuShare(why="the tenants' `cpu_share`"))
+    return tuple(needs)
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:
@@ -117,9 +124,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     yield from usual.database(study, scene)
     if has_dataset:
         yield from _lay_outs(study, scene)
-    yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=True, alike=frozenset({NEIGHBOUR})
-    )
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=True, alike=ALIKE)
     yield from loop.tear_downs(study, scene)
 
 
@@ -154,10 +159,10 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
-    optional = loop.may_be_spared(scene, window, frozenset({NEIGHBOUR}))
+    optional = loop.may_be_spared(scene, window, ALIKE)
     tenants, restored = window.tenants, cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
-    yield from loop.baseline_check(scene, window)
+    yield from loop.baseline_check(scene, window, ALIKE)
     restore_id = step_id("restore", window.id)
     yield Step(
         restore_id, "restore", name, _times(restored, tenants), window, if_undecided=optional

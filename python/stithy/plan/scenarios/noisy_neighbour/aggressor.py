@@ -26,7 +26,7 @@ from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.problems import Violation, refuse, within
-from stithy.units import ShownBytesOrNone, ShownSeconds, format_duration
+from stithy.units import ShownBytesOrNone, ShownPercentOrNone, ShownSeconds, format_duration
 
 USUAL = "block-io"
 """What the neighbour does in a study that does not say it."""
@@ -62,7 +62,7 @@ class Common(BaseModel):
     FIXED: ClassVar[frozenset[str]] = frozenset()
     """Keys whose values `vary` cannot list."""
 
-    IMPLIED: ClassVar[frozenset[str]] = frozenset({"volume", "limit", "rest"})
+    IMPLIED: ClassVar[frozenset[str]] = frozenset({"volume", "limit", "rest", "cpu_share"})
     """Keys that are said only where they differ from their default."""
 
     tenants: Annotated[int, Field(ge=1, le=TENANTS_MOST)] = Field(
@@ -94,6 +94,22 @@ class Common(BaseModel):
         ),
         examples=["5 s"],
     )  # fmt: skip
+
+    cpu_percent: Annotated[ShownPercentOrNone, within(1, 100, lambda share: f"{share:.0f}%")] = (
+        Field(
+            alias="cpu_share",
+            default=None,
+            json_schema_extra={"default": "none"},
+            description=(
+                "The most CPU time of each server, of a tenant and of the neighbour, as a share of "
+                "the CPUs that servers have: as a virtual machine has so many virtual CPUs. "
+                "Without it a neighbour with databases takes CPU time from the tenants, too. The "
+                "kernel enforces it by a control group (`cpu`); `stithy doctor` shows whether it "
+                "can."
+            ),
+            examples=["30%"],
+        )
+    )
 
     def rests_s(self, duration_s: float) -> float:
         """How long it rests at each end of a measurement of this length."""

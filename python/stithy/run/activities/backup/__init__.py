@@ -15,7 +15,16 @@ from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
 from stithy.run.activities.backup import idle
-from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at
+from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at, is_hopeless
+from stithy.run.activities.backup.outcomes import (
+    DONE,
+    FAILED,
+    HOLDS,
+    NOT_CHECKED,
+    RESTORE_FAILED,
+    UNEQUAL,
+    is_of_the_machine,
+)
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note
@@ -24,9 +33,6 @@ from stithy.units import format_measured_duration, format_size
 from stithy.workload.program import Watch
 
 NAME = "backup"
-DONE, HOLDS, UNEQUAL = "done", "restored, all conditions hold", "NOT EQUAL"
-"""Outcomes of spans."""
-
 NONE = "no backup of the window succeeded"
 NOT_RESTORED = "the last backup of the window was not restored"
 
@@ -64,20 +70,23 @@ class BackupActivity:
         """Back up from the start of the measurement, while users work at most until its end."""
         context, window = self._context, self._window
         clock, stop = context.session.clock, context.session.stop
-        began_s = clock.now_s()
+        began_s = clock.now_s() if self._spec.is_idle else context.session.start.wait(stop)
         from_s = began_s + window.ramp_up_s
         self._until_s = None if self._spec.is_idle else from_s + window.duration_s
-        stop.asked.wait(window.ramp_up_s)
-        while len(self._cycles) < self._spec.cycles and not self._is_over(clock.now_s()):
+        stop.asked.wait(max(0.0, from_s - clock.now_s()))
+        while not self._is_over(clock.now_s()):
             stop.check()
             self._cycles.append(self._taken())
             if self._spec.is_idle:
-                self._restore(check=len(self._cycles) == self._spec.cycles)
+                self._restore(check=len(self._cycles) == self._spec.cycles_most)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 
     def _is_over(self, now_s: float) -> bool:
-        """Whether the users are done."""
-        return self._until_s is not None and now_s >= self._until_s
+        """Whether the users are done, or as many are made as may be; nor does what fails go on."""
+        if self._spec.cycles is None and is_hopeless(self._cycles):
+            return True
+        are_done = self._until_s is not None and now_s >= self._until_s
+        return are_done or len(self._cycles) >= self._spec.cycles_most
 
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
@@ -153,6 +162,7 @@ class BackupActivity:
         yield _mean("backup.bytes_per_s", rates)
         yield _mean("backup.size_bytes", sizes)
         yield _mean("backup.compression", ratios)
+        yield from self._of_cycles()
         covered = self._covered()
         missing = "nobody works" if covered is None else None
         yield Measured("backup.covered_share", covered, missing_because=missing)
@@ -162,6 +172,14 @@ class BackupActivity:
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
+
+    def _of_cycles(self) -> Iterator[Measured]:
+        """Size and ratio of each that succeeded, by the name of its span."""
+        for number, each in enumerate(self._cycles, 1):
+            if each.failed_because is None and each.size_bytes:
+                of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
+                yield Measured("backup.cycle_bytes", float(each.size_bytes), of)
+                yield Measured("backup.cycle_ratio", ratio, of)
 
     def _covered(self) -> float | None:
         """The share of the measurement during which a backup ran, also one that failed."""
@@ -173,8 +191,8 @@ class BackupActivity:
     def spans(self) -> Iterator[Span]:
         """One for each backup, and one for each restore, in their order."""
         found = [
-            Span(f"backup {number}", each.from_s, each.to_s,
-                 "failed" if each.failed_because else DONE, each.failed_because)
+            Span(f"{NAME} {number}", each.from_s, each.to_s,
+                 FAILED if each.failed_because else DONE, each.failed_because)
             for number, each in enumerate(self._cycles, 1)
         ] + [
             Span(f"restore {number}" if self._spec.is_idle else "restore", each.from_s, each.to_s,
@@ -184,10 +202,10 @@ class BackupActivity:
         yield from sorted(found, key=lambda span: span.from_s)
 
     def _restored(self, cycle: Cycle) -> str:
-        if cycle.failed_because:
-            return UNEQUAL
+        if because := cycle.failed_because:
+            return RESTORE_FAILED if is_of_the_machine(because) else UNEQUAL
         if self._broken is None or cycle is not self._restores[-1]:
-            return "restored, not checked"
+            return NOT_CHECKED
         return UNEQUAL if self._broken else HOLDS
 
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:

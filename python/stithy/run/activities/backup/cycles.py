@@ -7,7 +7,7 @@ database that is backed up is only read, by its own server.
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +68,16 @@ class Cycle:
     def duration_s(self) -> float:
         """How long it took."""
         return self.to_s - self.from_s
+
+
+FAILURES_MOST = 3
+"""Own: one may be killed, and a second; without a number they would fail hundreds of times."""
+
+
+def is_hopeless(cycles: Sequence[Cycle]) -> bool:
+    """Whether the last ones all failed, so that another is likely to."""
+    last = cycles[-FAILURES_MOST:]
+    return len(last) == FAILURES_MOST and all(each.failed_because for each in last)
 
 
 @dataclass(frozen=True)
@@ -212,8 +222,9 @@ class Backups:
         if whose is None:
             return servers.second(self.candidate, data, log, more)
         return servers.second(
-            self.candidate, data, log, more, name=whose.sockets, memory_cgroup=whose.memory_cgroup
-        )
+            self.candidate, data, log, more, name=whose.sockets,
+            memory_cgroup=whose.memory_cgroup, beside=self._data,
+        )  # fmt: skip
 
     def _name(self, folder: str) -> str:
         return f"{self.whose.prefix}{folder}" if self.whose else folder
@@ -261,8 +272,9 @@ class Backups:
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
         stop = context.session.stop.asked
         if self.whose is not None:
-            groups = (self.whose.memory_cgroup, self.whose.io_cgroup)
-            asked = replace(asked, memory_cgroup=groups[0], io_cgroup=groups[1])
+            others = (self.whose.io_cgroup, context.servers.caps.get(self._data))
+            groups = tuple(each for each in others if each is not None)
+            asked = replace(asked, memory_cgroup=self.whose.memory_cgroup, cgroups=groups)
             stop = self.whose.ended
         since = log.stat().st_size if log.exists() else 0
         process = host.runner.start(asked, stderr=log)

@@ -5,8 +5,6 @@ up in both databases, the conditions are checked in the restored one, and where 
 commit ledger, that of the candidate's last window is compared with it.
 """
 
-import errno
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +18,8 @@ from stithy.plan.steps import Step
 from stithy.results.layout import WindowDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import SPANS, WINDOW
-from stithy.run.activities.backup import UNEQUAL
 from stithy.run.activities.backup.cycles import Backups
+from stithy.run.activities.backup.outcomes import UNEQUAL, is_of_the_machine
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database
 from stithy.units import format_measured_duration
@@ -163,13 +161,13 @@ def _unequal(candidate: str, because: str) -> InvalidMeasurement:
 
 
 def _unrestored(candidate: str, because: str) -> StithyError:
-    """A volume that ran full says nothing of the backup."""
-    if os.strerror(errno.ENOSPC) not in because:
+    """A volume that ran full, or a program that was killed, says nothing of the backup."""
+    if not is_of_the_machine(because):
         return _unequal(candidate, f"it cannot be restored: {because}")
     return InfrastructureError(
-        f"there was no room to restore a backup: {because}",
+        f"a backup could not be restored: {because}",
         where=f"candidate {candidate}",
-        remedy="make room on the volume of its data, then `stithy resume`",
+        remedy="correct what it names, then `stithy resume`",
     )
 
 

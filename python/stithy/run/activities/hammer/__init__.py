@@ -134,13 +134,20 @@ class HammerActivity:
             context.file.study, self.window, directory, self.asked, self.start_at_s
         )
 
+        session = context.session
+
         def on_message(message: AnyMessage) -> None:
             # Nobody watches one of several instances as if it were all of them.
             if isinstance(message, Second) and self.tenant is None:
-                context.session.tell(self._second(message))
+                session.start.give(min(message.at_s - message.second, session.clock.now_s()))
+                session.tell(self._second(message))
 
-        watch = Watch(directory.hammer_output, on_message, context.session.stop.asked)
-        self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
+        watch = Watch(directory.hammer_output, on_message, session.stop.asked)
+        try:
+            self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
+        finally:
+            # Whoever still waits for users who never began must not wait for ever.
+            session.start.give(session.clock.now_s())
 
     def end(self) -> None:
         """Read the counters again."""

@@ -128,8 +128,10 @@ class ArrayKeys(BaseModel):
     def _resolves(self) -> Self:
         self._check_members_named()
         counted = "drives" if self.drive else "devices"
-        named = "policy" if self.policy else "level" if self.level else counted
-        check_members(self.layer, self.count, self.filesystem, counted, named_by=named)
+        default = counted if self.engine == USUAL_ENGINE else "engine"
+        named = "policy" if self.policy else "level" if self.level else default
+        equal = self.drive is not None
+        check_members(self.layer, self.count, self.filesystem, counted, named_by=named, equal=equal)
         _ = self.members
         return self
 

@@ -3,11 +3,13 @@
 The cluster itself is never changed otherwise. Nothing is known of its drives and daemons.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from stithy.clock import SystemClock
 from stithy.cluster import image, integrity, layout
@@ -16,7 +18,8 @@ from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import INSTEAD, QEMU_RBD, RIGHTS, need_room, programs
+from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
+from stithy.storage.providers.ceph.way import unless_kernel, way
 from stithy.storage.space import Space, space_of
 
 PREFIX = "stithy-"
@@ -28,6 +31,7 @@ WATCHED_S = 40.0
 osd_client_watch_timeout of Ceph."""
 
 UNSEEN = "the cluster's books are of all its images together"
+UNTOLD = "the cluster does not tell this user the policy of its pool"
 
 
 class ExistingProvider:
@@ -51,7 +55,7 @@ class ExistingProvider:
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
-        needed = (*RIGHTS, *programs("rbd", "qemu-storage-daemon", "nbdfuse"), QEMU_RBD)
+        needed = (*RIGHTS, *programs("rbd"), *unless_kernel(BRIDGE))
         need_rights(needed, "images of Ceph", self._where, INSTEAD)
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for pool in filter(None, (self._pool, self._keys.data_pool)):
@@ -77,14 +81,13 @@ class ExistingProvider:
         return (
             f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
             "and removed after the run; whatever else uses the cluster is in the numbers",
+            f"{self._candidate}: its image goes by {way(limited=False)}",
         )
 
     def fingerprint(self) -> str | None:
         """The cluster's own identifier and the pool."""
         with suppress(InfrastructureError, PreconditionError, TimeoutError):
-            words = ["-c", self._access.conf, "--id", self._access.user]
-            fsid = call([tool("ceph"), *words, "fsid"], timeout_s=ANSWER_S).strip()
-            return f"Ceph {fsid}, pool {self._pool}"
+            return f"Ceph {self._ask('fsid')['fsid']}, pool {self._pool}"
         return None
 
     def asked_times_s(self) -> Mapping[tuple[str, str], float]:
@@ -107,6 +110,8 @@ class ExistingProvider:
         words += ["--image-feature", image.FEATURES]
         words += ["--data-pool", self._keys.data_pool] if self._keys.data_pool else []
         call(self._access.rbd(*words, f"{self._pool}/{name}"))
+        whole = ("config", "image", "set", f"{self._pool}/{name}", *image.WHOLE_DISCARDS)
+        call(self._access.rbd(*whole))
         folder = layout.folder_of(f"{self._candidate}-ceph-{self._site.role}", run_id)
         record("cluster", {"folder": str(folder)})
         entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
@@ -118,14 +123,36 @@ class ExistingProvider:
         self._place.mkdir(mode=0o755)
         self._place.chmod(0o755)
         asked = VolumeSpec((device,), self._keys.filesystem)
-        return volume_on(asked, self._place / "data", run_id, record, self._site.runner)
+        volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
+        return replace(volume, cluster=folder)
 
     def space(self, volume: Volume) -> Space:
-        """What the file system says; the drives are the cluster's."""
+        """What the file system says, and the policy of the pool; the drives are the cluster's.
+
+        Neither `rbd du` nor `rbd diff` tells what an image takes: both count whole objects of which
+        4 KiB were written.
+        """
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
-        unseen = ("physical_bytes", "redundancy", "allocated_bytes")
-        return replace(own, physical_bytes=None, redundancy=None, allocated_bytes=None,
-                       missing=dict.fromkeys(unseen, UNSEEN))  # fmt: skip
+        missing = dict.fromkeys(("physical_bytes", "allocated_bytes"), UNSEEN)
+        redundancy, promised = self._redundancy(), None
+        if redundancy is None:
+            missing |= dict.fromkeys(("redundancy", "provisioned_bytes"), UNTOLD)
+        else:
+            promised = round(self._volume_bytes * redundancy)
+        return replace(own, physical_bytes=None, redundancy=redundancy, allocated_bytes=None,
+                       provisioned_bytes=promised, missing=missing)  # fmt: skip
+
+    def _redundancy(self) -> float | None:
+        """Bytes on drives for a byte, by the pool of the data; None where this user may not ask."""
+        with suppress(InfrastructureError, PreconditionError, KeyError, ValueError):
+            return redundancy_of(self._ask, self._keys.data_pool or self._pool)
+        return None
+
+    def _ask(self, *words: str) -> Any:
+        access = ["-c", self._access.conf, "--id", self._access.user]
+        return json.loads(
+            call([tool("ceph"), *access, *words, "--format", "json"], timeout_s=ANSWER_S)
+        )
 
     def keep(self) -> None:
         """Nothing is to be done: what serves the image goes on until it is told to end."""
@@ -141,6 +168,15 @@ class ExistingProvider:
     @property
     def _volume_bytes(self) -> int:
         return self._keys.volume_bytes(self._site.needed_bytes["data"])
+
+
+def redundancy_of(ask: Callable[..., Any], pool: str) -> float:
+    """Bytes on drives for a byte in a pool: its copies, or the shards of its erasure code."""
+    known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
+    if not known["erasure_code_profile"]:
+        return float(known["size"])
+    code = ask("osd", "erasure-code-profile", "get", known["erasure_code_profile"])
+    return (int(code["k"]) + int(code["m"])) / int(code["k"])
 
 
 def remove_image(facts: Mapping[str, str]) -> None:

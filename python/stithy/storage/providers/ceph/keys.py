@@ -80,7 +80,10 @@ class PolicyKeys(BaseModel):
         default="none", description="Compression of all data by the OSDs."
     )
     space: Literal["thin", "thick"] = Field(
-        default="thin", description="Whether the whole image is written when it is made."
+        default="thin",
+        description=(
+            "`thick`: the whole image is written when it is made, and nothing of it is given back."
+        ),
     )
     iops_limit: int | None = Field(
         default=None,
@@ -90,10 +93,26 @@ class PolicyKeys(BaseModel):
         examples=[2000],
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_width(cls, value: Any) -> Any:
+        """A word of other storage, which Ceph has no choice of."""
+        if isinstance(value, dict) and "stripe_width" in value:
+            what = "`stripe_width`: Ceph stripes every image over all its drives, 4 MiB on each"
+            context = {"what": what, "right": "leave it out"}
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        return value
+
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
             context = {"what": "both copies and shards", "right": "`ftt` or `erasure_coding`"}
+            raise PydanticCustomError("rule", "{what}: {right}", context)
+        if self.space == "thick" and self.compression != "none":
+            what = (
+                "`space: thick` with `compression` sets nothing aside, as zeros compress to nothing"
+            )
+            context = {"what": what, "right": "leave one of them out"}
             raise PydanticCustomError("rule", "{what}: {right}", context)
         return self
 
@@ -198,7 +217,7 @@ class CephKeys(BaseModel):
         gt=0,
         le=1000,
         json_schema_extra={"default": "no limit"},
-        description="Bandwidth of each host's link, Gbit/s in each direction.",
+        description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
     )
     size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
@@ -214,7 +233,10 @@ class CephKeys(BaseModel):
     scale: Scale = Field(
         default=1.0,
         json_schema_extra={"default": "1"},
-        description="Scale model: IOPS and bandwidth of the drives are multiplied by this.",
+        description=(
+            "Scale model: IOPS and bandwidth of the drives and bandwidth of links are multiplied "
+            "by this."
+        ),
         examples=["1/8"],
     )
     backing: Annotated[
@@ -284,6 +306,11 @@ class CephKeys(BaseModel):
             for host in range(1, self.hosts + 1)
             for number in range(1, self.drives_per_host + 1)
         )
+
+    @property
+    def link_gbit(self) -> float | None:
+        """The bandwidth of each host's link in the scale model; None for no limit."""
+        return None if self.network_gbit is None else self.network_gbit / self.scale
 
     def volume_bytes(self, needed_bytes: int) -> int:
         """How large the image is, bytes."""

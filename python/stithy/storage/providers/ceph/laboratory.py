@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import layout, network
+from stithy.cluster import image, layout, network
 from stithy.cluster.admin import readings
 from stithy.cluster.cluster import ClusterSpec, raise_cluster
+from stithy.cluster.removal import IMAGE_PROGRAMS
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
@@ -21,6 +22,7 @@ from stithy.storage import sizes
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.way import unless_kernel, way
 from stithy.storage.space import Space, give_back, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
@@ -55,7 +57,7 @@ def programs(*names: str) -> tuple[Need, ...]:
     )
 
 
-PROGRAMS = programs(*WHY)
+PROGRAMS = programs(*(name for name in WHY if name not in IMAGE_PROGRAMS))
 QEMU_RBD = Driver(
     name="rbd in QEMU",
     program="qemu-storage-daemon",
@@ -64,6 +66,9 @@ QEMU_RBD = Driver(
     package=Package("qemu-block-extra", "qemu-block-rbd"),
     why="the image of a cluster",
 )
+BRIDGE = (*programs(*IMAGE_PROGRAMS), QEMU_RBD)
+"""Of the way from the image to its block device, where the kernel has none."""
+
 HOSTS = Networking(
     what="hosts as network namespaces",
     tried=(
@@ -83,7 +88,7 @@ LIMITS = Networking(
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
     *PROGRAMS,
-    QEMU_RBD,
+    *unless_kernel(BRIDGE),
     HOSTS,
     Program(name="tc", package=PACKAGES["tc"], why=LIMITED, optional=True),
     LIMITS,
@@ -92,8 +97,6 @@ NEEDS: tuple[Need, ...] = (
 )
 INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
 SECTOR_BYTES = 4096
-OSD_BYTES = 250 * 2**20
-"""Memory of an OSD, with its share of the monitor."""
 
 
 def folder_in(facts: Mapping[str, str]) -> Path:
@@ -132,7 +135,8 @@ class LaboratoryProvider:
 
     def check(self) -> None:
         """Raise for a machine or size with which this cannot work."""
-        needed = (*RIGHTS, *PROGRAMS, QEMU_RBD, HOSTS)
+        bridge = unless_kernel(BRIDGE, limited=self._limited)
+        needed = (*RIGHTS, *PROGRAMS, *bridge, HOSTS)
         need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
         if self._keys.network_gbit is not None:
             limits = (programs("tc")[0], LIMITS)
@@ -163,10 +167,17 @@ class LaboratoryProvider:
     def cautions(self) -> tuple[str, ...]:
         """What the policy means here."""
         hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
-        return (
-            f"{self._candidate}: {self._keys.policy.policy} on {hosts}, all on this machine: its "
-            "CPUs carry hosts, drives and database together",
-        )
+        said = [
+            f"{self._keys.policy.policy} on {hosts}, all on this machine: its CPUs carry hosts, "
+            "drives and database together",
+            f"its image goes by {way(limited=self._limited)}",
+        ]
+        said += ["its limit also slows loading and restoring data down"] if self._limited else []
+        return tuple(f"{self._candidate}: {each}" for each in said)
+
+    @property
+    def _limited(self) -> bool:
+        return self._keys.policy.iops_limit is not None
 
     def fingerprint(self) -> str | None:
         """The version of Ceph."""
@@ -204,13 +215,21 @@ class LaboratoryProvider:
         record("directory", {"path": str(self._place), "run_id": run_id})
         self._place.mkdir(mode=0o755)
         self._place.chmod(0o755)
-        asked = VolumeSpec((device,), self._keys.filesystem)
+        thick = self._keys.policy.policy.thick
+        asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         for each in drives:
             control.set(each.name, paced=True)
+        self._limit(self._folder(run_id))
         return replace(
             volume, emulated=drives, cluster=self._folder(run_id), system=self._system(drives)
         )
+
+    def _limit(self, folder: Path) -> None:
+        """Only from now on: the self-test and making a file system would take minutes."""
+        entry, iops = layout.read_entry(folder), self._keys.policy.policy.iops_limit
+        if entry is not None and iops is not None:
+            image.limit(folder, entry, iops)
 
     def _system(self, drives: tuple[EmulatedDrive, ...]) -> Array:
         """What the report calls it; its members are the drives of the data."""
@@ -218,7 +237,7 @@ class LaboratoryProvider:
         facts = {"hosts": "of 1 host" if keys.hosts == 1 else f"of {keys.hosts} hosts"}
         facts["policy"] = str(keys.policy.policy)
         facts |= {"cache": keys.cache.drive} if keys.cache else {}
-        limit = keys.network_gbit
+        limit = keys.link_gbit
         facts |= {"links": f"{limit:g} Gbit/s" if limit is not None else "not limited"}
         members = [Path(each.device).name for each in drives[: len(keys.osd_names)]]
         return Array("Ceph", facts, tuple(members), keys.policy.policy.redundancy)
@@ -226,10 +245,12 @@ class LaboratoryProvider:
     def space(self, volume: Volume) -> Space:
         """From the OSDs' own books: `rbd du` counts whole objects that were only touched.
 
-        What files have left is given back before: it would count for the policy.
+        What files have left is given back before: it would count for the policy. A thick image
+        keeps it.
         """
         assert volume.cluster is not None  # provision gives it
-        give_back(volume.mount_point, self._site.runner)
+        if not self._keys.policy.policy.thick:
+            give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
         own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
@@ -298,7 +319,7 @@ class LaboratoryProvider:
             self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
         )
         layout.make(folder, entry)
-        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.network_gbit)
+        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.link_gbit)
         devices = [each.device for each in drives]
         count = len(keys.osd_names)
         return raise_cluster(folder, entry, asked, devices[:count], devices[count:])

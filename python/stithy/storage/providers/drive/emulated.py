@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.drives import filesystems
-from stithy.errors import PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.needs import Device, Need, OwnProgram, Program, Root
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
@@ -284,13 +284,28 @@ class EmulatedProvider:
 
 @contextmanager
 def _unpaced(drives: "Iterable[EmulatedDrive]") -> "Iterator[None]":
-    """Inside, the drives take no time: making a file system is no measurement."""
+    """Inside, the drives take no time: making a file system is no measurement.
+
+    Where that fails because the drives have gone, the error says both.
+    """
+    _pace(drives, False)
+    try:
+        yield
+    except StithyError as error:
+        try:
+            _pace(drives, True)
+        except InfrastructureError as gone:
+            raise InfrastructureError(
+                f"{gone.problem}; meanwhile: {error.where}: {error.problem}",
+                where=gone.where,
+                remedy=gone.remedy,
+            ) from error
+        raise
+    _pace(drives, True)
+
+
+def _pace(drives: "Iterable[EmulatedDrive]", paced: bool) -> None:
     from stithy.drives.control import Control
 
     for each in drives:
-        Control(each.control).set(each.name, paced=False)
-    try:
-        yield
-    finally:
-        for each in drives:
-            Control(each.control).set(each.name, paced=True)
+        Control(each.control).set(each.name, paced=paced)

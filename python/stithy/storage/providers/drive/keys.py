@@ -153,7 +153,7 @@ class DriveKeys(BaseModel):
     @model_validator(mode="after")
     def _layer_fits(self) -> Self:
         asked = self.filesystem if "filesystem" in self.model_fields_set else None
-        check_members(self.layer, self.count, asked, "count")
+        check_members(self.layer, self.count, asked, "count", equal=True)
         return self
 
     def names(self, role: str) -> tuple[str, ...]:

@@ -1,0 +1,56 @@
+"""How a drive program ended: its exit code, where this process started it, and its last words."""
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from stithy.hosts.runner import Running, ended_within
+
+ERRORS = "errors.txt"
+"""Where in its folder the program's standard error goes."""
+
+LAST_LINES = 5
+PATIENCE_S = 1.0
+"""How long a program may take to be gone after its socket has closed."""
+
+_STARTED: dict[Path, Running] = {}
+"""Programs that this process started, by folder: they may outlive whoever asked for them."""
+
+
+def remember(folder: Path, program: Running) -> None:
+    """Know this program when it ends."""
+    _STARTED[folder.resolve()] = program
+
+
+def reap() -> None:
+    """Forget the programs that have ended, so that no zombie of them stays."""
+    for folder in [folder for folder, program in _STARTED.items() if program.poll() is not None]:
+        del _STARTED[folder]
+
+
+def how_ended(folder: Path) -> str:
+    """` by SIGKILL` or ` with code 1`, and what it wrote last; empty where neither is known."""
+    program = _STARTED.get(folder.resolve())
+    code = None if program is None else ended_within(program, PATIENCE_S)
+    return _by(code) + "".join(f": {line}" for line in last_words(folder))
+
+
+def _by(code: int | None) -> str:
+    if code is None:
+        return ""
+    return f" by {signal_name(-code)}" if code < 0 else f" with code {code}"
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9; a number that has no name as it is."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def last_words(folder: Path) -> list[str]:
+    """The last lines of its standard error."""
+    try:
+        return (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
+    except OSError:
+        return []

@@ -1,0 +1,36 @@
+"""A cap on CPU time by the kernel's own groups, on a process that wants all of it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.cpu_share import make_cap, problem
+from stithy.hosts.resources import make_group, remove_group
+from stithy.hosts.runner import Command, LocalRunner
+
+pytestmark = [
+    pytest.mark.needs_root,
+    pytest.mark.skipif(problem() is not None, reason=str(problem())),
+]
+RUNNER = LocalRunner()
+SHARE, WALL_S = 0.2, 2
+
+
+def test_a_process_in_the_group_gets_its_share_of_a_cpu_and_no_more() -> None:
+    """A loop that never waits; on a busy machine it may get less."""
+    groups: list[Path] = []
+    name = f"stithy-test-{os.getpid()}"
+    try:
+        # Version 2 has no other group than that of the memory.
+        limit = make_group(f"{name}-m", 2**28, runner=RUNNER, record=groups.append)
+        own = limit.group.path if limit.group else None
+        cap = make_cap(name, SHARE, own, groups.append)
+        before = os.times()
+        loop = ["timeout", str(WALL_S), "sh", "-c", "while :; do :; done"]
+        assert RUNNER.run(Command(loop, cgroups=(cap.path,))).code == 124
+        took_s = os.times().children_user - before.children_user
+        assert 0.05 * WALL_S < took_s < 1.25 * SHARE * WALL_S
+    finally:
+        for group in groups:
+            remove_group(group)
