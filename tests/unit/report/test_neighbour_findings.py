@@ -85,7 +85,7 @@ def test_why_nothing_is_decided_is_said() -> None:
         "isolation is 70 % already alone": {"isolation": 0.7, "alone_isolation": 0.7},
         "isolation of 79 % beside 95 % alone may be chance": {"isolation": 0.79, "lost": unclear},
         "isolation is not known": {"isolation": None},
-        "p95 is not known (it needs 10,000 answers)": {"p95": FEW},
+        "p95 is not known, as it needs 10,000 answers": {"p95": FEW},
         "3 blocks are too few for a claim about p95": {"p95": paired_ratio([1.0] * 3, [1.0] * 3)},
         "it worked too little of the time for p95 to show it": {"worked": 0.04},
     }
@@ -183,8 +183,10 @@ def test_a_neighbour_on_drives_of_its_own_must_cost_nothing_and_it_is_said_wheth
     assert "drives of its own, but the interval of p95 (1.1" in hurt
     assert "excludes 1: tenants and neighbour share something else, such as CPUs." in hurt
     few = paired_ratio([1.0] * 2, [1.2, 1.2001])
-    assert "2 blocks do not decide" in _said(_one(300, few, tpm=few), context=context)[1]
-    assert "no interval is" in _said(_one(300, FEW, tpm=FEW), context=context)[1]
+    open_ = "drives of its own, but whether it costs the tenants anything is not decided: "
+    assert f"{open_}2 blocks are too few." in _said(_one(300, few, tpm=few), context=context)[1]
+    unknown = _said(_one(300, FEW, tpm=same), context=context)[1]
+    assert f"{open_}p95 is not known, as it needs 10,000 answers." in unknown
 
 
 def test_a_neighbour_on_the_tenants_devices_is_no_control() -> None:

@@ -29,11 +29,8 @@ def control(context: Context, each: Disturbance, quantities: tuple[Quantity, ...
     if not is_apart(context, each.candidate, each.point):
         return
     neighbour = neighbour_said(context, each.point)
-    known = {name: each.growth[name] for name in quantities if each.growth[name].low is not None}
     at = f"On {each.candidate} the neighbour of {neighbour} has drives of its own"
-    if not known:
-        yield f"{at}, but whether it costs the tenants anything is not known: no interval is."
-        return
+    known = {name: each.growth[name] for name in quantities}
     beyond = {name: effect for name, effect in known.items() if effect.distinguishable}
     if beyond:
         are = "excludes" if len(beyond) == 1 else "exclude"
@@ -41,12 +38,19 @@ def control(context: Context, each: Disturbance, quantities: tuple[Quantity, ...
             f"{at}, but {_ratios(beyond)} {are} 1: tenants and neighbour share something else, "
             "such as CPUs."
         )
-    elif any(effect.distinguishable is None for effect in known.values()):
-        blocks = plural(min(effect.pairs for effect in known.values()), "block")
-        yield f"{at}; whether it costs the tenants anything, {blocks} do not decide."
+    elif why := next(
+        (_why_open(name, effect) for name, effect in known.items() if effect.plain), None
+    ):
+        yield f"{at}, but whether it costs the tenants anything is not decided: {why}."
     else:
-        include = "includes" if len(known) == 1 else "include"
-        yield f"{at}, and costs the tenants nothing that is seen: {_ratios(known)} {include} 1."
+        yield f"{at}, and costs the tenants nothing that is seen: {_ratios(known)} include 1."
+
+
+def _why_open(quantity: Quantity, effect: Effect) -> str:
+    """Why a ratio of few blocks, or of none, decides nothing."""
+    if effect.ratio is None:
+        return f"{quantity.label} is not known, as {effect.missing_because}"
+    return f"{plural(effect.pairs, 'block is', 'blocks are')} too few"
 
 
 def _ratios(effects: dict[Quantity, Effect]) -> str:

@@ -114,9 +114,9 @@ def _open(each: Disturbance, tail: Quantity) -> Iterator[str]:
 def _why_not_short(each: Disturbance, tail: Quantity) -> str:
     effect = each.growth[tail]
     if effect.ratio is None:
-        return f"{tail} is not known ({effect.missing_because})"
+        return f"{tail} is not known, as {effect.missing_because}"
     if effect.plain or effect.high is None:
-        return f"{plural(effect.pairs, 'block')} are too few for a claim about {tail}"
+        return f"{plural(effect.pairs, 'block is', 'blocks are')} too few for a claim about {tail}"
     if effect.high > GROWTH_MOST:
         return f"{tail} may be {in_table(effect.high)} times as long"
     return f"it worked too little of the time for {tail} to show it"
