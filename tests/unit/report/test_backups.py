@@ -11,6 +11,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.plan.scenarios.backup import NAME
 from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
+from stithy.report.drawing.draw import svg
 from stithy.report.figure import Figure
 from stithy.report.figures import backups
 from stithy.report.page import Page
@@ -103,6 +104,16 @@ def test_a_setting_whose_backups_left_most_of_the_measurement_alone_is_not_named
     assert "needs backups during 90 % of the measurement" in _said(context)
     full = _said(at_points(built, POINTS, _values))
     assert "memory (compression none) in 2.00 s. A backup ran during 100 % of" in full
+
+
+def test_settings_of_a_single_block_are_drawn_without_an_interval(tmp_path: Path) -> None:
+    """Hollow marks alone; the legend picks them as others."""
+    shape = Shape(users=tuple(POINTS), repeat=1, duration_s=30, series=False)
+    context = at_points(context_built(tmp_path / "run", shape), POINTS, _values)
+    [figure] = backups.draw(context)
+    assert isinstance(figure, Figure)
+    assert all(row["low"] is None for row in figure.table.frame.to_dicts())
+    assert "<svg" in svg(figure.spec, "x")
 
 
 def test_an_interval_of_fewer_than_four_blocks_names_no_setting(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def _bars(context: Context, drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec
     return [unit(bars.encode(**ends, color=colour, opacity=picked()))]
 
 
-def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Iterator[Spec]:
+def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     channels = candidate_channels(context)
     del channels["strokeDash"]  # there are no lines
     tips = [
@@ -185,9 +185,10 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
         alt.Tooltip("high:Q", title="to", format="+.1%"),
     ]  # fmt: skip
     hollow = {"filled": False, "fill": palette.PAPER[0], "size": 80, "strokeWidth": 1.8}
+    drawn = []
     for is_full, look in ((True, {"filled": True, "size": 75}), (False, hollow)):
         mine = [row for row in rows if (row["low"] is not None) is is_full]
         if mine:
             chart = alt.Chart(drawing.add(mine)).mark_point(**look)
-            marks = unit(chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked()))
-            yield drawing.followed(marks) if is_full else marks
+            drawn.append(unit(chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked())))
+    return [drawing.followed(drawn[0]), *drawn[1:]]
