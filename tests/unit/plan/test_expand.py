@@ -198,8 +198,8 @@ def test_the_metric_of_a_scenario_is_that_of_its_question_with_a_load_too(
 ) -> None:
     """What a failure costs is not asked as throughput."""
     assert _asked(study()).metric == "nopm"
-    monkeypatch.setattr(scenario_load, "METRIC", "longest_response_s", raising=False)
-    assert _asked(study()).metric == "longest_response_s"
+    monkeypatch.setattr(scenario_load, "METRIC", "tpm", raising=False)
+    assert _asked(study()).metric == "tpm"
     assert _asked(study(primary("{users: 4, metric: nopm}"))).metric == "nopm"
 
 
