@@ -311,13 +311,15 @@ class Evidence:
         A ratio, or a difference where the metric is declared as one.
         Only valid windows have a value. Edge cases: without such a block an effect with its reason;
         a block that was measured once more is two, and windows of one are never paired with those
-        of the other.
+        of the other. At two points a round has two blocks, of which either may have been measured
+        once more, right after the first time: the one that counts is paired.
         Source: docs/explanation/verdicts.md, "The interval".
         """
         ends = ((a, against or point), (b, point))
-        of_a, of_b = ({_turn(window): (self.value_of(window, quantity), window)
+        turn = _turn if against is None else _round
+        of_a, of_b = ({turn(window): (self.value_of(window, quantity), window)
                        for window in self.valid_at(*end)} for end in ends)  # fmt: skip
-        both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
+        both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
         pairs = [
             (x.number, y.number, y_of.position - x_of.position)
             for (x, x_of), (y, y_of) in both
@@ -361,6 +363,11 @@ def _measured(window: Window, quantity: Quantity) -> Value:
     if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
         return Value(None, too_few(quantity, needed, there or 0))
     return Value(row["value"], row["missing_because"])
+
+
+def _round(window: Window) -> tuple[int, int]:
+    """The round of a window: it has one valid window of each candidate at each point."""
+    return window.block, 0
 
 
 def _turn(window: Window) -> tuple[int, int]:

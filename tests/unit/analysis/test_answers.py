@@ -168,7 +168,10 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
 
 
 def test_a_step_of_a_factor_is_paired_by_round_within_each_candidate() -> None:
-    """What drifts from round to round falls out; an invalid window takes its round alone."""
+    """What drifts from round to round falls out; an invalid window takes its round alone.
+
+    One whose block was measured once more is paired as the first would have been.
+    """
     sizes = [Point((("users", 4), ("database.memory", f"{n} GiB"))) for n in (1, 2, 4)]
     gain = {"a": (1.0, 2.0, 2.0), "b": (1.0, 1.0, 0.5)}
     windows = tuple(
@@ -190,6 +193,10 @@ def test_a_step_of_a_factor_is_paired_by_round_within_each_candidate() -> None:
     fewer = gains(replace(evidence, windows=lost), "database.memory")
     assert [each.effect.pairs for each in fewer] == [4, 4, 5, 5]
     assert fewer[0].effect.ratio == pytest.approx(2.0)
+    third = next(w for w in windows if w.id == "a13")
+    measured_again = replace(third, row={**third.row, "window_id": "again", "attempt": 1})
+    whole = gains(replace(evidence, windows=(*lost, measured_again)), "database.memory")
+    assert [each.effect.pairs for each in whole] == [5, 5, 5, 5]
 
 
 def test_the_answer_comes_first_and_is_judged_by_itself() -> None:

@@ -23,8 +23,6 @@ from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference,
 from stithy.metrics import Quantity
 from stithy.point import Point
 
-Turn = tuple[int, int]
-
 
 def disturbance(
     evidence: Evidence,
@@ -93,9 +91,9 @@ def pairs_of(
     evidence: Evidence, candidate: str, point: Point, alone: Point
 ) -> Iterator[tuple[Window, Window]]:
     """Of each block that has a valid window of both: that alone, then that with the neighbour."""
-    firsts = {_turn(window): window for window in evidence.valid_at(candidate, alone)}
+    firsts = {window.block: window for window in evidence.valid_at(candidate, alone)}
     for window in evidence.valid_at(candidate, point):
-        if (first := firsts.get(_turn(window))) is not None:
+        if (first := firsts.get(window.block)) is not None:
             yield first, window
 
 
@@ -109,23 +107,19 @@ def absorbed(
     Own: a ratio of ratios, paired by block as any comparison is.
     """
     of_a, of_b = (_growths(evidence, name, point, alone, quantity) for name in (a, b))
-    both = [turn for turn in of_a if turn in of_b]
+    both = [block for block in of_a if block in of_b]
     if not both:
         return no_effect(f"no block has {quantity} of both, alone and with the neighbour")
-    return paired_ratio([of_a[turn] for turn in both], [of_b[turn] for turn in both])
+    return paired_ratio([of_a[block] for block in both], [of_b[block] for block in both])
 
 
 def _growths(
     evidence: Evidence, candidate: str, point: Point, alone: Point, quantity: Quantity
-) -> dict[Turn, float]:
+) -> dict[int, float]:
     found = {}
     for first, window in pairs_of(evidence, candidate, point, alone):
         one = evidence.value_of(first, quantity).number
         other = evidence.value_of(window, quantity).number
         if one and other:
-            found[_turn(window)] = other / one
+            found[window.block] = other / one
     return found
-
-
-def _turn(window: Window) -> Turn:
-    return window.block, window.attempt

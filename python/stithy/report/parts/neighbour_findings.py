@@ -74,12 +74,16 @@ def _headlines(context: Context, found: Found) -> Iterator[str]:
 def _borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity) -> str:
     """What is said of a candidate, by its neighbours from least to most."""
     borne = list(takewhile(lambda each: each.bearable(tail), rising))
+    refused = next((each for each in rising if each.bearable(tail) is False), None)
+    too_much = "" if refused is None else neighbour_said(context, refused.point)
     if borne:
-        return f"{who} bears a neighbour of {_dose(context, borne[-1])}"
+        bears = f"{who} bears a neighbour of {_dose(context, borne[-1])}"
+        return f"{bears}, and not one of {too_much}" if too_much else bears
     least, more = rising[0], next((each for each in rising if each.bearable(tail)), None)
     open_ = f"Which neighbour {who} bears is not decided"
     if least.bearable(tail) is None:
-        return f"{open_}: beside {_dose(context, least)}, {'; '.join(_open(least, tail))}"
+        not_ = f"not one of {too_much}; " if too_much else ""
+        return f"{open_}: {not_}beside {_dose(context, least)}, {'; '.join(_open(least, tail))}"
     if more is not None:
         heavier, lighter = (neighbour_said(context, each.point) for each in (more, least))
         return f"{open_}: it would be {heavier}, but not {lighter}"
