@@ -235,7 +235,8 @@ def _who(both: tuple[Disturbance, Disturbance], effect: Effect, quantity: Quanti
         if is_kept
         else f"{quantity} grows {in_table(size)} times as much on {worse.candidate}"
     )
-    return f"it is undecided whether {names} absorbs it better: {what}{shown}{doses}"
+    few = f", as {plural(effect.pairs, 'block is', 'blocks are')} too few" if effect.plain else ""
+    return f"it is undecided whether {names} absorbs it better{few}: {what}{shown}{doses}"
 
 
 def _bounds(effect: Effect, *, turned: bool) -> str:
