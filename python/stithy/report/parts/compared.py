@@ -112,7 +112,7 @@ def _blocks(context: Context) -> str:
     for point in sorted(most):
         levels.setdefault(most[point], []).append(said(point.values[context.axis.name]))
     parts = [
-        f"{blocks} at {_named(context.axis, values)}"
+        f"{blocks} at {_named(context.axis, list(dict.fromkeys(values)))}"
         for blocks, values in sorted(levels.items(), reverse=True)
     ]
     return "; ".join(parts) or "none"
