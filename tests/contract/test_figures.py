@@ -24,7 +24,7 @@ COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "mem
 
 UNASKED = {
     "backup_durations", "backup_seconds", "backups", "factors",
-    "neighbour_durations", "neighbour_operations", "neighbours", "tenants",
+    "neighbour_durations", "neighbour_operations", "neighbour_throughput", "neighbours", "tenants",
 }  # fmt: skip
 """What only a study that varies more than users, has backups, or has tenants, asks for. They are
 drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py` and

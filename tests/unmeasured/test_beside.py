@@ -54,6 +54,8 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
     cycles = {each["what"]: each for each in page.tables["neighbour-cycles"].frame.to_dicts()}
     assert cycles["cycle"]["failed"] == 1
     assert cycles["cycle"]["done"] == cycles["rap"]["done"] > 2
+    sizes = run.values.filter(metric="neighbour.cycle_bytes")["value"].to_list()
+    assert sizes == [100.0] * cycles["cycle"]["done"]
     assert left_by(faked.out) == []
 
 

@@ -38,6 +38,7 @@ def _metrics() -> Iterator[Metric]:
     yield _told("neighbour.achieved_per_s", "1/s", "requests or cycles of the neighbour")
     yield _told("neighbour.mean_s", "s", "mean time of a request or cycle of the neighbour")
     yield _told("neighbour.bytes_per_s", "B/s", "bytes of databases that the neighbour works on")
+    yield _told("neighbour.cycle_bytes", "B", "bytes of databases that a cycle works on")
     yield _told("neighbour.limit_bytes_per_s", "B/s", "bytes that its limit lets through")
 
 

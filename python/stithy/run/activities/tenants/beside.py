@@ -244,13 +244,22 @@ class Beside:
             yield Measured(metric, value, missing_because=missing)
         if limit is not None:
             yield Measured("neighbour.limit_bytes_per_s", float(limit))
+        for number, each in enumerate(self._in_order, 1):
+            if each.done and each.size_bytes:
+                size = float(each.size_bytes)
+                yield Measured("neighbour.cycle_bytes", size, cycle_name(number))
 
     def spans(self) -> Iterator[Span]:
         """While it worked, and each of its cycles."""
         if self.times is not None:
             yield Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done")
-        for number, each in enumerate(sorted(self.cycles, key=lambda one: one.from_s), 1):
+        for number, each in enumerate(self._in_order, 1):
             yield from self._spans_of(number, each)
+
+    @property
+    def _in_order(self) -> list[Cycle]:
+        """As they began, by which their spans are numbered."""
+        return sorted(self.cycles, key=lambda one: one.from_s)
 
     def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
         outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"

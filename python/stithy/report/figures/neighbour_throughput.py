@@ -1,0 +1,131 @@
+"""How fast a neighbour's cycles went through their databases, over the seconds of a window."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.metrics import Quantity
+from stithy.plan.scenarios.noisy_neighbour.spans import cycles, part_of, parts
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.drawing.annotations import BYTES_PER_MB
+from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.titles import named
+from stithy.report.figure import Drawn, Figure
+from stithy.report.parts.neighbour import drawn_point, first_pair
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import value
+
+NAME = "neighbour_throughput"
+ORDER = 18
+SECTION = "neighbours"
+NEEDS = ("tenant_seconds",)
+KEY = "neighbour-throughput"
+SIZE, RATE = "neighbour.cycle_bytes", Quantity("neighbour.bytes_per_s")
+WIDTH, HEIGHT = 660, 180
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """A part of a cycle that succeeded; seconds of its window, bytes per second."""
+
+    candidate: str
+    part: str
+    from_s: float
+    to_s: float
+    rate: float
+
+
+def draw(context: Context) -> list[Drawn]:
+    """A line that is 0 between cycles, for each candidate, in the window that is drawn."""
+    point = drawn_point(context)
+    found = [] if point is None else list(_stretches(context, point))
+    if not found:
+        return []
+    title, drawing = _finding(context, found), Drawing()
+    return [
+        Figure(
+            name=KEY,
+            title=title,
+            caption="Bytes of the database by the time of each part of a cycle, and 0 between "
+            "cycles, in the window with the neighbour that is drawn above. Only cycles that "
+            "succeeded are drawn: of one that the end of the window cut the bytes are not known.",
+            description=f"{title}. Line chart of throughput against time, with a line for each "
+            "candidate.",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, found)),
+            table=_table(title, found),
+        )
+    ]
+
+
+def _stretches(context: Context, point: Point) -> Iterator[_Stretch]:
+    for name in context.evidence.candidates:
+        for window in first_pair(context, name, point)[1:]:
+            yield from _of_window(window)
+
+
+def _of_window(window: Window) -> Iterator[_Stretch]:
+    """The parts of each cycle whose bytes are known; a cycle without parts is one."""
+    start_s = window.row["started_at_s"] or 0.0
+    for cycle in cycles(window.spans):
+        measured = window.values.get((SIZE, cycle["name"])) or {}
+        own = [each for each in parts(window.spans)
+               if each["name"].startswith(f"{cycle['name']}:")] or [cycle]  # fmt: skip
+        for each in own if measured.get("value") else ():
+            took_s = each["to_s"] - each["from_s"]
+            if took_s > 0:
+                yield _Stretch(
+                    window.candidate, part_of(each["name"]) or "cycle", each["from_s"] - start_s,
+                    each["to_s"] - start_s, measured["value"] / took_s,
+                )  # fmt: skip
+
+
+def _finding(context: Context, found: list[_Stretch]) -> str:
+    """The mean of each candidate while the neighbour worked, weighted by time."""
+    means = {}
+    for name in context.evidence.candidates:
+        mine = [each for each in found if each.candidate == name]
+        if took_s := sum(each.to_s - each.from_s for each in mine):
+            means[name] = sum(each.rate * (each.to_s - each.from_s) for each in mine) / took_s
+    said = named(
+        list(means), means.__getitem__, lambda name: f"{value(RATE, means[name])} on {name}"
+    )
+    return f"While it works, the neighbour goes through its databases at {said}"
+
+
+def _chart(context: Context, drawing: Drawing, found: list[_Stretch]) -> Spec:
+    rows = [row for name in context.evidence.candidates
+            for row in _steps([each for each in found if each.candidate == name])]  # fmt: skip
+    y = value_axis(Axis("Bytes of databases (MB/s)"), domain_of(rows, log=False))
+    x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
+    line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.5, interpolate="step-after")
+    own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
+    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)
+
+
+def _steps(found: list[_Stretch]) -> Rows:
+    """Where the line of a candidate steps: up when a part begins, to 0 when nothing follows."""
+    rows = []
+    rising = sorted(found, key=lambda each: each.from_s)
+    for each, after in zip(rising, [*rising[1:], None], strict=True):
+        rows.append((each, each.from_s, each.rate))
+        if after is None or after.from_s > each.to_s:
+            rows.append((each, each.to_s, 0.0))
+    first = [(rising[0], 0.0, 0.0)] if rising and rising[0].from_s > 0 else []
+    return [
+        {"candidate": each.candidate, "second": at_s, "value": rate / BYTES_PER_MB}
+        for each, at_s, rate in (*first, *rows)
+    ]
+
+
+def _table(title: str, found: list[_Stretch]) -> PageTable:
+    shows = (
+        Show("candidate", "candidate"), Show("part", "part"), Show("from_s", "from", "duration"),
+        Show("to_s", "to", "duration"), Show("rate", "bytes of databases", "bandwidth"),
+    )  # fmt: skip
+    return PageTable(KEY, title, shows, pl.DataFrame([vars(each) for each in found]))

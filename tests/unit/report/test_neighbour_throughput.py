@@ -1,0 +1,61 @@
+"""The figure of how fast a neighbour's cycles went through their databases."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.figure import Figure
+from stithy.report.figures import neighbour_throughput
+from support.drawn import context_built, rows_in
+from support.sample_run import Shape
+
+MB = 10**6
+ALONE, BESIDE = (Point.of(users=8, neighbour=each) for each in (0, 1))
+
+
+def _context(folder: Path, sizes: dict[str, int], *spans: tuple[str, float, float]) -> Context:
+    """Two candidates beside a neighbour with these spans, in seconds from the users' start."""
+    context = context_built(folder, Shape(users=(4,)))
+    windows = []
+    for each in context.evidence.windows:
+        start_s = each.row["started_at_s"]
+        rows: tuple[dict[str, Any], ...] = tuple(
+            {"name": name, "outcome": "done", "from_s": start_s + from_s, "to_s": start_s + to_s}
+            for name, from_s, to_s in spans
+        )
+        values = {("neighbour.cycle_bytes", name): {"value": float(size)}
+                  for name, size in sizes.items()}  # fmt: skip
+        alone = replace(each, row={**each.row, "point": str(ALONE), "window_id": f"{each.id}-0"})
+        row = {**each.row, "point": str(BESIDE), "window_id": f"{each.id}-1"}
+        windows += [alone, replace(each, row=row, spans=rows, values=values)]
+    evidence = replace(context.evidence, windows=tuple(windows), points=(ALONE, BESIDE))
+    return replace(context, evidence=evidence)
+
+
+def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: Path) -> None:
+    """10 MB in 2 s, then in 1 s; a cut cycle has no bytes, and is not drawn."""
+    first, second, cut = (cycle_name(each) for each in (1, 2, 3))
+    context = _context(
+        tmp_path, {first: 10 * MB, second: 6 * MB},
+        (WHOLE, 0.0, 30.0), (first, 1.0, 4.0), (cycle_name(1, "backup"), 1.0, 3.0),
+        (cycle_name(1, "restore"), 3.0, 4.0), (second, 10.0, 12.0), (cut, 20.0, 29.0),
+    )  # fmt: skip
+    [figure] = neighbour_throughput.draw(context)
+    assert isinstance(figure, Figure)
+    steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
+    assert [at_s for at_s, _ in steps] == pytest.approx([0, 1, 3, 4, 10, 12])
+    assert [rate for _, rate in steps] == pytest.approx([0, 5, 10, 0, 3, 0])
+    assert figure.table.frame.filter(candidate="disk")["part"].to_list() == [
+        "backup", "restore", "cycle",
+    ]  # fmt: skip
+    assert "databases at 4.96 MiB/s on disk" in figure.title  # 26 MB in 5 s
+
+
+def test_a_neighbour_whose_cycles_have_no_bytes_has_no_such_figure(tmp_path: Path) -> None:
+    """Such as one that scans."""
+    assert neighbour_throughput.draw(_context(tmp_path, {}, (cycle_name(1), 1.0, 2.0))) == []
