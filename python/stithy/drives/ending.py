@@ -13,24 +13,25 @@ LAST_LINES = 5
 PATIENCE_S = 1.0
 """How long a program may take to be gone after its socket has closed."""
 
-_STARTED: dict[Path, Running] = {}
-"""Programs that this process started, by folder: they may outlive whoever asked for them."""
+_STARTED: list[tuple[Path, Running]] = []
+"""Programs that this process started, each with its folder: they may outlive whoever asked for
+them, and a folder's next one may begin before the last one is gone."""
 
 
 def remember(folder: Path, program: Running) -> None:
     """Know this program when it ends."""
-    _STARTED[folder.resolve()] = program
+    _STARTED.append((folder.resolve(), program))
 
 
 def reap() -> None:
     """Forget the programs that have ended, so that no zombie of them stays."""
-    for folder in [folder for folder, program in _STARTED.items() if program.poll() is not None]:
-        del _STARTED[folder]
+    _STARTED[:] = [each for each in _STARTED if each[1].poll() is None]
 
 
 def how_ended(folder: Path) -> str:
     """` by SIGKILL` or ` with code 1`, and what it wrote last; empty where neither is known."""
-    program = _STARTED.get(folder.resolve())
+    own = [program for place, program in _STARTED if place == folder.resolve()]
+    program = own[-1] if own else None
     code = None if program is None else ended_within(program, PATIENCE_S)
     return _by(code) + "".join(f": {line}" for line in last_words(folder))
 
