@@ -3,6 +3,9 @@
 tests/real/drives has them at work.
 """
 
+import gc
+import os
+import signal
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -145,6 +148,19 @@ def test_a_program_that_has_ended_is_told_with_its_signal_and_last_words(tmp_pat
     with pytest.raises(InfrastructureError, match=said):
         Control(tmp_path / "control").list()
     assert killed.poll() == -9
+    ending.reap()
+
+
+def test_the_next_program_of_a_folder_is_told_apart_from_the_last(tmp_path: Path) -> None:
+    """The last one may still be going when the next begins, and is waited for all the same."""
+    going, dead = (LocalRunner().start(Command(words, detached=True))
+                   for words in (["sleep", "60"], ["sh", "-c", "exit 3"]))  # fmt: skip
+    ending.remember(tmp_path, going)
+    ending.remember(tmp_path, dead)
+    assert ending.how_ended(tmp_path) == " with code 3"
+    gc.collect()  # a process that nobody waits for would be warned of
+    os.kill(going.pid, signal.SIGKILL)
+    going.wait(10)
     ending.reap()
 
 
