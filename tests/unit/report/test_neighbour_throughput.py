@@ -56,6 +56,17 @@ def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: P
     assert "databases at 4.96 MiB/s on disk" in figure.title  # 26 MB in 5 s
 
 
+def test_a_candidate_on_which_no_cycle_ended_has_no_line(tmp_path: Path) -> None:
+    """The other has one."""
+    context = _context(tmp_path, {cycle_name(1): MB}, (cycle_name(1), 1.0, 2.0))
+    windows = tuple(replace(each, values={}) if each.candidate == "disk" else each
+                    for each in context.evidence.windows)  # fmt: skip
+    evidence = replace(context.evidence, windows=windows)
+    [figure] = neighbour_throughput.draw(replace(context, evidence=evidence))
+    assert isinstance(figure, Figure)
+    assert {row["candidate"] for row in rows_in(figure)} == {"memory"}
+
+
 def test_a_neighbour_whose_cycles_have_no_bytes_has_no_such_figure(tmp_path: Path) -> None:
     """Such as one that scans."""
     assert neighbour_throughput.draw(_context(tmp_path, {}, (cycle_name(1), 1.0, 2.0))) == []

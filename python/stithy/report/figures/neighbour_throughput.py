@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import altair as alt
 import polars as pl
@@ -112,7 +113,7 @@ def _steps(found: list[_Stretch]) -> Rows:
     """Where the line of a candidate steps: up when a part begins, to 0 when nothing follows."""
     rows = []
     rising = sorted(found, key=lambda each: each.from_s)
-    for each, after in zip(rising, [*rising[1:], None], strict=True):
+    for each, after in zip_longest(rising, rising[1:]):
         rows.append((each, each.from_s, each.rate))
         if after is None or after.from_s > each.to_s:
             rows.append((each, each.to_s, 0.0))
