@@ -361,14 +361,7 @@ class CpuShare(Need):
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
         problem = machine.cpu_share_problem()
-        if problem is None:
-            return Judgement("share of CPU time", "there", "a control group")
-        remedy = (
-            "give this container writable control groups with the controller `cpu`"
-            if machine.is_root
-            else "start it with sudo"
-        )
-        return Judgement("share of CPU time", "missing", problem, remedy)
+        return _limit("share of CPU time", problem, "`cpu`", is_root=machine.is_root)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,11 +371,14 @@ class IoLimit(Need):
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
         problem = machine.io_limit_problem()
-        if problem is None:
-            return Judgement("limit of reads and writes", "there", "a control group")
-        remedy = (
-            "give this container writable control groups with the controller `io` or `blkio`"
-            if machine.is_root
-            else "start it with sudo"
+        return _limit(
+            "limit of reads and writes", problem, "`io` or `blkio`", is_root=machine.is_root
         )
-        return Judgement("limit of reads and writes", "missing", problem, remedy)
+
+
+def _limit(what: str, problem: str | None, controller: str, *, is_root: bool) -> Judgement:
+    """Whether a group of a controller can be made."""
+    if problem is None:
+        return Judgement(what, "there", "a control group")
+    groups = f"give this container writable control groups with the controller {controller}"
+    return Judgement(what, "missing", problem, groups if is_root else "start it with sudo")

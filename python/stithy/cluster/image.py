@@ -82,13 +82,7 @@ def _qualities(folder: Path, policy: Policy) -> None:
         ceph(folder, "osd", "pool", "set", POOL, key, value)
 
 
-def attach(
-    folder: Path,
-    entry: Entry,
-    access: Access = OWN,
-    *,
-    limited: bool = False,
-) -> str:
+def attach(folder: Path, entry: Entry, access: Access = OWN, *, limited: bool = False) -> str:
     """Make a block device of the image, by the kernel's client where there is one.
 
     `limited`: limits of the image must hold.

@@ -125,9 +125,7 @@ def free_subnet(routes: Path = ROUTES) -> str:
     Raises PreconditionError where there is none.
     """
     taken = [each for each in _routes(routes) if each.prefixlen > 0]
-    free = [
-        each for each in TESTS.subnets(new_prefix=24) if not any(map(each.overlaps, taken))
-    ]  # fmt: skip
+    free = [each for each in TESTS.subnets(new_prefix=24) if not any(map(each.overlaps, taken))]
     if not free:
         raise PreconditionError(
             f"all of {TESTS}, the networks for tests, is in use",

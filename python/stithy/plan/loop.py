@@ -112,9 +112,7 @@ def baseline_check(
 ) -> Iterator[Step]:
     """The baseline check before the first window of a block; `alike` as above."""
     if window.position == 0:
-        check_id, optional = (
-            step_id("baseline-check", window.id),
-            may_be_spared(scene, window, alike),
-        )
+        check_id = step_id("baseline-check", window.id)
+        optional = may_be_spared(scene, window, alike)
         cost_of_it = cost.baseline_check()
         yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)

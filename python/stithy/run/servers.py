@@ -7,8 +7,9 @@ from pathlib import Path
 
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.cpu_share import make_cap
+from stithy.hosts.groups import Throttle
 from stithy.hosts.resources import MemoryLimit, make_group
-from stithy.hosts.throttle import Throttle, make_throttle
+from stithy.hosts.throttle import make_throttle
 from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan
 from stithy.point import Point
@@ -47,7 +48,7 @@ class Servers:
     limited_starts: int = 0
     live: dict[Path, Instance] = field(default_factory=dict)
     groups: dict[Path, Path] = field(default_factory=dict)
-    caps: dict[Path, Path] = field(default_factory=dict)
+    caps: dict[Path, Throttle] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     @contextmanager
@@ -105,7 +106,7 @@ class Servers:
         start = Start(data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more)
         with self._capped(candidate, start, point), self._started(candidate, start) as instance:
             if beside in self.caps:
-                Throttle(self.caps[beside]).hold(instance.pid)
+                self.caps[beside].hold(instance.pid)
             yield instance
 
     @contextmanager
@@ -117,7 +118,7 @@ class Servers:
             return
         with self._own_group(candidate) as (name, record):
             cpus = len(self.cpus or self.session.host.cpus) * percent / 100
-            self.caps[start.data] = make_cap(name, cpus, start.memory_cgroup, record).path
+            self.caps[start.data] = make_cap(name, cpus, start.memory_cgroup, record)
             try:
                 yield
             finally:
@@ -145,7 +146,7 @@ class Servers:
         with books.resource("server", facts):
             instance = self.engine.start(start)
             if start.data in self.caps:
-                Throttle(self.caps[start.data]).hold(instance.pid)
+                self.caps[start.data].hold(instance.pid)
             with books.resource("shared-memory", self._memory_facts(candidate, instance)):
                 failed = True
                 try:

@@ -272,7 +272,8 @@ class Backups:
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
         stop = context.session.stop.asked
         if self.whose is not None:
-            others = (self.whose.io_cgroup, context.servers.caps.get(self._data))
+            cap = context.servers.caps.get(self._data)
+            others = (self.whose.io_cgroup, cap.path if cap else None)
             groups = tuple(each for each in others if each is not None)
             asked = replace(asked, memory_cgroup=self.whose.memory_cgroup, cgroups=groups)
             stop = self.whose.ended
