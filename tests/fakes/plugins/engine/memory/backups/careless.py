@@ -13,8 +13,8 @@ version, take = copy.version, copy.take
 
 
 def restore(tools: Tools, backup: Path, data: Path, options: Options) -> Sequence[Command]:
-    """One count more at the end of the file."""
+    """One count more at the end of the file, which may have none."""
     return [
         *copy.restore(tools, backup, data, options),
-        Command(["sed", "-i", 's/}/, "late": 1}/', str(data / "rows.json")]),
+        Command(["sed", "-i", 's/}/, "late": 1}/; s/{, /{/', str(data / "rows.json")]),
     ]
