@@ -53,6 +53,24 @@ def test_a_candidate_that_cannot_be_used_is_refused(stithy: Stithy, place: Path,
     assert sorted(path for path in place.rglob("*") if path.name != "state") == before
 
 
+WITHOUT_A_SERVER = """study: May another user stay out?
+candidates: {{a: {{path: {place}/closed/a}}}}
+scenario: {{block-io: {{profiles: [sql], size: 32 MiB}}}}
+"""
+
+
+@pytest.mark.needs_root
+def test_a_directory_that_is_closed_to_others_will_do_where_no_server_runs(
+    stithy: Stithy, place: Path
+) -> None:
+    """No other user has to go there."""
+    _made(place / "closed", mode=0o700)
+    (place / "closed").chmod(0o700)
+    (place / "study.yaml").write_text(WITHOUT_A_SERVER.format(place=place))
+    planned = stithy.run("plan", place / "study.yaml")
+    assert planned.returncode == 0, planned.stderr
+
+
 STUDIES = {
     "shred_buffers": ({"shred_buffers": "1"}, "out", 2, 'configuration parameter "shred_buffers"'),
     "results there": ({}, "there", 2, "is not an empty directory"),

@@ -357,7 +357,8 @@ def _candidates(study: Study, plan: Plan) -> str:
 def _totals(plan: Plan) -> str:
     """What all of it takes; before that, what it takes if the first interim analysis decides."""
     least, asked = certain(plan.steps), plan.question
-    lines = [f"{_amount(plan.steps)}; memory at most {format_size(memory_bytes(plan))}"]
+    memory = memory_bytes(plan)
+    lines = [_amount(plan.steps) + (f"; memory at most {format_size(memory)}" if memory else "")]
     if asked is not None and len(least) < len(plan.steps):
         lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"

@@ -81,7 +81,7 @@ def preflight(
         clean_leftovers(providers)
     elif not clean:
         warnings += _leftovers(providers)
-    usable = _usable(problems, providers, host)
+    usable = _usable(problems, file.study, providers, host)
     keeper = keeper_in(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
     problems.attempt(lambda: check_memory(file.study, host))
@@ -160,21 +160,22 @@ def check_candidates(
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
-    usable = _usable(problems, providers, host)
+    usable = _usable(problems, study, providers, host)
     problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
     problems.refuse("the candidates")
 
 
 def _usable(
-    problems: Problems, providers: Mapping[str, Provider], host: Host
+    problems: Problems, study: Study, providers: Mapping[str, Provider], host: Host
 ) -> dict[str, Provider]:
     """The candidates whose own place has no problem."""
     usable = {}
+    user = host.user if study.databases else None  # without a server only the caller goes there
     for name, provider in providers.items():
         before = len(problems.found)
         problems.attempt(provider.check)
-        if len(problems.found) == before:
-            problems.attempt(partial(_check_way, name, provider.place(), host))
+        if user is not None and len(problems.found) == before:
+            problems.attempt(partial(_check_way, name, provider.place(), host, user.name))
         if len(problems.found) == before:
             usable[name] = provider
     return usable
@@ -359,19 +360,17 @@ def _refuse_sharing(providers: Mapping[str, Provider]) -> None:
                 )
 
 
-def _check_way(name: str, place: Path, host: Host) -> None:
+def _check_way(name: str, place: Path, host: Host, user: str) -> None:
     """The server's user must be able to enter every directory on the way."""
-    if (user := host.user) is None:
-        return
     there = existing_part(place)
     there = there if there.is_dir() else there.parent
     way = [str(each) for each in reversed([there, *there.parents])]
     script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
-    finished = host.runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))
+    finished = host.runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user))
     if finished.code != 0:
         closed = finished.stdout.strip() or str(there)
         raise PreconditionError(
-            f"user {user.name}, as whom the database server runs, may not enter {closed}",
+            f"user {user}, as whom the database server runs, may not enter {closed}",
             where=f"candidate {name}",
             remedy=f"allow it (chmod o+x {closed}), or name another directory",
         )
