@@ -19,7 +19,7 @@ Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
 Better = Literal["higher", "lower"]
 OfSeveral = Literal["sum", "largest"]
 Source = Literal["window", "transactions", "drives", "series", "values"]
-Combined = Literal["mean", "histogram", "sum", "largest"]
+Combined = Literal["mean", "histogram", "sum", "largest", "paired"]
 
 ALL = "all"
 """All transaction types together."""
@@ -56,10 +56,12 @@ class Metric:
     `better`: None where neither direction is. `column`: of the tables `window` and `transactions`;
     of a drive the operation; of a collector its metric. `percent`: which percentile it is.
     `noun` and `label`: in a sentence, and above a column. `combined`: how the windows of a level
-    make one value. `subjects`: of what it has values beside `all`, for one that an activity
-    measures. `negligible`: of a metric whose best value is 0, such as a pause or a loss, so much in
-    its unit counts for nothing; it is compared as a difference. None: as a ratio. The rest is as a
-    collector declares it.
+    make one value; `paired`: each window is held against that of its block without what is beside
+    the users, and of a ratio `column` is the metric that it is of. `subjects`: of what it has
+    values beside `all`, for one that an activity measures. `negligible`: of a metric whose best
+    value is 0, such as a pause or a loss, and of a share that may be 0, so much in its unit counts
+    for nothing; it is compared as a difference. None: as a ratio. The rest is as a collector
+    declares it.
     """
 
     name: str
@@ -181,6 +183,20 @@ def _own() -> Iterator[Metric]:
             asked = f"drive.{operation}_{name}"
             noun = f"{text} of the emulated drive's {operation} time"
             yield Metric(asked, "s", "lower", "drives", operation, noun, asked, percent)
+
+
+def paired_metrics(of: str, said: str) -> Iterator[Metric]:
+    """Throughput and percentiles of users with what is beside them, by those without.
+
+    `of`: what is beside them; `said`: `with backups`.
+    """
+    whole = f"{said} by that without"
+    yield Metric(f"{of}.throughput_ratio", "", "higher", "values", "tpm",
+                 f"throughput {whole}", f"Throughput {said}", combined="paired")  # fmt: skip
+    for name in ("p95", "p99"):
+        noun = f"{PERCENTILES[name][1]} of response time {whole}"
+        yield Metric(f"{of}.{name}_ratio", "", "lower", "values", name, noun, f"{name} {said}",
+                     combined="paired")  # fmt: skip
 
 
 SAMPLER, SAMPLING = "sampler", "Stithy's sampling"

@@ -6,7 +6,7 @@ What is beside them says here what was asked of it and what it achieved, whateve
 from collections.abc import Iterator
 
 from stithy.activities import hammer
-from stithy.metrics import Metric, Unit
+from stithy.metrics import Better, Metric, Unit, paired_metrics
 from stithy.results.tables import Table, integer, real, text
 
 NAME = "tenants"
@@ -40,6 +40,21 @@ def _metrics() -> Iterator[Metric]:
     yield _told("neighbour.bytes_per_s", "B/s", "bytes of databases that the neighbour works on")
     yield _told("neighbour.cycle_bytes", "B", "bytes of databases that a cycle works on")
     yield _told("neighbour.limit_bytes_per_s", "B/s", "bytes that its limit lets through")
+    yield from paired_metrics("neighbour", "with the neighbour")
+    noun = "share of seconds in which tenants get nine tenths of what they have alone"
+    yield _share("isolation", "higher", noun, "Isolation")
+    yield _share("isolation_lost", "lower", "isolation lost to the neighbour", "Isolation lost")
+
+
+ISOLATION_NEGLIGIBLE = 0.05
+"""Own: of seconds; a second of twenty is below the bound by chance alone."""
+
+
+def _share(name: str, better: Better, noun: str, label: str) -> Metric:
+    return Metric(
+        name, "share", better, "values", "", noun, label, combined="paired",
+        negligible=ISOLATION_NEGLIGIBLE,
+    )  # fmt: skip
 
 
 def _told(name: str, unit: Unit, noun: str) -> Metric:

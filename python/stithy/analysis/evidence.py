@@ -19,6 +19,7 @@ from stithy.analysis.values.distribution import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
+from stithy.analysis.verdict.paired import Paired, absorbed
 from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_rate, values_needed
 from stithy.point import Point, telling
 from stithy.search import Search
@@ -144,7 +145,8 @@ class Evidence:
     `primary`: what is asked. `baselines`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
     `measures`: what is asked about and stands in no window's row. `factor`: along which levels lie,
-    where it is chosen. `throughput`: by which metric the users' work is counted.
+    where it is chosen. `throughput`: by which metric the users' work is counted. `paired`: what is
+    lost to what is beside users, by quantity, then by candidate and point.
     """
 
     candidates: tuple[str, ...]
@@ -157,6 +159,7 @@ class Evidence:
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
     factor: str | None = None
     throughput: Quantity = TPM
+    paired: Mapping[Quantity, Mapping[tuple[str, Point], Paired]] = field(default_factory=dict)
 
     @property
     def described(self) -> tuple[Quantity, ...]:
@@ -257,10 +260,14 @@ class Evidence:
     def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
 
-        Edge cases: as `level_value` has them. A sum is over all blocks of the level.
+        Edge cases: as `level_value` has them. A sum is over all blocks of the level. What is paired
+        is its effect over the blocks.
         Source: docs/explanation/method.md, "Intervals".
         """
         known = quantity.known
+        if known.combined == "paired":
+            paired = self.paired_of(candidate, point, quantity)
+            return None if paired is None else paired.effect.value
         if known.source in ("window", "transactions"):
             return self.level_value(candidate, point, known.column, quantity.of or ALL)
         measure = self.measures.get(quantity, Measure({}))
@@ -278,6 +285,10 @@ class Evidence:
                 {each.block for each in self.windows if each.point == point}
             )
         return fmean(numbers) if known.percent is None else float(median(numbers))
+
+    def paired_of(self, candidate: str, point: Point, quantity: Quantity) -> Paired | None:
+        """What a candidate lost at a point to what was beside its users; None where nothing was."""
+        return self.paired.get(quantity, {}).get((candidate, point))
 
     def value_of(self, window: Window, quantity: Quantity) -> Value:
         """A quantity of a single window, as a verdict may rest on it, or why there is none.
@@ -315,6 +326,10 @@ class Evidence:
         once more, right after the first time: the one that counts is paired.
         Source: docs/explanation/verdicts.md, "The interval".
         """
+        if quantity.known.combined == "paired" and against is None:
+            lost = [self.paired_of(name, point, quantity) for name in (a, b)]
+            if lost[0] is not None and lost[1] is not None:
+                return absorbed(lost[0], lost[1])
         ends = ((a, against or point), (b, point))
         turn = _turn if against is None else _round
         of_a, of_b = ({turn(window): (self.value_of(window, quantity), window)

@@ -1,7 +1,7 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +23,17 @@ from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
 from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
-from stithy.report.latencies import drive_measure, histogram_measures, merged_levels
+from stithy.report.latencies import (
+    distribution,
+    drive_measure,
+    histogram_measures,
+    merged_levels,
+)
+from stithy.report.lost import with_lost
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
+from stithy.results.hlog import Histogram
 from stithy.results.manifest import (
     CandidateFacts,
     LimitFacts,
@@ -52,6 +59,13 @@ class Context:
     run: Run
     evidence: Evidence
     sampled: Sampled
+    _times: dict[str, Histogram | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def times(self, window: Window) -> Histogram | None:
+        """All response times of a window, read once; None where its logs are not whole."""
+        if window.id not in self._times:
+            self._times[window.id] = distribution(self.run.directory, [window])
+        return self._times[window.id]
 
     @property
     def manifest(self) -> Manifest | None:
@@ -435,7 +449,15 @@ def context_of(run: Run) -> Context:
     }
     measured = measures(run, evidence, samples, wanted)
     whole = replace(evidence, merged=merged, primary=asked, search=search, measures=measured)
-    return Context(run, whole, samples)
+    return with_paired(Context(run, whole, samples))
+
+
+def with_paired(context: Context) -> Context:
+    """The same with all that sections say is lost, as values of windows and of points."""
+    of = (module.lost for module in plugins("section").values() if hasattr(module, "lost"))
+    found = [each for lost in of for each in lost(context)]
+    run, evidence = with_lost(context.run, context.evidence, found)
+    return replace(context, run=run, evidence=evidence) if found else context
 
 
 def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:

@@ -179,7 +179,13 @@ class Primary(BaseModel):
 
     def _wrong_metric(self, transactions: Sequence[str]) -> Iterator[Violation]:
         if self.metric is not None:
-            problem = check(parse_quantity(self.metric), transactions)
+            quantity = parse_quantity(self.metric)
+            problem = check(quantity, transactions)
+            if problem is None and quantity.known.combined == "paired":
+                what = (
+                    f"`{self.metric}` compares windows of one candidate, so it is known at the end"
+                )
+                yield Violation(what, "ask it in `thresholds`", self.metric, ("metric",))
             if problem is not None:
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
 

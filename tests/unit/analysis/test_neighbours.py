@@ -16,15 +16,18 @@ from stithy.analysis.answers.kept import (
     isolation,
     worst_second,
 )
-from stithy.analysis.answers.neighbours import absorbed, disturbance
+from stithy.analysis.answers.neighbours import disturbance
+from stithy.analysis.answers.paired import against, pairs_of
 from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.validity.checks.work import commits, of_backups, servers
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
+from stithy.analysis.verdict.paired import Paired, absorbed
 from stithy.engines import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
 
 P99 = Quantity("p99")
+BESIDE, ALONE = Point.of(users=4, neighbour=500), Point.of(users=4, neighbour=0)
 
 
 def test_shares_are_of_the_mean_alone_of_all_tenants_together() -> None:
@@ -89,7 +92,7 @@ def _disturbance(growth: Effect = TIGHT, **known: Any) -> Disturbance:
         "asked": 500.0, "offered": 400.0, "achieved": 400.0, "isolation": 0.95,
         "alone_isolation": 0.99, "goodput": 0.9, "lost": LOST_NOTHING,
     }  # fmt: skip
-    return Disturbance("a", Point.of(users=4, neighbour=500), {P99: growth}, **usual | known)
+    return Disturbance("a", BESIDE, {P99: Paired(growth)}, **usual | known)
 
 
 def test_a_neighbour_is_borne_by_the_upper_end_of_the_interval() -> None:
@@ -182,9 +185,10 @@ class _Blocks:
     def __init__(self, p99_s: dict[tuple[str, int], list[float]]) -> None:
         self._p99_s = p99_s
 
-    def effect(self, *_: Any) -> Effect:
-        """Of which nothing is asked here."""
-        return TIGHT
+    def effect(self, _: str, name: str, point: Point, __: Quantity, alone: Point) -> Effect:
+        """Over the blocks of both."""
+        both = list(pairs_of(cast(Any, self), name, point, alone))
+        return paired_ratio([one.p99_s for one, _ in both], [other.p99_s for _, other in both])  # type: ignore[attr-defined]  # windows of its own
 
     def level_of(self, *_: Any) -> float | None:
         """Nothing is known of the neighbour."""
@@ -204,11 +208,9 @@ class _Blocks:
         return SimpleNamespace(number=window.p99_s)
 
 
-BESIDE, ALONE = Point.of(users=4, neighbour=500), Point.of(users=4, neighbour=0)
-
-
 def _absorbed(p99_s: dict[tuple[str, int], list[float]]) -> Effect:
-    return absorbed(cast(Any, _Blocks(p99_s)), "a", "b", BESIDE, ALONE, P99)
+    of_a, of_b = (against(cast(Any, _Blocks(p99_s)), name, BESIDE, ALONE, P99) for name in "ab")
+    return absorbed(of_a, of_b)
 
 
 def test_who_absorbs_better_is_a_ratio_of_growths_in_the_same_blocks() -> None:
@@ -256,7 +258,7 @@ def _isolated(draw: random.Random, keeps: float) -> bool | None:
         for block in range(4)
     }
     evidence = cast(Any, _Blocks({("a", 0): [1.0] * 4, ("a", 500): [1.0] * 4}))
-    return disturbance(evidence, seconds, "a", BESIDE, ALONE, ()).isolated
+    return disturbance(evidence, seconds, "a", BESIDE, ALONE, {}).isolated
 
 
 def test_a_harmless_neighbour_is_seldom_said_to_disturb_and_a_harmful_one_seldom_to_do_not() -> (
@@ -278,7 +280,7 @@ def test_the_tenant_that_keeps_least_is_seen_among_many() -> None:
     alone = {name: [10, 10] for name in names}
     seconds = {"0-0": alone, "500-0": {**alone, "tenant-7": [1, 1]}}
     evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
-    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, ())
+    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, {})
     assert (found.isolation, found.least_kept) == (1.0, 0.1)
 
 
@@ -289,7 +291,7 @@ def test_what_chance_alone_would_seem_to_do_is_asked_at_the_same_moments_alone()
     seconds = {"0-0": {"a": poor}, "500-0": {"a": poor}}
     moments = {"500-0": Moments(at_s, [(102.5, 106.5)], failed=1)}
     evidence = cast(Any, _Blocks({("a", 0): [1.0], ("a", 500): [1.0]}))
-    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, (), moments)
+    found = disturbance(evidence, seconds, "a", BESIDE, ALONE, {}, moments)
     assert found.felt is not None
     assert found.felt == found.by_chance
     assert (found.felt.felt, found.failed) == (1, 1)

@@ -23,8 +23,10 @@ from stithy.analysis.verdict.decide import (
     next_step,
 )
 from stithy.analysis.verdict.effect import paired_difference, paired_ratio
+from stithy.analysis.verdict.paired import pooled_ratio
 from stithy.analysis.verdict.prospects import margin_needed, prospects
 from stithy.analysis.verdict.statistics import INTERIM_BLOCKS, critical, interval
+from support.hlog import histogram
 
 
 def _around(mean: float, spread: float, count: int) -> list[float]:
@@ -237,3 +239,40 @@ def test_what_a_study_can_expect_is_what_simulated_studies_find() -> None:
     assert three.shares[Call.UNDECIDED] == six.shares[Call.BETTER] == 1.0
     [alone], [chosen] = (prospects([1.05], 0.04, 0.02, 8, among=n, **few) for n in (1, 6))
     assert chosen.different_share < alone.different_share
+
+
+def test_the_percentile_of_all_blocks_has_the_interval_of_leaving_blocks_out() -> None:
+    """Blocks that are alike leave no doubt; of one that is not the interval is wide."""
+    fast, slow = histogram(*range(1000, 2000)), histogram(*range(2000, 4000, 2))
+    alike = pooled_ratio([(fast, slow)] * 4, 99, 4000)
+    assert alike is not None
+    assert alike.ratio == pytest.approx(2.0, rel=0.01)
+    assert alike.pairs == 4
+    assert alike.low == pytest.approx(alike.high)
+    stalled = histogram(*range(20_000, 40_000, 20))
+    odd = pooled_ratio([*[(fast, slow)] * 3, (fast, stalled)], 99, 4000)
+    assert odd is not None
+    assert odd.low is not None
+    assert odd.high is not None
+    assert odd.low < 2 < 20 < odd.high
+    assert pooled_ratio([(fast, slow)] * 4, 99, 4001) is None, "too few values in all"
+    one = pooled_ratio([(fast, slow)], 99, 1000)
+    assert one is not None
+    assert (one.pairs, one.low) == (1, None)
+
+
+def test_intervals_of_pooled_percentiles_hold_the_truth() -> None:
+    """Of 100 studies of five blocks with 300 values each: the 90th percentile grows by a half."""
+    draw = random.Random(5)
+
+    def side(factor: float) -> list[int]:
+        return [int(5000 * factor * draw.lognormvariate(0, 0.6)) for _ in range(300)]
+
+    held = 0
+    for _ in range(100):
+        drifts = [draw.lognormvariate(0, 0.1) for _ in range(5)]
+        pairs = [(histogram(*side(each)), histogram(*side(1.5 * each))) for each in drifts]
+        found = pooled_ratio(pairs, 90, 1000)
+        assert found is not None
+        held += (found.low or 0) <= 1.5 <= (found.high or 0)
+    assert held >= 95

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from stithy.analysis.answers.disturbance import Disturbance
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
-from stithy.metrics import Quantity
+from stithy.analysis.verdict.paired import Paired
 from stithy.plan.scenarios.noisy_neighbour import LIMIT, NEIGHBOUR, VOLUME
 from stithy.point import Point
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, findings, state
@@ -17,22 +17,12 @@ LOST_ALL = paired_difference([1.0] * 4, [0.0] * 4)
 
 
 class _Evidence:
-    """Of each candidate, by quantity and neighbour, the value of each of four blocks."""
+    """Of which only the candidates are asked."""
 
     windows = ()
 
-    def __init__(self, *candidates: str, **values: dict[tuple[str, int], float]) -> None:
-        self.candidates, self._values = candidates, values
-
-    def valid_at(self, candidate: str, point: Point) -> list[Any]:
-        """A window for each block."""
-        at = int(point.values[NEIGHBOUR])
-        return [SimpleNamespace(block=n, attempt=0, of=(candidate, at)) for n in range(4)]
-
-    def value_of(self, window: Any, quantity: Quantity) -> Any:
-        """A little more in each block."""
-        found = self._values.get(str(quantity), {}).get(window.of)
-        return SimpleNamespace(number=found * (1 + 0.01 * window.block) if found else None)
+    def __init__(self, *candidates: str) -> None:
+        self.candidates = candidates
 
 
 def _point(neighbour: int, **others: Any) -> Point:
@@ -54,7 +44,8 @@ def _one(neighbour: int, p95: Effect = SMALL, candidate: str = "a", **known: Any
         "point": _point(neighbour),
     }  # fmt: skip
     growth = {P99: known.pop("p99", FEW), P95: p95, TPM: known.pop("tpm", SMALL)}
-    return Disturbance(candidate=candidate, growth=growth, **usual | known)
+    every = {name: Paired(each, tuple(range(each.pairs))) for name, each in growth.items()}
+    return Disturbance(candidate=candidate, growth=every, **usual | known)
 
 
 def _said(*found: Disturbance, context: Any = None) -> list[str]:
@@ -136,34 +127,48 @@ def test_a_cycle_that_failed_is_no_saturation() -> None:
     assert "was held back by `limit`, or by the storage: it achieved 1 of" in _said(held)[1]
 
 
-P95_BETTER_ON_B = {("a", 0): 1.0, ("a", 300): 4.0, ("b", 0): 1.0, ("b", 300): 2.0}
+P95_BETTER_ON_B = {"a": 4.0, "b": 2.0}
 
 
-def _compared(evidence: _Evidence, **achieved: float) -> str:
-    found = [_one(300, candidate=name, achieved=achieved.get(name, 300.0)) for name in "ab"]
-    return _said(*found, context=_context(evidence))[2]
+def _grown(metric: str, by: dict[str, float], name: str) -> Effect:
+    """Of a metric in four blocks, each of which has a little more than the one before."""
+    if name not in by:
+        return no_effect(f"no block has {metric} of both")
+    alone = [1 + 0.01 * block for block in range(4)]
+    return paired_ratio(alone, [by[name] * each for each in alone])
+
+
+def _compared(
+    p95: dict[str, float] | None = None, tpm: dict[str, float] | None = None, **achieved: float
+) -> str:
+    found = [
+        _one(300, _grown("p95", p95 or {}, name), name, achieved=achieved.get(name, 300.0),
+             tpm=_grown("tpm", tpm or {}, name))
+        for name in "ab"
+    ]  # fmt: skip
+    said = _said(*found, context=_context(_Evidence("a", "b")))
+    return next(each for each in said if each.startswith("With a neighbour"))
 
 
 def test_who_absorbs_it_better_is_said_with_what_the_neighbour_achieved_on_each() -> None:
     """Who had less to absorb is not called better for it."""
-    evidence = _Evidence("a", "b", p95=P95_BETTER_ON_B)
-    assert "b absorbs the neighbour better than a by a factor of 2.00" in _compared(evidence)
-    unequal = _compared(evidence, a=200.0)
+    said = _compared(P95_BETTER_ON_B)
+    assert "b absorbs the neighbour better than a by a factor of 2.00" in said
+    unequal = _compared(P95_BETTER_ON_B, a=200.0)
     assert unequal.endswith("; the neighbour achieved, per second, 200 on a and 300 on b.")
     assert "b absorbs the neighbour better" in unequal
     assert (
         "it is undecided whether a or b absorbs it better: p95 grows 2.00 times as much on a"
-        in (_compared(evidence, b=200.0))
+        in (_compared(P95_BETTER_ON_B, b=200.0))
     )
 
 
 def test_without_a_percentile_of_both_they_are_compared_by_the_throughput_that_is_kept() -> None:
     """More of it is better, where less growth of a percentile was."""
-    tpm = {("a", 0): 100.0, ("a", 300): 12.0, ("b", 0): 200.0, ("b", 300): 106.0}
-    said = _compared(_Evidence("a", "b", tpm=tpm))
+    said = _compared(tpm={"a": 0.12, "b": 0.53})
     assert "b absorbs the neighbour better than a by a factor of 4.42" in said
     assert "in the throughput that tenants keep. They are not compared by p95: no block has" in said
-    assert "a and b are not compared: no block has tpm of both" in _compared(_Evidence("a", "b"))
+    assert "a and b are not compared: no block has tpm of both" in _compared()
 
 
 def _apart(own: str, volume: str = "backup") -> dict[str, Any]:

@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from fakes.hammer import FakeHammer
+from stithy.analysis.answers.thresholds import Outcome, judge_thresholds
+from stithy.metrics import Quantity
+from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
 from stithy.run.executor import execute
+from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.faked_run import FakedRun
 
 STUDY = """
@@ -52,6 +56,20 @@ def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_pat
     assert kept == [(name, tenant, 4, 1.0) for name in "ab" for tenant in ("tenant-1", "tenant-2")]
     rows = drawn.table.frame.select("alone", "beside").rows()
     assert all(alone == beside > 0 for alone, beside in rows)
+    assert _levels(page, "neighbour.throughput_ratio") == [1.0, 1.0]
+    assert _levels(page, "isolation") == [1.0, 1.0]
+    assert _levels(page, "isolation_lost") == [0.0, 0.0]
+    bound = Threshold(MeasuredValue("a", "isolation", BESIDE), ">=", Constant(0.9, "share"))
+    [judged] = judge_thresholds([bound], page.context.evidence)
+    assert judged.outcome is Outcome.MET, "all blocks are alike, and enough"
+
+
+BESIDE = Point.of(users=2, neighbour=500)
+
+
+def _levels(page: Page, metric: str) -> list[float | None]:
+    evidence = page.context.evidence
+    return [evidence.level_of(name, BESIDE, Quantity(metric)) for name in "ab"]
 
 
 def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:

@@ -302,6 +302,10 @@ def _not_bounded(change: Change, others: Taken) -> Change:
 
 
 def _values(evidence: Evidence, candidate: str, point: Point, quantity: Quantity) -> list[float]:
+    """Of each window; of what is paired, of each block."""
+    if quantity.known.combined == "paired":
+        paired = evidence.paired_of(candidate, point, quantity)
+        return [] if paired is None else list(paired.values)
     known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, point))
     return [value for value in known if value is not None]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stithy.analysis.answers.reactions import Felt
 from stithy.analysis.verdict.effect import Effect, no_effect
+from stithy.analysis.verdict.paired import Paired
 from stithy.metrics import Quantity
 from stithy.point import Point
 
@@ -34,7 +35,8 @@ class Disturbance:
     """What a candidate's tenants lose at a point; None and an effect without a ratio: not known.
 
     `growth`: by quantity its value with the neighbour against that alone. `asked` and the like are
-    requests or cycles per second. `lost`: isolation with the neighbour less that alone, by block.
+    requests or cycles per second. `isolation`, `alone_isolation`: means over blocks, by block in
+    `isolations`. `lost`: isolation with the neighbour less that alone, by block.
     `least_kept`: the share of its throughput that the tenant keeps which keeps least. `worked`: the
     share of the measurement in which the neighbour worked. `by_chance`: what is felt at the same
     moments of the windows alone. `has_limit`: a guard counts its bytes. `failed`: cycles of it.
@@ -42,7 +44,7 @@ class Disturbance:
 
     candidate: str
     point: Point
-    growth: Mapping[Quantity, Effect]
+    growth: Mapping[Quantity, Paired]
     asked: float | None
     offered: float | None
     achieved: float | None
@@ -50,6 +52,7 @@ class Disturbance:
     alone_isolation: float | None
     goodput: float | None
     lost: Effect = UNKNOWN
+    isolations: Paired = Paired(UNKNOWN)
     first_percentile: float | None = None
     worst_second: float | None = None
     fairness: float | None = None
@@ -114,7 +117,7 @@ class Disturbance:
 
         Own: it does not where its plain interval lies beyond. A plain interval gives no claim.
         """
-        effect = self.growth[tail]
+        effect = self.growth[tail].effect
         bounds = effect.plain_bounds
         if bounds is not None and bounds[0] > GROWTH_MOST:
             return False

@@ -60,8 +60,12 @@ def _slug(quantity: Quantity) -> str:
 
 
 def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -> dict[str, float]:
-    """The same of a metric that an activity declares."""
+    """The same of a metric that an activity declares; of what is paired with its own interval."""
     value = context.evidence.level_of(candidate, point, quantity)
+    paired = context.evidence.paired_of(candidate, point, quantity)
+    if value is not None and paired is not None:
+        ends = {"lower_value": paired.effect.low, "upper_value": paired.effect.high}
+        return {"value": value, **{name: end for name, end in ends.items() if end is not None}}
     found = (context.evidence.value_of(window, quantity).number
              for window in context.evidence.valid_at(candidate, point))  # fmt: skip
     known = [number for number in found if number is not None]

@@ -1,12 +1,13 @@
 """What backups cost users, and how long they take, by candidate and setting."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
+from stithy.analysis.answers.paired import against
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.effect import Effect
+from stithy.analysis.verdict.paired import Paired
 from stithy.factor import factor_named
 from stithy.metrics import ALL, P95, Quantity
 from stithy.plan.scenarios.backup import (
@@ -23,6 +24,8 @@ from stithy.plan.scenarios.backup import (
 from stithy.plan.scenarios.backup.during import OWN
 from stithy.point import ON, Point, said
 from stithy.report.context import Context
+from stithy.report.lost import Lost, ratios_of
+from stithy.report.words.wording import percent
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
 COVERED_LEAST = 0.9
@@ -35,30 +38,25 @@ class Setting:
     """A candidate at a point with backups; changes are against the windows without, by block.
 
     `backed_up`: the evidence without windows in which no backup succeeded: their users had none to
-    bear.
+    bear. `changes`: by metric what backups change of it.
     """
 
     evidence: Evidence
     backed_up: Evidence
     candidate: str
     point: Point
+    changes: Mapping[Quantity, Paired]
     tail_of: Quantity
 
-    @cached_property
+    @property
     def throughput(self) -> Effect:
         """What backups change of it."""
-        return self._effect(THROUGHPUT)
+        return self.changes[THROUGHPUT].effect
 
-    @cached_property
+    @property
     def tail(self) -> Effect:
-        """What they change of the percentile that windows have values enough for."""
-        return self._effect(self.tail_of)
-
-    def _effect(self, quantity: Quantity) -> Effect:
-        off = off_at(self.point, self.evidence.points)
-        return self.backed_up.effect(
-            self.candidate, self.candidate, self.point, quantity, against=off
-        )
+        """What they change of the percentile that there are values enough for."""
+        return self.changes[self.tail_of].effect
 
     def value(self, name: str) -> float | None:
         """A value of the backups, the mean of its windows."""
@@ -89,6 +87,15 @@ class Setting:
     def is_covered(self) -> bool:
         """Whether backups filled its measurements."""
         return (self.value("covered_share") or 0.0) >= COVERED_LEAST
+
+    @property
+    def doubt(self) -> str | None:
+        """Why its changes give no claim that backups cost little; None where they may."""
+        if self.is_covered:
+            return None
+        covered = percent(self.value("covered_share") or 0.0)
+        return f"backups ran during {covered} of the measurement, and {percent(COVERED_LEAST)} " \
+               "are needed"  # fmt: skip
 
     @property
     def load(self) -> Point:
@@ -131,7 +138,7 @@ def settings_of(context: Context) -> tuple[Setting, ...]:
     evidence = context.evidence
     backed_up = _backed_up(evidence)
     every = [
-        Setting(evidence, backed_up, name, point, P95)
+        Setting(evidence, backed_up, name, point, _changes(context, backed_up, name, point), P95)
         for point in points_of(evidence)
         for name in evidence.candidates
         if evidence.at(name, point)
@@ -139,6 +146,29 @@ def settings_of(context: Context) -> tuple[Setting, ...]:
     tails = {load: _tail([each for each in every if each.load == load])
              for load in {each.load for each in every}}  # fmt: skip
     return tuple(replace(each, tail_of=tails[each.load]) for each in every)
+
+
+def _changes(
+    context: Context, backed_up: Evidence, name: str, point: Point
+) -> Mapping[Quantity, Paired]:
+    """What backups change of what a metric of theirs is of."""
+    off = off_at(point, context.evidence.points)
+    return {
+        each: against(backed_up, name, point, off, each, context.times)
+        for each in (THROUGHPUT, P95, P99)
+    }
+
+
+def lost(context: Context) -> Iterator[Lost]:
+    """The same as values of windows and points, by the metrics that the activity declares."""
+    own = ratios_of(BACKUP)
+    evidence = context.evidence
+    for setting in settings_of(context):
+        if not evidence.at(setting.candidate, off_at(setting.point, evidence.points)):
+            continue  # nobody works on an idle database
+        for quantity, found in setting.changes.items():
+            known = replace(found, doubted_because=setting.doubt)
+            yield Lost(BACKUP, own[quantity], setting.candidate, setting.point, known)
 
 
 def _backed_up(evidence: Evidence) -> Evidence:
@@ -152,7 +182,7 @@ def _backed_up(evidence: Evidence) -> Evidence:
 def _tail(settings: Sequence[Setting]) -> Quantity:
     """The 99th percentile; the 95th where a window has it alone, for too few values."""
     known = [each for each in settings if each.tail.pairs]
-    as_often = (replace(each, tail_of=P99).tail.pairs == each.tail.pairs for each in known)
+    as_often = (each.changes[P99].effect.pairs == each.tail.pairs for each in known)
     return P99 if known and all(as_often) else P95
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.neighbours import pairs_of
+from stithy.analysis.answers.paired import pairs_of
 from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.evidence import Window
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR, OF_NEIGHBOURS

@@ -30,7 +30,7 @@ def control(context: Context, each: Disturbance, quantities: tuple[Quantity, ...
         return
     neighbour = neighbour_said(context, each.point)
     at = f"On {each.candidate} the neighbour of {neighbour} has drives of its own"
-    known = {name: each.growth[name] for name in quantities}
+    known = {name: each.growth[name].effect for name in quantities}
     beyond = {name: effect for name, effect in known.items() if effect.distinguishable}
     if beyond:
         are = "excludes" if len(beyond) == 1 else "exclude"

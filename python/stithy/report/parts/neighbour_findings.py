@@ -10,8 +10,8 @@ from stithy.analysis.answers.disturbance import (
     ISOLATED_SHARE,
     Disturbance,
 )
-from stithy.analysis.answers.neighbours import absorbed
 from stithy.analysis.verdict.effect import Effect
+from stithy.analysis.verdict.paired import absorbed
 from stithy.metrics import Quantity
 from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR
 from stithy.point import Point
@@ -46,7 +46,7 @@ def state(each: Disturbance) -> str | None:
 
 def _tail(found: Found) -> Quantity:
     """The 99th percentile where all of them have it, else the 95th."""
-    return P99 if all(each.growth[P99].ratio is not None for each in found) else P95
+    return P99 if all(each.growth[P99].effect.ratio is not None for each in found) else P95
 
 
 def _tails(found: Found) -> Mapping[Point, Quantity]:
@@ -116,7 +116,7 @@ def _open(each: Disturbance, tail: Quantity) -> Iterator[str]:
 
 
 def _why_not_short(each: Disturbance, tail: Quantity) -> str:
-    effect = each.growth[tail]
+    effect = each.growth[tail].effect
     if effect.ratio is None:
         return f"{tail} is not known, as {effect.missing_because}"
     if effect.plain or effect.high is None:
@@ -155,7 +155,7 @@ def _bought(context: Context, found: Found) -> Iterator[str]:
     for (name, _), several in groups.items():
         tail = _tail(tuple(several))
         parts = [_bought_by(each, tail, ratio) for each in several
-                 if (ratio := each.growth[tail].ratio) is not None]  # fmt: skip
+                 if (ratio := each.growth[tail].effect.ratio) is not None]  # fmt: skip
         if len(parts) > 1:
             neighbour = neighbour_said(context, several[0].point)
             yield f"Beside a neighbour of {neighbour} on {name}, {'; '.join(parts)}."
@@ -194,17 +194,13 @@ def _verdicts(context: Context, found: Found) -> Iterator[str]:
         at += f" ({_settings(context, point)})" if _several(context) else ""
         for a, b in combinations(context.evidence.candidates, 2):
             both = known[a, point], known[b, point]
-            yield f"{at}, {_verdict(context, both, tails[_others(point)])}."
+            yield f"{at}, {_verdict(both, tails[_others(point)])}."
 
 
-def _verdict(context: Context, both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
+def _verdict(both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
     """By the growth of the tail; where a candidate has none, by the throughput that is kept."""
     one, other = both
-    effects = (
-        absorbed(context.evidence, one.candidate, other.candidate, one.point,
-                 _others(one.point), each)
-        for each in (tail, TPM)
-    )  # fmt: skip
+    effects = (absorbed(one.growth[each], other.growth[each]) for each in (tail, TPM))
     by_tail = next(effects)
     if by_tail.ratio is not None:
         return _who(both, by_tail, tail)

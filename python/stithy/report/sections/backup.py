@@ -18,12 +18,16 @@ from stithy.report.parts.backups import (
     fastest,
     is_own,
     limit_share,
+    lost,
     maxima,
     settings_of,
     where,
 )
+from stithy.report.parts.pooled import pooled_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, listing, percent, plural, signed_percent, took
+
+__all__ = ["lost"]
 
 NAME = "backup"
 TITLE = "Backup and restore"
@@ -125,7 +129,8 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from grid(page.tables[NAME])
     yield from paragraph(*_failures(context), style="warning")
     note = IDLE if _is_idle(context) else NOTE
-    yield from paragraph(note, *_settings(context), context.footer + ".", style="note")
+    pooled = pooled_said(each.changes for each in settings)
+    yield from paragraph(note, pooled, *_settings(context), context.footer + ".", style="note")
 
 
 def _settings(context: Context) -> Iterator[str]:

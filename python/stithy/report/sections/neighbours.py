@@ -1,16 +1,23 @@
 """What tenants lose to a neighbour on the same storage, and which candidate absorbs it better."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from stithy.activities import tenants as activity
 from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, ALONE_SHARE_LEAST, Disturbance
-from stithy.analysis.answers.neighbours import disturbance
+from stithy.analysis.answers.neighbours import disturbance, lost_isolation
+from stithy.analysis.answers.paired import against
 from stithy.analysis.answers.reactions import IN_A_ROW, KEPT_SHARE
+from stithy.analysis.verdict.paired import Paired
+from stithy.metrics import Quantity
 from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
+from stithy.point import Point
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
+from stithy.report.lost import Lost, ratios_of
 from stithy.report.page import Page
 from stithy.report.parts.neighbour import (
     DURATIONS,
@@ -21,17 +28,20 @@ from stithy.report.parts.neighbour import (
     seconds_of_tenants,
 )
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, Found, findings, state
+from stithy.report.parts.pooled import pooled_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
 
 NAME = "neighbours"
 NEEDS = ("tenant_seconds",)
+ISOLATION, ISOLATION_LOST = Quantity("isolation"), Quantity("isolation_lost")
 TITLE = "What the neighbour costs the tenants"
 NOTE = (
     "Each ratio compares the tenants with the neighbour to the same tenants alone, paired by "
     "block, with its interval. Percentiles and throughput are of the whole measurement, with the "
     "neighbour's pauses. Isolation is the share of seconds in which all tenants together "
-    f"got at least {percent(KEPT_SHARE)} of their mean throughput alone; “alone” is the same share "
+    f"got at least {percent(KEPT_SHARE)} of their mean throughput alone, as a mean over blocks; "
+    "“alone” is the same share "
     "in the windows without a neighbour, which is what chance leaves, and the difference is that "
     "between the two, by block. A neighbour is judged by isolation as a share of that alone; where "
     f"that is less than {percent(ALONE_SHARE_LEAST)}, nobody is said to bear it. Of a neighbour "
@@ -61,11 +71,40 @@ def _found(context: Context) -> Found:
     seconds, when = counts(tenants), moments(context, tenants)
     return tuple(
         disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
-                    (P99, P95, TPM), when)
+                    _growth(context, name, point), when)
         for point in evidence.points
         if point.values.get(NEIGHBOUR, ALONE) != ALONE
         for name in evidence.candidates
     )  # fmt: skip
+
+
+def _growth(context: Context, name: str, point: Point) -> dict[Quantity, Paired]:
+    """What of the tenants grows by how much against that alone."""
+    alone = point.replaced(NEIGHBOUR, ALONE)
+    return {
+        each: against(context.evidence, name, point, alone, each, context.times)
+        for each in (P99, P95, TPM)
+    }
+
+
+def lost(context: Context) -> Iterator[Lost]:
+    """What tenants lose, as values of windows and points by the metrics that are declared of it."""
+    own = ratios_of(activity.NAME)
+    for each in _found(context):
+        known = {own[quantity]: replace(paired, doubted_because=_doubt(each, quantity))
+                 for quantity, paired in each.growth.items()}  # fmt: skip
+        known |= {ISOLATION: each.isolations, ISOLATION_LOST: lost_isolation(each)}
+        for quantity, paired in known.items():
+            yield Lost(activity.NAME, quantity, each.candidate, each.point, paired)
+
+
+def _doubt(each: Disturbance, quantity: Quantity) -> str | None:
+    """Why a ratio gives no claim that the neighbour costs little; None where it may."""
+    if not each.is_blind(quantity):
+        return None
+    return (
+        f"the neighbour worked {percent(each.worked or 0.0)} of the time, too little for it to show"
+    )
 
 
 def tables(page: Page) -> Iterator[PageTable]:
@@ -141,7 +180,7 @@ def _row(context: Context, each: Disturbance) -> dict[str, Any]:
                 "onset": told.onset_s if told else None,
                 "settling": told.settling_s if told else None}  # fmt: skip
     for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
-        effect = each.growth[quantity]
+        effect = each.growth[quantity].effect
         row |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}
     return row
 
@@ -162,10 +201,11 @@ def _blocks(page: Page, found: Found) -> Iterator[Block]:
         yield from grid(page.tables[DURATIONS])
     missing = _missing(found)
     cycles = FELT if any(each.felt for each in found) else None
-    yield from paragraph(NOTE, cycles, missing, style="note")
+    pooled = pooled_said(each.growth for each in found)
+    yield from paragraph(NOTE, cycles, pooled, missing, style="note")
 
 
 def _missing(found: Found) -> str | None:
-    effects = [each.growth[P99] for each in found]
+    effects = [each.growth[P99].effect for each in found]
     because = next((each.missing_because for each in effects if each.ratio is None), None)
     return f"The 99th percentile is missing in part: {because}." if because else None
