@@ -23,6 +23,7 @@ from stithy.results.read import read_run
 from stithy.wire.drive.jobs import Gone
 from support.places import DISK, a_place
 from support.running import Stithy, entries, left_by, wait_for, write_study
+from support.scenarios import PROVEN
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -105,7 +106,7 @@ def test_a_killed_backup_is_a_span_that_does_not_count_and_nothing_else_fails(
         assert list(rows) == ["backup 1", "backup 2", "restore"]
         assert "signal 9" in rows["backup 1"]["invalid_because"]
         assert rows["backup 2"]["invalid_because"] is None
-        assert rows["restore"]["outcome"] == "restored, all conditions hold"
+        assert rows["restore"]["outcome"] == PROVEN
         assert window.measured
         assert window.value("tpm")
         assert COMMITS not in [reason.flag for reason in window.reasons]

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from fakes.clock import HurriedClock
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
-from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest
+from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest, WorkloadChoice
+from stithy.workload.program import LedgerVerified
 from support.own_engine import Committing, OwnEngine
 from support.running import left_by
+from support.scenarios import PROVEN
 
 pytestmark = pytest.mark.usefixtures("own_state", "fakes")
 STUDY = """study: What does a backup cost?
@@ -114,3 +116,31 @@ def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Pat
     [section] = [each for each in Page(context_of(run)).sections if each.key == "backup"]
     assert "a: no window is valid" in str(section), "the clock is too hurried for samples"
     assert left_by(faked.out) == []
+
+
+class Forgetful(Unequal):
+    """What is restored under load misses an acknowledged order; the databases hold all."""
+
+    def verify_ledger(self, workload: WorkloadChoice, ledger: Path, **more: Any) -> LedgerVerified:
+        """Of a part of a ledger alone, which is what was acknowledged before a backup began."""
+        self._lost = int(ledger.name == "before-backup.ledger")
+        return super().verify_ledger(workload, ledger, **more)
+
+
+@pytest.mark.parametrize("hammer", [Unequal, Forgetful])
+def test_a_backup_under_load_that_misses_one_acknowledged_commit_fails_the_study(
+    tmp_path: Path, hammer: type[Unequal]
+) -> None:
+    """Each restore of a window is compared with what was acknowledged before its backup began."""
+    load = "users: [2], rate: 6/min, ledger: true, ramp_up: 1 s, duration: 20 h"
+    text = STUDY.replace("LOAD", load).replace("KEYS", "cycles: 1")
+    faked = OwnEngine(tmp_path, hammer=hammer(), text=text, clock=HurriedClock())
+    outcome = faked.run()
+    spans = read_run(faked.out).spans.filter(name="restore").to_dicts()
+    assert len(spans) == 2, "of each candidate"
+    if hammer is Unequal:
+        assert (outcome.error, {each["outcome"] for each in spans}) == (None, {PROVEN})
+        return
+    assert {each["outcome"] for each in spans} == {"NOT EQUAL"}
+    assert isinstance(outcome.error, InvalidMeasurement)
+    assert "missing in what was restored: 1 lost (window w-" in str(outcome.error)

@@ -2,10 +2,13 @@
 
 They begin with the measurement, and follow each other. A backup that fails is a span that does not
 count; the users' window stays as it is. Where nobody works each backup is restored before the next.
+Where the study keeps a commit ledger, what was acknowledged before the last backup began must be in
+what is restored of it; later work may be.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -13,14 +16,16 @@ from stithy.collect.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
+from stithy.results.layout import WindowDirectory
 from stithy.results.tables import Row, Table
-from stithy.run.activities.backup import idle
+from stithy.run.activities.backup import idle, promised
 from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at, is_hopeless
 from stithy.run.activities.backup.outcomes import (
     DONE,
     FAILED,
     HOLDS,
     NOT_CHECKED,
+    NOTHING_LOST,
     RESTORE_FAILED,
     UNEQUAL,
     is_of_the_machine,
@@ -30,7 +35,7 @@ from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import parts_of
 from stithy.units import format_measured_duration, format_size
-from stithy.workload.program import Watch
+from stithy.workload.program import Program, Watch
 
 NAME = "backup"
 NONE = "no backup of the window succeeded"
@@ -51,6 +56,8 @@ class BackupActivity:
         self._cycles: list[Cycle] = []
         self._restores: list[Cycle] = []
         self._broken: tuple[int, ...] | None = None
+        self._promised_bytes: int | None = None
+        self._is_compared = False
         self._until_s: float | None = None
         self.times: Times | None = None
 
@@ -93,6 +100,7 @@ class BackupActivity:
         began_s = self._context.session.clock.now_s()
         data = parts_of(self._context.volumes.of(self._window.candidate)).data
         instance = self._context.servers.live[data]
+        self._promised_bytes = promised.length(self._directory)
         try:
             with failures_of_the_machine("backup"):
                 return self._backups.take(instance, self._log)
@@ -103,8 +111,12 @@ class BackupActivity:
             return Cycle(began_s, now_s, 0, None, f"{error.where}: {error.problem}")
 
     @property
+    def _directory(self) -> WindowDirectory:
+        return self._context.session.directory.window(self._window.id)
+
+    @property
     def _log(self) -> Path:
-        return self._context.session.directory.window(self._window.id).root / "backup.log"
+        return self._directory.root / "backup.log"
 
     def end(self) -> None:
         """Restore the last backup, once the users are done, and check it."""
@@ -126,12 +138,7 @@ class BackupActivity:
             ):
                 self._restores.append(cycle)
                 if instance is not None and check:
-                    output = self._log.with_name("restored-check.jsonl")
-                    choice = self._context.choice_at(self._window.point)
-                    hammer = self._context.hammer(instance.url)
-                    watch = Watch(raw_output=output)
-                    checked = hammer.check(choice, quick=True, after_load=False, watch=watch)
-                    self._broken = checked.broken
+                    self._check(self._context.hammer(instance.url))
         except Interrupted:
             raise
         except StithyError as error:
@@ -140,6 +147,19 @@ class BackupActivity:
             if not self._restores or self._restores[-1].from_s < began_s:
                 self._restores.append(Cycle(began_s, now_s, 0, None, because))
             self._context.session.tell(Note(f"{self._window.candidate}: restore: {because}"))
+
+    def _check(self, hammer: Program) -> None:
+        """Whether what was restored is consistent, and holds what was promised before."""
+        choice = self._context.choice_at(self._window.point)
+        watch = Watch(raw_output=self._log.with_name("restored-check.jsonl"))
+        checked = hammer.check(choice, quick=True, after_load=False, watch=watch)
+        self._broken = checked.broken
+        if self._promised_bytes is None:
+            return
+        lost = promised.missing(hammer, choice, self._directory, self._promised_bytes)
+        self._is_compared = True
+        if lost is not None:
+            self._restores[-1] = replace(self._restores[-1], failed_because=lost)
 
     def aftermath(self) -> None:
         """Nothing is left to be found out."""
@@ -206,7 +226,9 @@ class BackupActivity:
             return RESTORE_FAILED if is_of_the_machine(because) else UNEQUAL
         if self._broken is None or cycle is not self._restores[-1]:
             return NOT_CHECKED
-        return UNEQUAL if self._broken else HOLDS
+        if self._broken:
+            return UNEQUAL
+        return f"{HOLDS}, {NOTHING_LOST}" if self._is_compared else HOLDS
 
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """All is in values and spans."""

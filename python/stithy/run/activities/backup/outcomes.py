@@ -8,6 +8,8 @@ from stithy.errors import REMEDIES
 
 DONE, FAILED = "done", "failed"
 HOLDS, NOT_CHECKED = "restored, all conditions hold", "restored, not checked"
+NOTHING_LOST = "nothing acknowledged before it is missing"
+LOST = "acknowledged work is missing in what was restored"
 RESTORE_FAILED, UNEQUAL = "restore failed", "NOT EQUAL"
 """Outcomes. Only the last one says something of the backup; a failed one is made or tried again."""
 

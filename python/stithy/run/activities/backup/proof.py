@@ -19,7 +19,7 @@ from stithy.results.layout import WindowDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import SPANS, WINDOW
 from stithy.run.activities.backup.cycles import Backups
-from stithy.run.activities.backup.outcomes import UNEQUAL, is_of_the_machine
+from stithy.run.activities.backup.outcomes import LOST, UNEQUAL, is_of_the_machine
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database
 from stithy.units import format_measured_duration
@@ -123,7 +123,7 @@ def _ledger(context: Context, candidate: str, restored: Instance) -> str:
         choice, last.ledger, watch=Watch(raw_output=output)
     )
     if not found.summary.holds:
-        raise _unequal(candidate, "acknowledged work is missing in what was restored")
+        raise _unequal(candidate, LOST)
     return ", nothing acknowledged is missing"
 
 
