@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from stithy.registry import plugins
 from stithy.suggest import closest, instead
@@ -243,9 +243,23 @@ def in_columns() -> tuple[Metric, ...]:
 IN_COLUMNS = frozenset({"window", "transactions"})
 
 
-def is_rate(column: str) -> bool:
-    """Whether a column of windows is what was done in a time, whose mean is that of windows."""
-    return any(each.column == column and each.source == "window" for each in in_columns())
+ERROR_SHARE = "error_share"
+"""What failed, as a column that gathered rows of `transactions` have beside those of the file."""
+
+
+def error_share(row: Mapping[str, Any]) -> float | None:
+    """Of the transactions of such a row those that failed; None where none ended.
+
+    Repeats after conflicts are no failures, and what is rolled back as specified is none.
+    """
+    failed = row["errors"]
+    ended = failed + row["committed"] + row["rolled_back"]
+    return failed / ended if ended else None
+
+
+def is_mean(column: str) -> bool:
+    """Whether a column is a rate or a share, of which windows have a mean, and no percentile."""
+    return any(each.column == column and each.percent is None for each in in_columns())
 
 
 def _declared() -> Mapping[str, Metric]:

@@ -1,4 +1,4 @@
-"""Virtual users at work, by the hammer: what it counts a minute, and response times.
+"""Virtual users at work, by the hammer: what it counts a minute, response times, and failures.
 
 The throughput in a workload's own terms is declared by the workload.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stithy.factor import Factor
-from stithy.metrics import PERCENTILES, Metric
+from stithy.metrics import ERROR_SHARE, PERCENTILES, Metric
 from stithy.results.tables import Table, integer, real, text, truth
 
 NAME = "hammer"
@@ -16,15 +16,23 @@ TABLES = (
 )  # fmt: skip
 
 
+ERRORS_NEGLIGIBLE = 0.001
+"""Own: one transaction of a thousand."""
+
+
 def _metrics() -> Iterator[Metric]:
     yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
     for name, (percent, said) in PERCENTILES.items():
         column, noun = f"response_{name.replace('.', '')}_s", f"{said} of response time"
         yield Metric(name, "s", "lower", "transactions", column, noun, name, percent)
+    yield Metric(
+        ERROR_SHARE, "share", "lower", "transactions", ERROR_SHARE,
+        "share of transactions that failed", "Errors", negligible=ERRORS_NEGLIGIBLE,
+    )  # fmt: skip
 
 
 METRICS = tuple(_metrics())
-"""Each has a column of its own, in the table `load` or `transactions`."""
+"""Each has a column of its own, in the table `load` or `transactions`; or follows from them."""
 
 USERS = Factor(
     "users", "Virtual users", "user", "u", open_loop=("Connections of the open loop", "connection")

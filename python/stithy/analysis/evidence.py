@@ -20,7 +20,7 @@ from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.analysis.verdict.paired import Paired, absorbed
-from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_rate, values_needed
+from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_mean, values_needed
 from stithy.point import Point, telling
 from stithy.search import Search
 from stithy.validity import Flag, Reason
@@ -237,7 +237,7 @@ class Evidence:
         known = [value for value in values if value is not None]
         if not known:
             return None
-        return fmean(known) if is_rate(name) else float(median(known))
+        return fmean(known) if is_mean(name) else float(median(known))
 
     def printable_level(
         self, candidate: str, point: Point, name: str, transaction: str = ALL

@@ -17,7 +17,7 @@ from stithy.analysis.validity.surroundings import Watched, taken_share, watched,
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
-from stithy.metrics import ALL, TPM
+from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
 from stithy.point import Point
 from stithy.workload.workload import Workload
 
@@ -87,7 +87,8 @@ class _Tables:
 
 def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damaged) -> Window:
     name = row["window_id"]
-    by_type = {each["transaction"]: each for each in tables.transactions.get(name, ())}
+    by_type = {each["transaction"]: {**each, ERROR_SHARE: error_share(each)}
+               for each in tables.transactions.get(name, ())}  # fmt: skip
     laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
     steady = tables.steady.get(name)
     around, watched = tables.around.get(name), tables.watched.get(name, Watched())

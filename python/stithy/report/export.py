@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.errors import InvalidMeasurement
-from stithy.metrics import P95, P99, TPM, Metric, Quantity, needed_by
+from stithy.metrics import ERROR_SHARE, P95, P99, TPM, Metric, Quantity, needed_by
 from stithy.report.context import Context
 from stithy.workload.words import EMULATED
 
@@ -62,8 +62,8 @@ def workload_name(context: Context) -> str:
 
 
 def reported(context: Context) -> tuple[Metric, ...]:
-    """What other programs are told of users: what was done, and three of the percentiles."""
-    told = (*rates(context), Quantity("p50"), P95, P99)
+    """What other programs are told of users: what was done, three percentiles, what failed."""
+    told = (*rates(context), Quantity("p50"), P95, P99, Quantity(ERROR_SHARE))
     return tuple(each.known for each in told)
 
 

@@ -323,5 +323,5 @@ class Rates:
             return
         self._counted = True
         quantity = parse_quantity(asked.metric)
-        if quantity.known.source == "transactions":
+        if quantity.known.source == "transactions" and quantity.known.percent is not None:
             check_counted(study, asked, window.id, counts.get(quantity.of or ALL, 0))

@@ -24,7 +24,7 @@ from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.measures import Measure, Value
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
-from stithy.metrics import P95, TPM, Quantity, parse_quantity
+from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, error_share, parse_quantity
 from stithy.point import Point
 from stithy.report.findings.growth import growth
 from stithy.thresholds import Constant, MeasuredValue, Threshold
@@ -126,6 +126,30 @@ def test_a_collected_metric_whose_best_value_is_0_is_compared_as_a_difference() 
     assert (effect.ratio, effect.missing_because) == (None, None)
     assert effect.difference is not None
     assert effect.difference.mean == pytest.approx(0.215)
+
+
+def test_what_failed_is_compared_as_a_difference_of_shares() -> None:
+    """One candidate fails in none; the level is the mean of windows, of which nothing is left out.
+
+    A row of which none ended has no share.
+    """
+    found = run({4: (1.0, 1.0, 1.0, 1.0)})
+    shares = {"a": [0.0] * 4, "b": [0.01, 0.02, 0.03, 0.02]}
+    windows = tuple(
+        replace(each, transactions={"all": {
+            **each.transactions["all"], ERROR_SHARE: shares[each.candidate][each.block],
+        }})
+        for each in found.windows
+    )  # fmt: skip
+    failing = replace(found, windows=windows)
+    errors = Quantity(ERROR_SHARE)
+    effect = failing.effect("a", "b", at(4), errors)
+    assert (effect.ratio, effect.is_difference, effect.pairs) == (None, True, 4)
+    assert effect.value == pytest.approx(0.02)
+    assert failing.level_of("b", at(4), errors) == pytest.approx(0.02)
+    assert failing.level_of("a", at(4), errors) == 0.0
+    assert error_share({"errors": 1, "committed": 2, "rolled_back": 1}) == 0.25
+    assert error_share({"errors": 0, "committed": 0, "rolled_back": 0}) is None
 
 
 @pytest.mark.usefixtures("fakes")

@@ -255,7 +255,7 @@ def signed(quantity: Quantity, number: float) -> str:
 
 def brief(quantity: Quantity) -> str:
     """In a short sentence: `new orders per minute`, `p95 response time`, `p95 of new-order`."""
-    if quantity.known.source != "transactions":
+    if quantity.known.source != "transactions" or quantity.known.percent is None:
         return quantity.noun
     of = quantity.of if quantity.of not in (None, ALL) else None
     return f"{quantity.known.label} of {of}" if of else f"{quantity.known.label} response time"

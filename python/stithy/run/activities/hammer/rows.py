@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.activities.hammer import LOAD
 from stithy.collect.collector import TimedSample
 from stithy.collect.sampler import checkpoints_inside
-from stithy.metrics import ALL, PERCENTILES
+from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, error_share
 from stithy.point import Point
 from stithy.results import tables
 from stithy.results.convert import (
@@ -62,6 +62,9 @@ def values(of: "HammerActivity") -> Iterator[Measured]:
             value = each[f"response_{name.replace('.', '')}_s"]
             missing = "no answer was measured" if value is None else None
             yield Measured(name, value, each["transaction"], count, missing)
+        share = error_share(each)
+        missing = "no transaction ended" if share is None else None
+        yield Measured(ERROR_SHARE, share, each["transaction"], count, missing)
 
 
 def in_words(of: "HammerActivity") -> str:
