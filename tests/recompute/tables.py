@@ -476,7 +476,7 @@ TABLES: dict[str, Source] = {
     "cluster-parts": Rows(("candidate", "users", "part"), work.of_cluster_parts),
     "baseline": query(
         "window_id",
-        "SELECT *, replace(point, 'users=', '')::BIGINT AS users, "
+        "SELECT *, regexp_extract(point, 'users=(\\d+)', 1)::BIGINT AS users, "
         "one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM baseline) - 1 AS "
         "one_share, all_rounds_per_s / (SELECT median(all_rounds_per_s) FROM baseline) - 1 AS "
         "all_share, read_p50_s / (SELECT median(read_p50_s) FROM baseline) - 1 AS read_share "

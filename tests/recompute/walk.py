@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recompute import between, facts, markdown, stored, texts
+from recompute import between, facts, lost, markdown, stored, texts
 from recompute.figures import source_of, title, title_pool, words_pool
 from recompute.files import Files, Row
 from recompute.printed import shown
@@ -26,11 +26,15 @@ RANGE = re.compile(rf"(\d[\d,.]*)(?: {_UNIT})? to (\d[\d,.]*) {_UNIT}(?!\w)")
 
 @dataclass
 class Outcome:
-    """How many numbers were held against the files; where they differ; what nobody recomputes."""
+    """How many numbers were held against the files; where they differ; what nobody recomputes.
+
+    `left_out`: whole parts of a report, and why; of a run that varies more than users also texts.
+    """
 
     checked: Counter[str] = field(default_factory=Counter)
     disagreements: list[str] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def compare(self, place: str, found: float | None, expected: Any) -> None:
         """Count a number; `expected` None where the files give none."""
@@ -59,13 +63,14 @@ class Outcome:
         """Both."""
         return Outcome(
             self.checked + other.checked, self.disagreements + other.disagreements,
-            self.unknown + other.unknown,
+            self.unknown + other.unknown, self.left_out | other.left_out,
         )  # fmt: skip
 
     @property
     def excused(self) -> dict[str, str]:
         """What of the unknown cannot be recomputed, and why."""
-        return {place: NOT_RECOMPUTED[place] for place in self.unknown if place in NOT_RECOMPUTED}
+        known = {place: NOT_RECOMPUTED[place] for place in self.unknown if place in NOT_RECOMPUTED}
+        return known | self.left_out
 
     @property
     def unexplained(self) -> list[str]:
@@ -117,9 +122,24 @@ def of_tables(files: Files) -> Outcome:
             name = path.stem
             found = files.rows(f"SELECT * FROM read_parquet('{path.with_suffix('.parquet')}')")
             place = f"{folder}/{name}.parquet"
-            Table(files, name, _source(name, folder)).walk(outcome, place, found)
             _csv(outcome, path, found)
+            source = _source(name, folder)
+            if lost.varies(files):
+                source = _beyond_users(name, folder)
+                if source is None:
+                    outcome.left_out[place] = lost.BEYOND_USERS
+                    continue
+            Table(files, name, source).walk(outcome, place, found)
     return outcome
+
+
+def _beyond_users(name: str, folder: str = "tables") -> Source | None:
+    """How a table of a run is recomputed in which more than users varies; None: it is not."""
+    if folder != "tables":
+        return None
+    known = TABLES.get(name)
+    is_of_windows = isinstance(known, Rows) and "window_id" in known.keys
+    return lost.TABLES.get(name, known if is_of_windows else None)
 
 
 def _source(name: str, folder: str = "tables") -> Source | None:
@@ -149,13 +169,21 @@ def of_json(files: Files, report: Row) -> Outcome:
 
 def _of_section(outcome: Outcome, files: Files, of: tuple[str, str], found: Any) -> None:
     place = f"report.json:{'.'.join(of)}"
-    if of == ("answer", "facts"):
+    if of[1] != "tables" and lost.varies(files):
+        outcome.left_out[place] = lost.BEYOND_USERS
+    elif of == ("answer", "facts"):
         _of_answer(outcome, files, place, found)
     elif of == ("runs", "facts"):
         _of_runs(outcome, files, place, found["pairs"])
     elif of[1] == "figures":
         for name, said in found.items():
             _of_title(outcome, files, f"{place}.{name}", name, said)
+    elif of[1] == "tables" and lost.varies(files):
+        for name, rows in found.items():
+            if (source := _beyond_users(name)) is None:
+                outcome.left_out[f"{place}.{name}"] = lost.BEYOND_USERS
+            else:
+                Table(files, name, source).check(outcome, f"{place}.{name}", rows)
     elif of[1] == "tables":
         for name, rows in found.items():
             Table(files, name, _source(name)).check(outcome, f"{place}.{name}", rows)
@@ -187,6 +215,8 @@ def _of_title(outcome: Outcome, files: Files, place: str, name: str, said: str) 
 def of_markdown(files: Files, text: str) -> Outcome:
     """Those of the report in Markdown, or of some of its pieces."""
     outcome = Outcome()
+    if lost.varies(files):
+        return Outcome(left_out={"report.md": lost.BEYOND_USERS})
 
     def say(place: str, line: str, row: Row) -> None:
         differs = line.startswith("These facts differ")
@@ -293,7 +323,8 @@ class Table:
                 outcome.disagreements.append(f"{place}:{number}: the files have no such row: {row}")
                 continue
             for name, value in row.items():
-                if isinstance(value, str) and name not in ("unit", "point", "level"):
+                is_said = isinstance(value, str) and name not in ("unit", "point", "level")
+                if is_said and not lost.varies(self.files):  # of these, numbers alone
                     self._say(outcome, f"{place}:{number}:{name}", name, value, row)
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
@@ -301,6 +332,7 @@ class Table:
                     name in ("users", "level")
                     and self.name != "limits"
                     and value not in self.files.levels
+                    and not lost.varies(self.files)
                 ):
                     outcome.compare(f"{place}:{number}:{name}", value, None)
                 elif expected is None or name not in expected:

@@ -257,7 +257,7 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     context = context_built(tmp_path / "four", shape)
     run = context.run
     listed = json.loads(exported(context, "bencher"))["order-entry/candidate=memory/users=4"]
-    assert listed.keys() == {"nopm", "tpm", "p50-seconds", "p95-seconds"}
+    assert listed.keys() == {"nopm", "tpm", "p50-seconds", "p95-seconds", "error_share"}
     each = run.window.filter(candidate="memory", users=4)["headline_per_min"].to_list()
     half = 3.182446 * stdev(each) / 2
     found = [listed["nopm"][name] for name in ("value", "lower_value", "upper_value")]
@@ -265,7 +265,7 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     one = json.loads(exported(context_built(tmp_path / "one", SHORT), "bencher"))
     alone = one["order-entry/candidate=memory/users=4"]
     assert {name: [*values] for name, values in alone.items()} == {
-        "nopm": ["value"], "tpm": ["value"], "p50-seconds": ["value"],
+        "nopm": ["value"], "tpm": ["value"], "p50-seconds": ["value"], "error_share": ["value"],
     }  # fmt: skip
     lines = exported(context, "go-bench").splitlines()
     grammar = (r"[a-z][^\sA-Z:]*: \S.*|Unit \S+ better=(higher|lower)|"
@@ -277,7 +277,7 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     assert (
         f"BenchmarkOrderEntry/candidate=memory/users=4 {row['transactions']} "
         f"{row['headline_per_min']!r} nopm {row['tpm']!r} tpm "
-        f"{whole['response_p50_s']!r} p50-sec/op"
+        f"{whole['response_p50_s']!r} p50-sec/op 0.0 error_share"
     ) in lines
     families = {name: each.samples for name, each in read(exported(context, "openmetrics")).items()}
     tpm = families["stithy_window_transactions_per_minute"]
