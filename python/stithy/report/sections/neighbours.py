@@ -154,7 +154,7 @@ def _shows(others: list[str]) -> Iterator[Show]:
     yield Show("worst", "Worst second", "share")
     yield Show("least", "Least tenant", "share")
     yield Show("fairness", "Fairness", "ratio")
-    yield Show("work", "Work", "ratio")
+    yield Show("work", "Work (of asked)", "ratio")
     yield Show("cycles", "Cycles", "count")
     yield Show("felt", "felt", "count")
     yield Show("chance", "by chance", "count")
