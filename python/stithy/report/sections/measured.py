@@ -23,7 +23,8 @@ NAME = "measured"
 NOTE = (
     "Values are those of all valid windows of a candidate at a point: means of rates, percentiles "
     "of the merged distributions, sums of counts; of a window against that of its block without "
-    "what is beside the users, the mean over blocks. A dash means that no valid window has the value."
+    "what is beside the users, the mean over blocks. A dash means that no valid window has the "
+    "value."
 )
 
 DRAWN_PERCENT = 99.0
