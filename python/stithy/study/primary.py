@@ -183,9 +183,7 @@ class Primary(BaseModel):
             quantity = parse_quantity(self.metric)
             problem = check(quantity, transactions)
             if problem is None and quantity.known.combined == "paired":
-                what = (
-                    f"`{self.metric}` compares windows of one candidate, so it is known at the end"
-                )
+                what = "a metric that pairs windows of one candidate, known at the end alone"
                 yield Violation(what, "ask it in `thresholds`", self.metric, ("metric",))
             if problem is not None:
                 yield Violation(problem.what, problem.right, self.metric, ("metric",))
