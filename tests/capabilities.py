@@ -121,6 +121,35 @@ def missing_kernel_arrays() -> str | None:
     return None
 
 
+def missing_zfs() -> str | None:
+    """Arrays of ZFS: its programs, and its module in the kernel."""
+    if not shutil.which("zpool", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+        return "zpool is not there: install zfsutils-linux (Debian: component contrib)"
+    _load("zfs")
+    try:
+        os.close(os.open("/dev/zfs", os.O_RDWR))
+    except OSError as error:
+        return f"/dev/zfs: {error.strerror}: install zfs-dkms for this kernel"
+    return None
+
+
+def missing_vdo() -> str | None:
+    """Compression and deduplication below a file system: dm-vdo by LVM."""
+    modules = ("dm_vdo", "kvdo")
+    _load(*modules)
+    if not any(Path("/sys/module", name).exists() for name in modules):
+        return "this kernel has no dm-vdo: use one from 6.9 on that is built with it"
+    if not shutil.which("vdoformat", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+        return "vdoformat is not there: install vdo"
+    return None
+
+
+def _load(*modules: str) -> None:
+    """Load what the kernel has of these; nothing where that cannot be."""
+    if program := shutil.which("modprobe", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+        subprocess.run([program, "--quiet", "--all", *modules])
+
+
 def missing_browser() -> str | None:
     """Chromium, and axe-core to judge what it shows."""
     from support import axe, browser
@@ -141,6 +170,8 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "postgresql": missing_postgresql,
     "root": missing_root,
     "unprivileged": missing_unprivileged,
+    "vdo": missing_vdo,
+    "zfs": missing_zfs,
 }
 
 

@@ -24,7 +24,9 @@ from subprocess import PIPE
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "tools/kernel"
 FOLDER = ROOT / "target/kernel"
-TREE = FOLDER / "packages"
+OWN = os.environ.get("KERNEL_TREE")
+"""A tree with a kernel of one's own, which is taken instead. Source: CONTRIBUTING.md."""
+TREE = Path(OWN) if OWN else FOLDER / "packages"
 """What the packages hold, as it lies on a machine where they are installed."""
 STATE = FOLDER / "state.so"
 PACKAGES = ("user-mode-linux", "kmod", "mdadm", "rbd-nbd", "thin-provisioning-tools")
@@ -44,7 +46,7 @@ MISSING = 3
 def fetch() -> None:
     """Get the packages, with what they need and this machine lacks, and unpack them; once."""
     done = FOLDER / "fetched"
-    if done.exists() and done.read_text().split() == list(PACKAGES):
+    if OWN or (done.exists() and done.read_text().split() == list(PACKAGES)):
         return
     shutil.rmtree(TREE, ignore_errors=True)
     with tempfile.TemporaryDirectory() as to:

@@ -111,17 +111,19 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Package:
-    """What brings a program, as the distributions call it."""
+    """What brings a program, as the distributions call it; `found_in` says what else to turn on."""
 
     apt: str
     dnf: str
+    found_in: str = ""
 
     def install(self, machine: Machine | None = None) -> str:
         """The command that installs it; all that there are where the machine's is not known."""
         by_tool = {"apt-get": f"apt-get install {self.apt}", "dnf": f"dnf install {self.dnf}"}
+        more = f" ({self.found_in})" if self.found_in else ""
         if machine is None or machine.installer is None:
-            return " or ".join(by_tool.values())
-        return f"{'' if machine.is_root else 'sudo '}{by_tool[machine.installer]}"
+            return " or ".join(by_tool.values()) + more
+        return f"{'' if machine.is_root else 'sudo '}{by_tool[machine.installer]}{more}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,10 +196,31 @@ def device_remedy(machine: Machine, device: Device) -> str:
 
 
 def module_is_available(machine: Machine, module: str) -> bool:
-    """Whether this kernel's modules on disk include it, though it need not be loaded."""
+    """Whether this kernel has it on disk or built in, though it need not be loaded."""
     kernel = machine.text("/proc/sys/kernel/osrelease") or ""
-    listed = machine.text(f"/lib/modules/{kernel}/modules.dep") or ""
+    folder = f"/lib/modules/{kernel}"
+    lists = (machine.text(f"{folder}/{name}") for name in ("modules.dep", "modules.builtin"))
+    listed = "\n".join(filter(None, lists))
     return re.search(rf"/{re.escape(module)}\.ko", listed) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelModule(Need):
+    """A part of the kernel that one of several modules brings; `remedy`: what to do without one."""
+
+    names: tuple[str, ...]
+    remedy: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether one is loaded, built in, or on disk."""
+        loaded = {*machine.names("/sys/module")} & {*self.names}
+        what = f"{self.names[0]} in the kernel"
+        if loaded:
+            return Judgement(what, "there", f"the kernel has {', '.join(sorted(loaded))}")
+        for name in self.names:
+            if any(module_is_available(machine, each) for each in (name, name.replace("_", "-"))):
+                return Judgement(what, "there", "the kernel loads it when it is asked for")
+        return Judgement(what, "missing", "the kernel does not have it", self.remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,8 @@ PROGRAMS = {
     "xfs_repair": "xfs_repair version 6.1.0",
     "mdadm": "mdadm - v4.2 - 2021-12-30",
     "lvm": "LVM version: 2.03.16(2) (2022-05-18)",
+    "vdoformat": "vdoformat version is: 8.3.0.71",
+    "zpool": "zfs-2.1.11-1",
     "mkfs.btrfs": "mkfs.btrfs, part of btrfs-progs v6.2",
     "btrfs": "btrfs-progs v6.2",
     "mount": "mount from util-linux 2.38.1",
@@ -57,7 +59,8 @@ TEXTS = {
     "/proc/sys/kernel/osrelease": "6.12.1",
     "/sys/fs/cgroup/cgroup.controllers": "cpu io memory",
 }
-NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null"),
+NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null", "zfs"),
+         "/sys/module": ("dm_vdo",),
          "/dev/mapper": ("control",),
          "/proc/self/ns": ("mnt", "net")}  # fmt: skip
 

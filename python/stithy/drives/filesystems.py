@@ -152,6 +152,14 @@ def uuid_on(device: str, *, runner: Runner | None = None) -> str | None:
     return _tag_on(device, "UUID", runner)
 
 
+def label_on(device: str, *, runner: Runner | None = None) -> str | None:
+    """The label of what lies on a device, of ZFS the pool's name; None where there is none.
+
+    Raises InfrastructureError where the device cannot be read.
+    """
+    return _tag_on(device, "LABEL", runner)
+
+
 def _tag_on(device: str, tag: str, runner: Runner | None) -> str | None:
     argv = [
         program_path("blkid", "any"),

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
+from stithy.hosts.devices import devices_under
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import LocalRunner, Runner
@@ -104,7 +105,11 @@ def volume_on(
     point.chmod(0o755)
     record("mark", {"path": str(point), "run_id": run_id})
     write_mark(point, Mark(run_id, True, own_identity()))
-    return replace(describe(point), array=_array(asked))
+    found = describe(point)
+    if not found.devices:  # a file system whose members the kernel does not name
+        under = [name for each in asked.devices for name in devices_under(Path(each))]
+        found = replace(found, devices=tuple(dict.fromkeys(under)))
+    return replace(found, array=_array(asked))
 
 
 def _array(asked: VolumeSpec) -> Array | None:

@@ -14,6 +14,8 @@ It is one module in `layers/` with
 - `cautions(spec)`, if a person must know something before it holds data,
 - `usage(mount_point, runner)`, if that compresses or keeps copies: what its books say
   (`stithy.storage.space.Usage`),
+- `usage_below(device, redundancy, runner)`, if it compresses below a file system: the same, of its
+  device that is mounted,
 - `HANDLERS`, if it makes what unmounting does not remove: as a provider has them.
 
 `Spec`, `members`, `capacity_bytes` and `redundancy` judge by the study alone.

@@ -13,7 +13,8 @@ USABLE_SHARE = 0.9
 """
 
 OVERHEAD_BYTES: Mapping[str, int] = {"ext4": 192 * MIB, "xfs": 192 * MIB, "btrfs": 512 * MIB}
-"""Journals, and for btrfs chunks of metadata that it keeps twice."""
+"""Journals, and for btrfs chunks of metadata that it keeps twice. What other layers are, as file
+systems, take is in their `capacity_bytes`."""
 
 FileSystem = Literal["ext4", "xfs", "btrfs", "none"]
 """`none` stands in a study for a block device that is used as it is."""
@@ -25,7 +26,7 @@ def usable_bytes(filesystem: str, device_bytes: int) -> int:
     """How much of a device files may take, bytes."""
     if filesystem == NO_FILE_SYSTEM:
         return device_bytes
-    return max(0, round(device_bytes * USABLE_SHARE) - OVERHEAD_BYTES[filesystem])
+    return max(0, round(device_bytes * USABLE_SHARE) - OVERHEAD_BYTES.get(filesystem, 0))
 
 
 def device_bytes(filesystem: str, needed_bytes: int) -> int:

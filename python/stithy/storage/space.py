@@ -3,8 +3,9 @@
 From the files outwards: their lengths (logical), without holes (written), after compression
 (stored), and with all copies, parity and the file system's own data on all drives (physical). A
 file system that compresses or keeps copies reads its own books: the layer that is this file system
-(`FILESYSTEM`) has a `usage(mount_point, runner)`. Copies that lie below what this machine sees, in
-a RAID controller or another host, are the provider's to add.
+(`FILESYSTEM`) has a `usage(mount_point, runner)`. A layer that compresses below a file system has a
+`usage_below(device, redundancy, runner)`. Copies that lie below what this machine sees, in a RAID
+controller or another host, are the provider's to add.
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from stithy.errors import InfrastructureError
+from stithy.hosts.devices import mount_of
 from stithy.hosts.runner import Command, Runner
 from stithy.registry import plugins
 from stithy.storage.copy import sync_filesystem
@@ -27,15 +29,17 @@ SHARED = "other files lie on this file system, and its books do not tell them ap
 
 @dataclass(frozen=True)
 class Usage:
-    """What the books of a file system say of all its files.
+    """What the books of a file system, or of a layer below it, say of all its files.
 
     `stored_bytes`: one copy of their data, compressed. `physical_bytes`: all copies, parity and the
     file system's own data, on all drives. `redundancy`: bytes on drives for a byte of data.
+    `written_bytes`: their data before compression; None where the blocks of each file say that.
     """
 
     stored_bytes: int
     physical_bytes: int
     redundancy: float
+    written_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -124,20 +128,31 @@ def space_of(
     """
     sync_filesystem(volume.path)
     logical, written = files_bytes(volume.path)
-    module = _with_books(volume.filesystem)
     if devices_bytes is None:
-        return _of_directory(logical, written, module, volume)
+        return _of_directory(logical, written, _with_books(volume.filesystem), volume)
+    below = _below(volume)
+    if below is not None:
+        give_back(volume.mount_point, runner)
+    used = _usage(volume, written, below, runner)
     provisioned = sum(devices_bytes)
-    if module is not None:
-        usage: Usage = module.usage(volume.mount_point, runner)
-        stored, physical, redundancy = usage.stored_bytes, usage.physical_bytes, usage.redundancy
-    else:
-        stored, redundancy = written, volume.array.redundancy if volume.array else 1.0
-        physical = round(_taken_bytes(volume.mount_point) * redundancy)
     return Space(
-        logical, written, stored, physical, redundancy,
-        provisioned_bytes=provisioned, allocated_bytes=provisioned,
+        logical, written if used.written_bytes is None else used.written_bytes, used.stored_bytes,
+        used.physical_bytes, used.redundancy, provisioned_bytes=provisioned,
+        allocated_bytes=provisioned, below=below is not None,
     )  # fmt: skip
+
+
+def _usage(volume: Volume, written: int, below: ModuleType | None, runner: Runner) -> Usage:
+    """By the books of the file system or of the layer below it; else by what its files have."""
+    redundancy = volume.array.redundancy if volume.array else 1.0
+    told: Usage
+    if (module := _with_books(volume.filesystem)) is not None:
+        told = module.usage(volume.mount_point, runner)
+    elif below is not None:
+        told = below.usage_below(mount_of(volume.mount_point).source, redundancy, runner)
+    else:
+        told = Usage(written, round(_taken_bytes(volume.mount_point) * redundancy), redundancy)
+    return told
 
 
 def give_back(mount_point: Path, runner: Runner) -> None:
@@ -166,14 +181,14 @@ def _of_directory(logical: int, written: int, module: ModuleType | None, volume:
 
 
 NOT_TOLD_APART = (
-    "what compresses lies below the file system, and does not tell the write-ahead log from data: "
-    "give it a volume of its own (`roles`)"
+    "what compresses does not tell the write-ahead log from data: give it a volume of its own "
+    "(`roles`)"
 )
 
 
 def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     """The same with what of it is the write-ahead log in these folders. Raises OSError."""
-    written = sum(files_bytes(each)[1] for each in folders)
+    lengths, written = map(sum, zip((0, 0), *map(files_bytes, folders), strict=True))
     if not written:
         return space
     module = _with_books(volume.filesystem)
@@ -181,7 +196,9 @@ def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
         stored = sum(module.stored_below(each) for each in folders)
     elif space.below or module is not None:
         missing = {**space.missing, "reduction": NOT_TOLD_APART}
-        return replace(space, log_written_bytes=written, log_stored_bytes=None, missing=missing)
+        # What blocks of a file are, a file system that compresses alone knows.
+        known = written if module is None else lengths
+        return replace(space, log_written_bytes=known, log_stored_bytes=None, missing=missing)
     else:
         stored = written
     return replace(space, log_written_bytes=written, log_stored_bytes=stored)
@@ -192,6 +209,12 @@ def _with_books(filesystem: str) -> ModuleType | None:
     layers = plugins("layer").values()
     known = (each for each in layers if getattr(each, "FILESYSTEM", None) == filesystem)
     return next((each for each in known if hasattr(each, "usage")), None)
+
+
+def _below(volume: Volume) -> ModuleType | None:
+    """The layer below the file system, if it compresses and reads its own books."""
+    layer = plugins("layer").get(volume.array.layer) if volume.array else None
+    return layer if hasattr(layer, "usage_below") else None
 
 
 def _taken_bytes(mount_point: Path) -> int:

@@ -50,6 +50,11 @@ def test_a_policy_is_the_level_that_honours_it(
         ({"drives": 1}, "drives"),
         ({"drives": 2, "chunk": "64 KiB"}, "chunk"),
         ({"drives": 3, "engine": "md", "compression": "lzo"}, "compression"),
+        ({"drives": 2, "deduplication": True}, "deduplication"),
+        ({"drives": 2, "engine": "vdo", "recordsize": "8 KiB"}, "recordsize"),
+        ({"drives": 2, "engine": "vdo", "compression": "zstd"}, "compression"),
+        ({"drives": 3, "engine": "zfs", "policy": {"ftt": 0}}, "policy"),
+        ({"drives": 4, "engine": "zfs", "policy": {"ftt": 3}}, "policy"),
         ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
         ({"drives": 2, "engine": "paper"}, "engine"),
         ({"drives": 2, "engine": "writecache"}, "engine"),
@@ -63,6 +68,24 @@ def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key:
     with pytest.raises(ValidationError) as refused:
         _array(drive="generic-sata", **keys)
     assert [each["loc"][:2] for each in refused.value.errors()] == [("array", key)]
+
+
+@pytest.mark.parametrize(
+    ("engine", "keys", "words"),
+    [
+        ("zfs", {"policy": {"erasure_coding": "4+2"}, "drives": 6, "recordsize": "16 KiB"},
+         "zfs raid6, recordsize 16 KiB"),
+        ("zfs", {"level": "raid1", "drives": 2, "compression": "zstd:3", "deduplication": True},
+         "zfs raid1, compression zstd:3, deduplication True"),
+        ("vdo", {"policy": {"ftt": 1, "stripe_width": 2}, "drives": 4, "compression": "none"},
+         "vdo raid10, compression none"),
+    ],
+)  # fmt: skip
+def test_engines_that_reduce_take_policies_as_others_do(
+    engine: str, keys: dict[str, Any], words: str
+) -> None:
+    """With what they alone have beside."""
+    assert str(_array(drive="generic-sata", engine=engine, **keys).array.layer) == words
 
 
 def test_devices_are_members_as_drives_are() -> None:

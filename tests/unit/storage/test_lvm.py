@@ -11,7 +11,7 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
 from stithy.storage import lvm as groups
-from stithy.storage import raid
+from stithy.storage import lvm_raid, raid
 from stithy.storage.layers import lvm, md, writecache
 
 GIB = 2**30
@@ -40,7 +40,9 @@ def test_checksums_take_their_share(size: int) -> None:
 def test_mirrors_without_checksums_are_not_synchronised() -> None:
     """The others are: parity and checksums have to be right."""
     words = {
-        (level, checksum): lvm.create_words(lvm.Spec(level=level, checksum=checksum), "g", 12, 4)
+        (level, checksum): lvm_raid.create_words(
+            lvm.Spec(level=level, checksum=checksum), "g", "array", 12, 4, checksum=checksum
+        )
         for level in ("raid10", "raid5")
         for checksum in (False, True)
     }
@@ -55,7 +57,7 @@ def test_mirrors_without_checksums_are_not_synchronised() -> None:
 def test_chunks_are_for_stripes_and_checksums_for_what_can_be_repaired() -> None:
     """All else is refused when the study is read."""
     spec = lvm.Spec(level="raid0", chunk="256 KiB")
-    assert "256k" in lvm.create_words(spec, "g", 12, 2)
+    assert "256k" in lvm_raid.create_words(spec, "g", "array", 12, 2, checksum=False)
     for wrong in (
         {"level": "raid1", "chunk": "64 KiB"},
         {"level": "raid5", "chunk": "65 KiB"},

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fakes.program import EndingRunner
+from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.layers.btrfs import parse_usage
@@ -126,3 +128,25 @@ def test_the_write_ahead_log_counts_apart(tmp_path: Path) -> None:
     assert (below.log_stored_bytes, below.reduction) == (None, None)
     assert "reduction" in below.missing
     assert with_log(whole, volume, []).reduction == 2.0
+    # Blocks of a file on ZFS are counted after compression, so that its length stands for them.
+    compressed = with_log(whole, _volume(tmp_path, "zfs"), [log])
+    assert (compressed.log_written_bytes, compressed.log_stored_bytes) == (MIB, None)
+    assert "reduction" in compressed.missing
+
+
+def test_a_layer_that_compresses_below_a_file_system_reads_its_own_books(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After what no file uses any more was given back: it would count as stored."""
+    (tmp_path / "dmsetup").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
+    (tmp_path / "file").write_bytes(os.urandom(MIB))
+    runner = EndingRunner(stdout="{ dataBlocksUsed : 64, overheadBlocksUsed : 192, ")
+    volume = _volume(tmp_path, "ext4", Array("vdo", {"level": "raid1"}, ("sda", "sdb"), 2.0))
+    found = space_of(volume, runner, devices_bytes=(10 * MIB, 10 * MIB))
+    assert [Path(each[0]).name for each in runner.asked] == ["fstrim", "dmsetup"]
+    assert (found.stored_bytes, found.physical_bytes) == (MIB // 4, 2 * MIB)
+    assert (found.redundancy, found.below) == (2.0, True)
+    assert found.reduction is not None
+    assert found.reduction >= 4

@@ -23,7 +23,7 @@ from stithy.storage.providers.drive.keys import COUNT_MAX, MEMORY, DriveKeys
 from stithy.storage.sizes import FileSystem
 
 USUAL_ENGINE = "btrfs"
-OF_ENGINES = ("level", "compression", "checksum", "chunk")
+OF_ENGINES = ("level", "compression", "deduplication", "checksum", "chunk", "recordsize")
 """Keys that the engine judges, if it has them."""
 OF_DRIVES = ("size", "scale", "backing", "seed")
 
@@ -83,6 +83,11 @@ class ArrayKeys(BaseModel):
         description="What compresses all data, such as `zstd:1`, if the engine can.",
         examples=["zstd:1"],
     )
+    deduplication: bool | None = Field(
+        default=None,
+        json_schema_extra={"default": "as the engine has it"},
+        description="Whether what is equal is stored once, if the engine can.",
+    )
     checksum: bool | None = Field(
         default=None,
         json_schema_extra={"default": "as the engine has it"},
@@ -93,6 +98,11 @@ class ArrayKeys(BaseModel):
         default=None,
         json_schema_extra={"default": "as the engine has it"},
         description="How much of a stripe lies on a drive, such as `64 KiB`, if the engine can.",
+    )
+    recordsize: str | None = Field(
+        default=None,
+        json_schema_extra={"default": "as the engine has it"},
+        description="How large the records of files are, such as `16 KiB`, if the engine has any.",
     )
     size: str | None = Field(
         default=None,

@@ -4,7 +4,7 @@ The cluster itself is never changed otherwise. Nothing is known of its drives an
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -17,10 +17,11 @@ from stithy.cluster.tools import Access, call, tool
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.providers.ceph import books
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
 from stithy.storage.providers.ceph.way import unless_kernel, way
-from stithy.storage.space import Space, space_of
+from stithy.storage.space import Space, give_back, space_of
 
 PREFIX = "stithy-"
 ANSWER_S = 20.0
@@ -30,8 +31,12 @@ WATCHED_S = 40.0
 """A client that was killed counts as one that watches its image for 30 s. Source:
 osd_client_watch_timeout of Ceph."""
 
-UNSEEN = "the cluster's books are of all its images together"
-UNTOLD = "the cluster does not tell this user the policy of its pool"
+UNSEEN = "the cluster's books are of all images of the pool: give it an empty pool of its own"
+UNTOLD = "the cluster does not tell this user about its pool"
+SILENT = "no manager of the cluster says what its pools take, or that goes on changing"
+
+ON_DRIVES = ("physical_bytes", "allocated_bytes")
+UNANSWERED = (InfrastructureError, PreconditionError, KeyError, ValueError, StopIteration)
 
 
 class ExistingProvider:
@@ -48,6 +53,7 @@ class ExistingProvider:
         self._where = f"candidate {candidate}"
         self._given_site = site
         self._place = fresh_place()
+        self._others: str | None = UNTOLD
 
     def place(self) -> Path:
         """The folder that holds the mount point."""
@@ -104,6 +110,7 @@ class ExistingProvider:
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the image, attach it, check the way to it, and mount a file system on it."""
         name = f"{PREFIX}{run_id}-{self._candidate}-{self._site.role}"
+        self.look_at_pool()
         facts = {"conf": self._access.conf, "user": self._access.user, "pool": self._pool}
         record("rbd-image", {**facts, "image": name})
         words = ["create", "--size", f"{-(-self._volume_bytes // 2**20)}M"]
@@ -127,26 +134,48 @@ class ExistingProvider:
         return replace(volume, cluster=folder)
 
     def space(self, volume: Volume) -> Space:
-        """What the file system says, and the policy of the pool; the drives are the cluster's.
+        """What the file system says, and the books of the pool, where it has no other image.
 
         Neither `rbd du` nor `rbd diff` tells what an image takes: both count whole objects of which
-        4 KiB were written.
+        4 KiB were written. What files have left is given back before.
         """
+        give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
-        missing = dict.fromkeys(("physical_bytes", "allocated_bytes"), UNSEEN)
-        redundancy, promised = self._redundancy(), None
-        if redundancy is None:
-            missing |= dict.fromkeys(("redundancy", "provisioned_bytes"), UNTOLD)
-        else:
-            promised = round(self._volume_bytes * redundancy)
-        return replace(own, physical_bytes=None, redundancy=redundancy, allocated_bytes=None,
-                       provisioned_bytes=promised, missing=missing)  # fmt: skip
+        own = replace(own, physical_bytes=None, redundancy=None, allocated_bytes=None,
+                      provisioned_bytes=None)  # fmt: skip
+        try:
+            redundancy = books.redundancy_of(self._ask, self._data_pool)
+            own = replace(own, below=books.compresses(self._ask, self._data_pool))
+            taken, why = self._taken()
+        except (*UNANSWERED, TimeoutError):
+            names = ("stored_bytes", "redundancy", "provisioned_bytes", *ON_DRIVES)
+            return _lacking(own, UNTOLD, *names)
+        promised = round(self._volume_bytes * redundancy)
+        own = replace(own, redundancy=redundancy, provisioned_bytes=promised)
+        if taken is not None:
+            return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
+                           allocated_bytes=taken)  # fmt: skip
+        own = _lacking(own, why, *ON_DRIVES)
+        return _lacking(own, why, "stored_bytes") if own.below else own
 
-    def _redundancy(self) -> float | None:
-        """Bytes on drives for a byte, by the pool of the data; None where this user may not ask."""
-        with suppress(InfrastructureError, PreconditionError, KeyError, ValueError):
-            return redundancy_of(self._ask, self._keys.data_pool or self._pool)
-        return None
+    def _taken(self) -> tuple[int | None, str]:
+        """What the pool takes of all drives, or why that says nothing of the image."""
+        names = call(self._access.rbd("ls", self._pool), timeout_s=ANSWER_S).split()
+        if self._others is not None or len(names) != 1:
+            return None, self._others or UNSEEN
+        return books.settled_bytes(self._ask, self._data_pool, SystemClock()), SILENT
+
+    @property
+    def _data_pool(self) -> str:
+        return self._keys.data_pool or self._pool
+
+    def look_at_pool(self) -> None:
+        """Remember why the pools do not speak of this image alone; None where they are empty."""
+        self._others = UNTOLD
+        with suppress(*UNANSWERED):
+            held = [books.used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
+            full = any(each is not None and each >= books.EMPTY_BYTES for each in held)
+            self._others = SILENT if None in held else UNSEEN if full else None
 
     def _ask(self, *words: str) -> Any:
         access = ["-c", self._access.conf, "--id", self._access.user]
@@ -170,13 +199,10 @@ class ExistingProvider:
         return self._keys.volume_bytes(self._site.needed_bytes["data"])
 
 
-def redundancy_of(ask: Callable[..., Any], pool: str) -> float:
-    """Bytes on drives for a byte in a pool: its copies, or the shards of its erasure code."""
-    known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
-    if not known["erasure_code_profile"]:
-        return float(known["size"])
-    code = ask("osd", "erasure-code-profile", "get", known["erasure_code_profile"])
-    return (int(code["k"]) + int(code["m"])) / int(code["k"])
+def _lacking(space: Space, why: str, *names: str) -> Space:
+    """The same without these, and why."""
+    gone: dict[str, Any] = dict.fromkeys(names)
+    return replace(space, missing={**space.missing, **dict.fromkeys(names, why)}, **gone)
 
 
 def remove_image(facts: Mapping[str, str]) -> None:

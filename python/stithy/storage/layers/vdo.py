@@ -1,0 +1,177 @@
+"""Devices whose blocks are compressed, and equal ones stored once: dm-vdo, made by LVM.
+
+As in lvmvdo(7), over any level that LVM has. Its volume is as large as what it can hold of data
+that do not shrink, unless the study asks for more.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from stithy.drives import filesystems
+from stithy.errors import InfrastructureError
+from stithy.hosts.runner import Command, Runner
+from stithy.needs import KernelModule, Need, Package, Program
+from stithy.storage import lvm, lvm_raid, raid
+from stithy.storage.layer import Task
+from stithy.storage.raid import Chunk, RaidSpec, bytes_for_one, chunk_field
+from stithy.storage.sizes import MIB
+from stithy.storage.space import Usage
+
+NAME = "vdo"
+POOL = "pool"
+BLOCK_BYTES = 4096
+"""What it compresses and compares."""
+
+RESERVED_BYTES = 2816 * MIB
+"""The index of a deduplication window with 256 MiB of memory, and a journal.
+Source: vdoformat 8.3, tried with devices of 3 to 8 GiB."""
+
+SLABS_MAX = 8192
+SMALL_SLAB_BYTES, LARGE_SLAB_BYTES = 128 * MIB, 2048 * MIB
+"""Only whole slabs hold data; small ones leave less of a small device unused, and reach 1 TiB."""
+
+DATA_SHARE = 0.98
+"""What is left of slabs beside their books and the map of all blocks."""
+
+WHY = "compression and deduplication below a file system"
+NEEDS: tuple[Need, ...] = (
+    *lvm.needs(WHY),
+    Program(name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY),
+    KernelModule(
+        names=("dm_vdo", "kvdo"),
+        remedy="use a kernel with dm-vdo, from 6.9 on, or the module kvdo for an older one",
+        why=WHY,
+    ),
+)
+
+
+class Spec(RaidSpec):
+    """Compression and deduplication of all blocks, with a file system on it."""
+
+    chunk: Chunk = chunk_field(f"that of LVM, {lvm_raid.CHUNK_USUAL}")
+    compression: Literal["lz4", "none"] = Field(
+        default="lz4",
+        description="What compresses blocks of 4 KiB: `lz4`, which vdo alone has, or `none`.",
+        examples=["lz4"],
+    )
+    deduplication: bool = Field(
+        default=True,
+        description="Whether equal blocks of 4 KiB are stored once.",
+        examples=[True],
+    )
+    overcommit: float = Field(
+        default=1.0,
+        ge=1.0,
+        le=100.0,
+        description=(
+            "How many times as large the volume is as the data that it can hold if nothing "
+            "shrinks. Writes fail once it is full."
+        ),
+        examples=[1.0],
+    )
+
+
+def members(spec: Spec) -> tuple[int, int | None]:
+    """By the level below."""
+    return lvm_raid.MEMBERS[spec.level]
+
+
+def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
+    """What it holds if nothing shrinks: of the level's capacity, less its index and books."""
+    return _holds_bytes(lvm_raid.capacity_bytes(spec.level, sizes_bytes))
+
+
+def _slab_bytes(size_bytes: int) -> int:
+    small = size_bytes <= SMALL_SLAB_BYTES * SLABS_MAX // 2
+    return SMALL_SLAB_BYTES if small else LARGE_SLAB_BYTES
+
+
+def _holds_bytes(size_bytes: int) -> int:
+    slab = _slab_bytes(size_bytes)
+    return int(max(0, size_bytes - RESERVED_BYTES) // slab * slab * DATA_SHARE)
+
+
+def redundancy(spec: Spec, count: int) -> float:
+    """By the level below."""
+    return bytes_for_one(spec.level, count)
+
+
+def cautions(spec: Spec) -> tuple[str, ...]:
+    """What synchronising takes, and what it promises and needs."""
+    found = [
+        *raid.cautions(spec),
+        "dm-vdo takes about 640 MiB of memory and the CPU time of its own threads, which no limit "
+        "of the database counts",
+    ]
+    if spec.overcommit > 1:
+        found.append(
+            f"the volume promises {spec.overcommit:g} times what it holds if nothing shrinks: "
+            "writes fail once it is full"
+        )
+    return tuple(found)
+
+
+def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
+    """Make the level below, and of its volume a pool with one thin volume."""
+    group = lvm.Group(devices, task.identifier, task.runner)
+    task.record("lvm-vdo", group.facts)
+    size = lvm_raid.make(spec, group, POOL, len(devices))
+    group.done(*convert_words(spec, group.name, size))
+    return group.device
+
+
+def convert_words(spec: Spec, group: str, size_bytes: int) -> list[str]:
+    """The words of `lvconvert` that make a pool of a volume of this size, and a volume in it."""
+    extents = int(_holds_bytes(size_bytes) * spec.overcommit) // lvm.EXTENT_BYTES
+    if extents < 1:
+        least = RESERVED_BYTES + _slab_bytes(size_bytes)
+        raise InfrastructureError(
+            f"dm-vdo has no room in {size_bytes // MIB} MiB: it takes {RESERVED_BYTES // MIB} MiB "
+            "for itself",
+            where=group,
+            remedy=f"give it at least {least // MIB} MiB after copies and parity",
+        )
+    yes = {True: "y", False: "n"}
+    return [
+        "lvconvert", "--yes", "--type", "vdo-pool", "--name", lvm.VOLUME,
+        "--virtualsize", f"{extents * lvm.EXTENT_BYTES}b",
+        "--compression", yes[spec.compression != "none"],
+        "--deduplication", yes[spec.deduplication],
+        "--vdosettings", f"slab_size_mb={_slab_bytes(size_bytes) // MIB}", f"{group}/{POOL}",
+    ]  # fmt: skip
+
+
+def usage_below(device: str, redundancy: float, runner: Runner) -> Usage:
+    """What its blocks take, by its own books."""
+    pool = f"{device.removesuffix(f'-{lvm.VOLUME}')}-{POOL}-vpool"
+    argv = [filesystems.program_path("dmsetup", "lvm"), "message", pool, "0", "stats"]
+    finished = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=60.0)
+    if finished.code != 0:
+        raise InfrastructureError(
+            f"its space cannot be read: {finished.stderr.strip() or 'dm-vdo says nothing'}",
+            where=pool,
+            remedy=f"try it by hand, as root: dmsetup message {pool} 0 stats",
+        )
+    return parse_stats(finished.stdout, redundancy)
+
+
+def parse_stats(text: str, redundancy: float) -> Usage:
+    """The books, such as `{ version : 36, …, dataBlocksUsed : 12, overheadBlocksUsed : 34, …`."""
+    blocks = {
+        name: re.search(rf"\b{name} : (\d+)", text)
+        for name in ("dataBlocksUsed", "overheadBlocksUsed")
+    }
+    data, overhead = (int(each[1]) * BLOCK_BYTES if each else None for each in blocks.values())
+    if data is None or overhead is None:
+        raise InfrastructureError(
+            "dm-vdo does not say how many blocks are used",
+            where="dm-vdo",
+            remedy="use a kernel with dm-vdo, from 6.9 on, or kvdo 8.1",
+        )
+    return Usage(data, round((data + overhead) * redundancy), redundancy)
+
+
+HANDLERS = {"lvm-vdo": lvm.remove}
