@@ -456,17 +456,18 @@ class _Load:
 
     def series_rows(self) -> list[Row]:
         """Rows of the `series` table from every collector; memory has no block device."""
-        rows = []
+        rows: list[Row] = []
+        whole = {"window_id": self.place.window_id, "instance": ""}
         if self.fast:
             rows.append({
-                "window_id": self.place.window_id, "at_s": self.started_at_s, "second": 0.0,
-                "collector": "block", "subject": "", "metric": "reads_per_s", "unit": "1/s",
-                "value": None, "missing_because": "no block device lies under the volumes",
+                **whole, "at_s": self.started_at_s, "second": 0.0, "collector": "block",
+                "subject": "", "metric": "reads_per_s", "unit": "1/s", "value": None,
+                "missing_because": "no block device lies under the volumes",
             })  # fmt: skip
         for second in range(self.shape.ramp_up_s + self.shape.duration_s):
             for collector, subject, metric, unit, value in self._samples(second):
                 rows.append({
-                    "window_id": self.place.window_id, "at_s": self.started_at_s + second + 1,
+                    **whole, "at_s": self.started_at_s + second + 1,
                     "second": float(second + 1), "collector": collector, "subject": subject,
                     "metric": metric, "unit": unit, "value": value, "missing_because": None,
                 })  # fmt: skip

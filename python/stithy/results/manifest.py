@@ -16,7 +16,7 @@ from stithy.point import PointText
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from stithy.collect.collector import InstanceScope
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.groups import Throttle
@@ -13,9 +14,10 @@ from stithy.hosts.throttle import make_throttle
 from stithy.plan.expand import needed_bytes
 from stithy.plan.steps import Plan
 from stithy.point import Point
+from stithy.run.activity import Subject
 from stithy.run.cleanup.register import Resource
 from stithy.run.session import Session
-from stithy.run.volumes import Volumes, own, parts_of
+from stithy.run.volumes import Volumes, own, parts_of, tenant_name
 from stithy.study.database import Database
 from stithy.study.model import Study
 from stithy.units import format_size
@@ -156,6 +158,26 @@ class Servers:
                     # A server in trouble may never end the ordinary way (asked while it recovers
                     # from a crash it waits for ever), and every window begins with a fresh copy.
                     instance.stop(at_once=failed or self.session.stop.asked.is_set())
+
+    def watched(
+        self,
+        candidate: str,
+        instance: Instance,
+        memory_cgroup: Path | None,
+        tenant: int | None = None,
+    ) -> Subject:
+        """What of a running server is watched; of one of several tenants by the tenant's name."""
+        parts = parts_of(self.volumes.of(candidate), tenant)
+        cap = self.caps.get(parts.data)
+        one = InstanceScope(
+            "" if tenant is None else tenant_name(tenant),
+            instance,
+            parts.data,
+            memory_cgroup,
+            cap.path if cap else None,
+        )
+        log = parts.log or parts.data / self.engine.log_folder
+        return Subject((one,), self.cpus, frozenset({instance.pid}), log)
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.values.series import EACH_ITS_OWN
 from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
@@ -184,9 +185,10 @@ def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int
     """Why no valid window has it."""
     if not rates:
         return "no valid window completed a transaction"
-    ended = context.sampled.ended.filter(
-        pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
-    )
+    of_these = pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
+    if not context.sampled.of_tenants.filter(of_these).is_empty():
+        return EACH_ITS_OWN
+    ended = context.sampled.ended.filter(of_these)
     if not ended.is_empty():
         return str(ended["missing_because"][0])
     if collector == "cpu" and not cpus:
