@@ -128,6 +128,8 @@ def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place:
     assert rates.height == 12 * windows.height
     assert rates["value"].null_count() == 0
     assert run.detail("tenant_seconds", FIRST)["tenant"].n_unique() == 12
+    servers = run.series.filter(window_id=FIRST, collector="database")
+    assert set(servers["instance"]) == set(rates["of"])
     assert Page(context_of(run)).tables["neighbours"].frame.height == 1
     assert left_by(out) == []
 

@@ -2,12 +2,14 @@
 
 Collectors that only read files of the kernel share one thread. A collector that asks a server
 (`BLOCKS`) has its own thread, so that a stalled database does not silence the others. Of a
-collector that looks at one server there is one for each server of the window. The sampler
-records its own lateness and cost as collector `sampler`. A collector that dies leaves a null with
-the reason in each of its series, and is not asked again.
+collector that looks at one server there is one for each server of the window. Several servers are
+asked one after the other, each at its own part of the second: asked at once, a dozen would work for
+the sampler in the same moment. The sampler records its own lateness and cost as collector
+`sampler`. A collector that dies leaves a null with the reason in each of its series, and is not
+asked again.
 
 Cost, measured over 60 s with a PostgreSQL 15 under load: 0.12 % of a core here, 0.04 % in the
-server. Every run records it again.
+server; of twelve servers 1.1 % of a core here. Every run records it again.
 """
 
 import math
@@ -67,6 +69,7 @@ class _Rounds(threading.Thread):
         self._subject = alone.name if alone else ""
         self._instance = alone.instance if alone else ""
         super().__init__(name=f"sampler-{self._subject or 'kernel'}{self._instance}", daemon=True)
+        self._after_s = alone.after_s if alone else 0.0
         self._clock = scope.clock
         self._ended = stop
         self._watched = watched
@@ -75,13 +78,17 @@ class _Rounds(threading.Thread):
     def run(self) -> None:
         """Once a second until told to stop."""
         self._prime()
-        due_s = math.floor(self._clock.now_s()) + 1.0
+        due_s = self._begun_s() + 1.0
         while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
             self._round(due_s)
             # A round that took longer than a second leaves out the seconds it slept through.
-            due_s = max(due_s, math.floor(self._clock.now_s())) + 1.0
+            due_s = max(due_s, self._begun_s()) + 1.0
         for each in self._watched:
             each.close()
+
+    def _begun_s(self) -> float:
+        """When it was its turn last: on the second, or so long after it."""
+        return math.floor(self._clock.now_s() - self._after_s) + self._after_s
 
     def leave(self) -> list[TimedSample]:
         """What was read; a thread that hangs is left behind, and its series say so."""
@@ -120,17 +127,28 @@ def _watched(module: ModuleType, scope: Scope) -> Iterator["_Watched"]:
     if not getattr(module, "OF_INSTANCE", False):
         yield _Watched(module, (scope,))
         return
-    for each in scope.instances or (InstanceScope(),):
-        yield _Watched(module, (scope, each), each.name)
+    every = scope.instances or (InstanceScope(),)
+    for number, each in enumerate(every):
+        yield _Watched(module, (scope, each), each.name, number / len(every))
 
 
 class _Watched:
-    """One collector: its module, itself while it lives, and which series it has begun."""
+    """One collector: its module, itself while it lives, and which series it has begun.
 
-    def __init__(self, module: ModuleType, looks_at: tuple[Any, ...], instance: str = "") -> None:
+    `after_s`: how long after the second it is to be asked, if it is asked by itself.
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
+        looks_at: tuple[Any, ...],
+        instance: str = "",
+        after_s: float = 0.0,
+    ) -> None:
         self._module = module
         self._looks_at = looks_at
         self.instance = instance
+        self.after_s = after_s
         self.name: str = module.NAME
         self.blocks = bool(getattr(module, "BLOCKS", False))
         self._units = {metric.name: metric.unit for metric in module.METRICS}

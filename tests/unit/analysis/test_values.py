@@ -72,7 +72,10 @@ def _of_tenants() -> Sampled:
         ("database", "", "commits_per_s"): [90.0], ("database", "Lock", "waiting_sessions"): [7.0],
         LAST: [101.0, 103.0], ("cgroup", "", "used_bytes"): [None],
     }  # fmt: skip
-    parts = [samples(CPUS), samples(first, "w", "tenant-1"), samples(second, "w", "tenant-2")]
+    sampler: Series = {("sampler", "", "cpu_s"): [0.25]}
+    asking: Series = {("sampler", "database", "cpu_s"): [0.5]}
+    parts = [samples(CPUS), samples(sampler), samples(asking, "w", "tenant-1"),
+             samples(first, "w", "tenant-1"), samples(second, "w", "tenant-2")]  # fmt: skip
     return sampled([pl.concat(parts)], WINDOWS, weights())
 
 
@@ -87,6 +90,7 @@ LAST = ("database", "", "last_checkpoint_at_s")
     ("database.waiting_sessions of tenant-2:CPU", None),
     ("database.commits_per_s of tenant-3", None), ("database.commits_per_s", None),
     ("database.waiting_sessions of Lock", None), ("cpu.user_share", 0.4),
+    ("sampler.cpu_s", 0.25),
 ])  # fmt: skip
 def test_a_tenant_has_the_samples_of_its_own_server_and_no_others(
     quantity: str, number: float | None
@@ -101,7 +105,7 @@ def test_a_tenant_has_the_samples_of_its_own_server_and_no_others(
 def test_samples_of_tenants_are_in_no_table_of_the_whole() -> None:
     """No mean, no checkpoint of a tenant stands where a window's only server would."""
     kept = _of_tenants()
-    assert set(kept.means["collector"]) == {"cpu"}
+    assert set(kept.means["collector"]) == {"cpu", "sampler"}
     assert kept.checkpoints.is_empty()
     assert kept.of_tenants.filter(instance="tenant-2", metric="commits_per_s")["mean"][0] == 90.0
     assert kept.ended.select("collector", "instance").rows() == [("cgroup", "tenant-2")]

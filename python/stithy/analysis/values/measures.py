@@ -73,7 +73,7 @@ def of_series(samples: Sampled, quantity: Quantity) -> Measure:
         quantity,
         ["window_id", "instance"],
     )
-    return Measure(one | _of_tenant(each, quantity))
+    return Measure(_of_tenant(each, quantity) | one)
 
 
 def _by_subject(
