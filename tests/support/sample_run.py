@@ -399,7 +399,7 @@ class _Load:
             "headline_acknowledged": orders, "headline_in_doubt": 0,
             "headline_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
             "server_commits": whole + 14 + 2 * self.connections, "server_rollbacks": 7,
-            "checkpoints_inside": 1, "maintenance_runs": 0,
+            "checkpoints_inside": 1, "maintenance_runs": 0, "server_cpus": None,
             "memory_limit_enforced": shape.memory_limit_enforced,
             "memory_limit_bytes": shape.own.get(place.candidate, {}).get(
                 "memory_limit_bytes", 2**30),

@@ -94,8 +94,7 @@ Values = dict[tuple[str, str, str], float]
 class Tables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
-    `cpus`: how many the host has, `server_cpus` how
-    many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
+    `cpus`: how many the host has, None: not known. `emulated`: the candidates whose drives
     are. `surroundings`: the table of that name. `engine`: what the servers' engine declares.
     """
 
@@ -103,7 +102,6 @@ class Tables:
     seconds: pl.DataFrame
     surroundings: pl.DataFrame
     cpus: int | None
-    server_cpus: int | None
     emulated: frozenset[str]
     abilities: Abilities
     engine: Declaration = UNKNOWN
@@ -126,7 +124,8 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
             backlog_share=_backlog_share(window),
             sessions=sessions_of(mine, looks.get(window.id, 0), tables.engine),
-            host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
+            host=_cpus(mine, "", tables.cpus),
+            server=_cpus(mine, "server", window.row["server_cpus"]),
             devices=_devices(mine, reads.get(window.id, {})),
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,

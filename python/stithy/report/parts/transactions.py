@@ -151,8 +151,7 @@ def _gaps(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _rows(context: Context) -> Iterator[Row]:
-    evidence, cpus = context.evidence, _server_cpus(context)
-    seen = _seen(context)
+    evidence, seen = context.evidence, _seen(context)
     for point in evidence.points:
         for name in evidence.candidates:
             if evidence.at(name, point):
@@ -160,28 +159,27 @@ def _rows(context: Context) -> Iterator[Row]:
                 yield {
                     "candidate": name,
                     **context.factor_values(point),
-                    **_row_of_work(context, valid, seen, cpus),
+                    **_row_of_work(context, valid, seen),
                 }
 
 
-def _row_of_work(
-    context: Context, valid: Sequence[Window], seen: Mapping[str, Seen], cpus: int
-) -> Row:
+def _row_of_work(context: Context, valid: Sequence[Window], seen: Mapping[str, Seen]) -> Row:
     rates = {each.id: rate for each in valid if (rate := _rate_per_s(each))}
+    cpus = {each.id: int(each.row["server_cpus"] or 0) for each in valid}
     row: Row = {"windows": len(valid)}
     missing = []
     for column, (what, quotient, collector) in QUOTIENTS.items():
-        found = [quotient(seen.get(name, {}), rate, cpus) for name, rate in rates.items()]
+        found = [quotient(seen.get(name, {}), rate, cpus[name]) for name, rate in rates.items()]
         known = [value for value in found if value is not None]
         row[column] = median(known) if known else None
         if not known:
-            missing.append(f"{what} ({_why(context, collector, rates, cpus)})")
+            missing.append(f"{what} ({_why(context, collector, rates, any(cpus.values()))})")
     if not valid:
         missing = ["all values of a level without a valid window"]
     return {**row, "missing_because": f"{listing(missing)}." if missing else None}
 
 
-def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int) -> str:
+def _why(context: Context, collector: str, rates: Mapping[str, float], bound: bool) -> str:
     """Why no valid window has it."""
     if not rates:
         return "no valid window completed a transaction"
@@ -191,7 +189,7 @@ def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int
     ended = context.sampled.ended.filter(of_these)
     if not ended.is_empty():
         return str(ended["missing_because"][0])
-    if collector == "cpu" and not cpus:
+    if collector == "cpu" and not bound:
         return "the server has no CPUs of its own"
     if collector == "block":
         return "no block device under its volumes was sampled"
@@ -201,12 +199,6 @@ def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int
 def _rate_per_s(window: Window) -> float | None:
     done, length_s = window.row["transactions"], window.measured_s
     return done / length_s if window.measured and done and length_s else None
-
-
-def _server_cpus(context: Context) -> int:
-    """How many CPUs the server is bound to; 0 where it may use any."""
-    database = context.manifest.given_database if context.manifest else None
-    return len((database.cpus if database else None) or ())
 
 
 def _seen(context: Context) -> dict[str, Seen]:

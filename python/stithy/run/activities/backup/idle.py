@@ -17,4 +17,4 @@ def running(context: Context, window: WindowPlan) -> Iterator[Subject]:
         with servers.running(
             window.candidate, log, point=window.point, memory_cgroup=cgroup
         ) as instance:
-            yield servers.watched(window.candidate, instance, cgroup)
+            yield servers.watched(window, instance, cgroup)

@@ -110,7 +110,7 @@ class HammerActivity:
 
     def _subject(self, instance: Instance, group: MemoryGroup | None) -> Subject:
         return self.context.servers.watched(
-            self.window.candidate, instance, group.path if group else None, self.tenant
+            self.window, instance, group.path if group else None, self.tenant
         )
 
     def begin(self) -> None:

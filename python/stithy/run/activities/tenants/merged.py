@@ -36,8 +36,8 @@ LARGEST = frozenset(
 SAME = frozenset(
     {
         "think_mean_s", "restore_s", "driver_nice", "driver_rate_per_s_max", "driver_users_max",
-        "driver_others_share", "checkpoints_inside", "memory_limit_bytes", "buffer_pool_bytes",
-        "database_bytes", "units_touched", "units_total",
+        "driver_others_share", "checkpoints_inside", "server_cpus", "memory_limit_bytes",
+        "buffer_pool_bytes", "database_bytes", "units_touched", "units_total",
     }
 )  # fmt: skip
 """What is everyone's, or is not known of all together."""
