@@ -13,7 +13,7 @@ from pathlib import Path
 
 from instance import Instance, started
 from kept import TARGET_MISSED
-from stithy.collect.collector import Scope
+from stithy.collect.collector import InstanceScope, Scope
 from stithy.collect.sampler import Sampler
 from stithy.database.engines.postgresql.endpoint import endpoint
 from stithy.hosts.runner import LocalRunner
@@ -72,7 +72,11 @@ def measured(instance: Instance, duration_s: float) -> Cost:
 
 def watched(instance: Instance, url: Secret, duration_s: float) -> Cost:
     """CPU time of this process and of the answering backend over `duration_s`."""
-    sampler = Sampler(Scope((instance.sockets,), endpoint(url)), plugins("collector"))
+    data = Path(instance.sql("SHOW data_directory")[0][0])
+    sampler = Sampler(
+        Scope((instance.sockets,), (InstanceScope("", endpoint(url), data),)),
+        plugins("collector"),
+    )
     sampler.start()
     time.sleep(2.0)  # connecting and the first readings are not the running cost
     backend = instance.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'stithy'")

@@ -60,8 +60,8 @@ class Metric:
     the users, and of a ratio `column` is the metric that it is of. `subjects`: of what it has
     values beside `all`, for one that an activity measures. `negligible`: of a metric whose best
     value is 0, such as a pause or a loss, and of a share that may be 0, so much in its unit counts
-    for nothing; it is compared as a difference. None: as a ratio. The rest is as a collector
-    declares it.
+    for nothing; it is compared as a difference. None: as a ratio. `of_instance`: of one server, so
+    that tenants must be named. The rest is as a collector declares it.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Metric:
     compared: bool = True
     combined: Combined = "mean"
     negligible: float | None = None
+    of_instance: bool = False
 
 
 @dataclass(frozen=True)
@@ -281,11 +282,11 @@ def _declared_by(
 def _collected() -> Mapping[str, Metric]:
     """Every metric of every collector, and of what samples them."""
     found = [
-        _of_collector(name, module.SAMPLES, each)
+        _of_collector(name, module.SAMPLES, each, getattr(module, "OF_INSTANCE", False))
         for name, module in plugins("collector").items()
         for each in module.METRICS
     ]
-    found += [_of_collector(SAMPLER, SAMPLING, each) for each in SAMPLER_METRICS]
+    found += [_of_collector(SAMPLER, SAMPLING, each, False) for each in SAMPLER_METRICS]
     return {each.name: each for each in found}
 
 
@@ -295,13 +296,15 @@ def weights() -> Mapping[tuple[str, str], str]:
     return {(each.collector, each.column): each.weight for each in known if each.weight}
 
 
-def _of_collector(collector: str, samples: str, metric: CollectedMetric) -> Metric:
+def _of_collector(
+    collector: str, samples: str, metric: CollectedMetric, of_instance: bool
+) -> Metric:
     name = f"{collector}.{metric.name}"
     return Metric(
         name, _unit(metric), metric.better, "series", metric.name,
         metric.noun or f"{_words(metric.name)} of {samples}", name, None, collector,
         metric.weight, metric.of_several, metric.subjects, metric.compared,
-        negligible=metric.negligible,
+        negligible=metric.negligible, of_instance=of_instance,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from conformance.conftest import Loaded
 from conformance.samples import sample
 from stithy.analysis.validity.work import commit_bounds
 from stithy.clock import SystemClock
-from stithy.collect.collector import Sample, Scope
+from stithy.collect.collector import InstanceScope, Sample, Scope
 from stithy.collect.collectors import database
 from stithy.database.engine import Configuration, Instance
 from stithy.engines import declaration
@@ -193,7 +193,7 @@ def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) 
 
 def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
     """What the collector gives of two seconds of work."""
-    collector = database.create(Scope((), instance))
+    collector = database.create(Scope(()), InstanceScope("", instance))
     found: list[Sample] = []
 
     def look() -> bool:

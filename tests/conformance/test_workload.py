@@ -12,7 +12,7 @@ import pytest
 from conformance.conftest import Loaded
 from conformance.samples import damage
 from stithy.cli import app
-from stithy.collect.collector import Scope
+from stithy.collect.collector import InstanceScope, Scope
 from stithy.collect.sampler import Sampler, series_rows
 from stithy.database import engine
 from stithy.database.engine import Instance
@@ -35,7 +35,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     loaded: Loaded, server: Instance, tmp_path: Path
 ) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
-    sampler = Sampler(Scope((Path("/"),), server), plugins("collector"))
+    sampler = Sampler(Scope((Path("/"),), (InstanceScope("", server),)), plugins("collector"))
     sampler.start()
     driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()

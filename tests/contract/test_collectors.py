@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from fakes.drives import serving
-from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.collect.collector import Collector, InstanceScope, Sample, Scope, Unavailable
 from stithy.registry import plugins
 from stithy.wire.drive.control import AnswerStats
 from support.drive_counters import counters
@@ -30,13 +30,21 @@ def scope() -> Iterator[Scope]:
             files = ("memory/memory.usage_in_bytes", "memory.current")
             paths = [Path("/sys/fs/cgroup", file) for file in files]
             group = next((path.parent for path in paths if path.exists()), None)
-            yield Scope((Path("/"),), None, memory_cgroup=group, drives=drives)
+            one = InstanceScope(memory_cgroup=group)
+            yield Scope((Path("/"),), (one,), drives=drives)
+
+
+def created(module: ModuleType, scope: Scope) -> Collector:
+    """The collector, of the scope's first server where it looks at one."""
+    of_instance = getattr(module, "OF_INSTANCE", False)
+    made: Collector = module.create(scope, *scope.instances[: int(of_instance)])
+    return made
 
 
 def second_sample(module: ModuleType, scope: Scope) -> list[Sample]:
     """What a collector says when it is asked for the second time."""
     try:
-        collector = module.create(scope)
+        collector = created(module, scope)
     except Unavailable as reason:
         pytest.skip(f"not on this machine: {reason}")
     try:
@@ -81,6 +89,6 @@ def test_a_collector_of_a_machine_without_its_source_is_unavailable(
     name: str, tmp_path: Path
 ) -> None:
     """It says so when it is made, with a reason; it does not give zeros."""
-    nothing = Scope((), None, proc=tmp_path, sys=tmp_path)
+    nothing = Scope((), (InstanceScope(),), proc=tmp_path, sys=tmp_path)
     with pytest.raises((Unavailable, OSError)):
-        COLLECTORS[name].create(nothing)
+        created(COLLECTORS[name], nothing)

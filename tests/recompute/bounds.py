@@ -134,7 +134,7 @@ def _own(
 ) -> float | None:
     """Share of the users' time in which the server worked for them, where more of them do more."""
     if found["server-cpu"] is not None:
-        busy = found["server-cpu"] * len(files.manifest["database"]["cpus"])
+        busy = found["server-cpu"] * win["server_cpus"]
     elif found["host-cpu"] is not None and cpu is not None:
         count = files.manifest["environment"]["cpus"]["value"]
         busy = min(found["host-cpu"] * count, cpu * places)
@@ -189,8 +189,8 @@ def _emulated(files: Files, win: Row) -> float | None:
 
 def _cpus(files: Files, win: Row) -> Seen:
     """How busy CPUs were, and at most how much of it was the work of other programs."""
-    bound = files.manifest["database"]["cpus"]
-    counts = {"host": files.manifest["environment"]["cpus"]["value"], "server": len(bound or [])}
+    counts = {"host": files.manifest["environment"]["cpus"]["value"],
+              "server": win["server_cpus"]}  # fmt: skip
     found: Seen = {}
     for who, subject in (("host", ""), ("server", "server")):
         idle, waiting = (

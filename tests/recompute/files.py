@@ -90,7 +90,9 @@ class Files:
         for names, folder in ((OF_WINDOWS, "windows/*"), (OF_RUN, "tables")):
             for name, file in names.items():
                 files = f"'{root}/{folder}/{file}.parquet', union_by_name = true"
-                self._db.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files})")
+                # No table of the report takes the samples of one tenant for those of a window.
+                which = " WHERE instance = ''" if name == "series" else ""
+                self._db.execute(f"CREATE VIEW {name} AS FROM read_parquet({files}){which}")
         # Which windows are valid is words and no number: it is taken from the report.
         reported = f"'{root}/report/tables/windows.parquet'"
         self._db.execute(

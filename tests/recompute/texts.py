@@ -318,8 +318,11 @@ RULES: Rules = [
     (r"memory limit #", lambda f, r, m: [[*map(f.memory_limit, f.candidates)]]),
     (r"took # times the CPU time of its database",
      once(f"SELECT max(by_server) FROM ({work.STORAGE_CPU})")),
+    (r"server on # to # of # CPUs", lambda f, r, m: [
+        *f.rows("SELECT min(server_cpus) AS n, max(server_cpus) AS m FROM win")[0].values(),
+        f.manifest["environment"]["cpus"]["value"]]),
     (r"server on # of # CPUs", lambda f, r, m: [
-        len(f.manifest["database"]["cpus"]), f.manifest["environment"]["cpus"]["value"]]),
+        f.one("SELECT max(server_cpus) FROM win"), f.manifest["environment"]["cpus"]["value"]]),
 ]  # fmt: skip
 """By words of a sentence, its numbers."""
 

@@ -50,7 +50,6 @@ def of_level(files: Files, row: Row) -> Row:
 @cache
 def _work(files: Files) -> dict[tuple[str, int], Row]:
     """By candidate and level: medians of what a mean of a window's measurement was of its rate."""
-    cpus = len(files.manifest["database"]["cpus"] or [])
     found = files.rows(
         "SELECT candidate, users, count(*) AS windows, median(log_bytes) AS log_bytes, "
         "median(device_reads) AS device_reads, median(server_cpu_s) AS server_cpu_s, "
@@ -58,9 +57,9 @@ def _work(files: Files) -> dict[tuple[str, int], Row]:
         "FILTER (metric = 'log_bytes_per_s') / any_value(rate) AS log_bytes, max(value) FILTER "
         "(collector = 'block' AND metric = 'reads_per_s') / any_value(rate) AS device_reads, "
         "sum(value) FILTER (collector = 'cpu' AND subject = 'server' AND metric IN ('user_share', "
-        "'nice_share', 'system_share', 'irq_share')) * nullif(?, 0) / any_value(rate) AS "
+        "'nice_share', 'system_share', 'irq_share')) * any_value(server_cpus) / any_value(rate) AS "
         "server_cpu_s, max(value) FILTER (metric = 'blocks_hit_per_s') AS hits, hits / (hits + "
         "max(value) FILTER (metric = 'blocks_read_per_s')) AS hit_share FROM win w LEFT JOIN means "
-        "m ON m.window_id = w.window_id WHERE w.valid GROUP BY ALL) GROUP BY ALL", (cpus,),
+        "m ON m.window_id = w.window_id WHERE w.valid GROUP BY ALL) GROUP BY ALL",
     )  # fmt: skip
     return {(each["candidate"], each["users"]): each for each in found}

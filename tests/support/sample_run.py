@@ -399,7 +399,7 @@ class _Load:
             "headline_acknowledged": orders, "headline_in_doubt": 0,
             "headline_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
             "server_commits": whole + 14 + 2 * self.connections, "server_rollbacks": 7,
-            "checkpoints_inside": 1, "maintenance_runs": 0,
+            "checkpoints_inside": 1, "maintenance_runs": 0, "server_cpus": None,
             "memory_limit_enforced": shape.memory_limit_enforced,
             "memory_limit_bytes": shape.own.get(place.candidate, {}).get(
                 "memory_limit_bytes", 2**30),
@@ -456,17 +456,18 @@ class _Load:
 
     def series_rows(self) -> list[Row]:
         """Rows of the `series` table from every collector; memory has no block device."""
-        rows = []
+        rows: list[Row] = []
+        whole = {"window_id": self.place.window_id, "instance": ""}
         if self.fast:
             rows.append({
-                "window_id": self.place.window_id, "at_s": self.started_at_s, "second": 0.0,
-                "collector": "block", "subject": "", "metric": "reads_per_s", "unit": "1/s",
-                "value": None, "missing_because": "no block device lies under the volumes",
+                **whole, "at_s": self.started_at_s, "second": 0.0, "collector": "block",
+                "subject": "", "metric": "reads_per_s", "unit": "1/s", "value": None,
+                "missing_because": "no block device lies under the volumes",
             })  # fmt: skip
         for second in range(self.shape.ramp_up_s + self.shape.duration_s):
             for collector, subject, metric, unit, value in self._samples(second):
                 rows.append({
-                    "window_id": self.place.window_id, "at_s": self.started_at_s + second + 1,
+                    **whole, "at_s": self.started_at_s + second + 1,
                     "second": float(second + 1), "collector": collector, "subject": subject,
                     "metric": metric, "unit": unit, "value": value, "missing_because": None,
                 })  # fmt: skip

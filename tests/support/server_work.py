@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from stithy.activities.hammer import LOAD
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -28,6 +29,9 @@ def with_server_work(root: Path) -> None:
             for name, share in STATES.items()
         ]  # fmt: skip
         write_table(path, tables.SERIES, pl.concat([known, hits, *shares]).to_dicts())
+    for path in sorted(root.glob("windows/*/load.parquet")):
+        bound = pl.read_parquet(path).with_columns(server_cpus=pl.lit(1))
+        write_table(path, LOAD, bound.to_dicts())
     run = RunDirectory(root)
     manifest = read_run(root).manifest
     assert manifest is not None

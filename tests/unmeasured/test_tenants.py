@@ -5,10 +5,14 @@ import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from stithy.analysis.validity.surroundings import watched_of
+from stithy.analysis.values.series import sampled
 from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.hosts.cpu_share import problem
@@ -17,7 +21,8 @@ from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
+from stithy.results.read import Run, read_run
+from stithy.results.tables import UNANSWERED
 from support.running import Stithy, entries, left_by, manifest, wait_for
 
 pytestmark = [
@@ -81,10 +86,31 @@ def test_a_tenant_whose_server_is_killed_is_lost_alone(stithy: Stithy, place: Pa
     assert "SIGKILL" in rates["tenant-2"]["missing_because"]
     spans = run.spans.filter(window_id=FIRST)
     assert spans["name"].to_list() == ["tenant-2"]
+    _each_server_was_sampled_by_itself(run)
     others = run.values.filter(metric="tenant.tpm").filter(run.values.filter(
         metric="tenant.tpm")["window_id"] != FIRST)  # fmt: skip
     assert others["value"].null_count() == 0
     assert left_by(out) == []
+
+
+def _each_server_was_sampled_by_itself(run: Run) -> None:
+    """To the end of each, or with the reason why not; none of its rows is the whole window's."""
+    of_servers = run.series.filter(pl.col("collector").is_in(["database", "server"]))
+    keys = ("window_id", "collector", "instance")
+    assert set(of_servers.select(keys).unique().iter_rows()) == set(
+        product(run.window["window_id"], ("database", "server"), ("tenant-1", "tenant-2"))
+    )
+    commits = of_servers.filter(metric="commits_per_s").sort("at_s")
+    silent = commits.filter(pl.col("value").is_null())
+    [lost] = silent.select("window_id", "instance", "missing_because").rows()
+    assert lost[:2] == (FIRST, "tenant-2")
+    assert lost[2].startswith(UNANSWERED)
+    first = commits.filter(window_id=FIRST, instance="tenant-1")
+    assert first["at_s"].max() > silent["at_s"][0], "the other's server was sampled on"
+    kept = sampled(run.samples.parts(), run.window, {})
+    assert not kept.means["collector"].is_in(["database", "server", "cgroup"]).any()
+    assert kept.checkpoints.is_empty()
+    assert watched_of(kept, run.window)[FIRST].unanswered == ("database of tenant-2",)
 
 
 @pytest.mark.long
@@ -102,6 +128,8 @@ def test_twelve_tenants_with_one_user_each_share_two_cpus(stithy: Stithy, place:
     assert rates.height == 12 * windows.height
     assert rates["value"].null_count() == 0
     assert run.detail("tenant_seconds", FIRST)["tenant"].n_unique() == 12
+    servers = run.series.filter(window_id=FIRST, collector="database")
+    assert set(servers["instance"]) == set(rates["of"])
     assert Page(context_of(run)).tables["neighbours"].frame.height == 1
     assert left_by(out) == []
 

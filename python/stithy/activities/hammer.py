@@ -98,6 +98,7 @@ LOAD = Table(
         integer("server_rollbacks", "", "growth of the server's rollback counter over the whole job", null=True),
         integer("checkpoints_inside", "", "checkpoints that began and ended inside the measurement", null=True),
         integer("maintenance_runs", "", "runs of the server's own maintenance during the job", null=True),
+        integer("server_cpus", "", "CPUs to which the server was bound; null if it could use any", null=True),
         truth("memory_limit_enforced", "the memory limit of the study held during the window"),
         integer("memory_limit_bytes", "B", "memory limit of server and page cache", null=True),
         text("memory_limit_note", "why the limit was not enforced, or how it was widened", null=True),

@@ -8,7 +8,9 @@ collector from its own last reading, so the first `sample()` only takes the read
 read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
 and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
 it raises InfrastructureError where that does not answer. `OF_NETWORK`: it sees what belongs to the
-network namespace of Stithy, and no other.
+network namespace of Stithy, and no other. `OF_INSTANCE`: it looks at one server, and there is one
+for each that a window has, made by `create(scope, instance)`; any other is of the machine and of
+the candidate, and there is one.
 """
 
 import os
@@ -42,29 +44,48 @@ class Sample:
 
 @dataclass(frozen=True)
 class TimedSample:
-    """A sample as the sampler keeps it: with its collector, unit and Unix time (interval's end)."""
+    """A sample as the sampler keeps it: with its collector, unit and Unix time (interval's end).
+
+    `instance`: whose server it is of, where a window has several.
+    """
 
     at_s: float
     collector: str
     unit: str
     sample: Sample
+    instance: str = ""
+
+
+@dataclass(frozen=True)
+class InstanceScope:
+    """What collectors look at of one server.
+
+    `name`: by which its samples are told from those of others; empty for the only one of a window.
+    `database`: the running instance, None where there is none. `data`: its data directory, None
+    where that is not known. `memory_cgroup`: directory of its memory cgroup, `cpu_cgroup` of the
+    one that limits its CPU time; None where it has none of its own.
+    """
+
+    name: str = ""
+    database: "Endpoint | None" = None
+    data: Path | None = None
+    memory_cgroup: Path | None = None
+    cpu_cgroup: Path | None = None
 
 
 @dataclass(frozen=True)
 class Scope:
     """What a window's collectors look at.
 
-    `volumes`: directories of the candidate's volumes. `drives`: the control sockets of its emulated
-    drives, by the drives' names. `clusters`: folders of the laboratory clusters under it.
-    `database`: the running instance, None where there is none.
-    `memory_cgroup`: directory of the server's memory cgroup, None where it has none of its own.
-    `server_cpus`: the CPUs that the server is bound to, None for any. `proc`, `sys`: roots of those
-    file systems (a seam for tests).
+    `volumes`: directories of the candidate's volumes. `instances`: the servers that run on it.
+    `drives`: the control sockets of its emulated drives, by the drives' names. `clusters`: folders
+    of the laboratory clusters under it. `server_cpus`: the CPUs that its servers are bound to, all
+    of them to the same, None for any. `proc`, `sys`: roots of those file systems (a seam for
+    tests).
     """
 
     volumes: tuple[Path, ...]
-    database: "Endpoint | None"
-    memory_cgroup: Path | None = None
+    instances: tuple[InstanceScope, ...] = ()
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
     clock: Clock = field(default_factory=SystemClock)

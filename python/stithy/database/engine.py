@@ -166,16 +166,14 @@ class Request:
     """What a study asks of its engine, and the host on which its servers run.
 
     `connections_max` is the most that the users of any level have. `own`: each other configuration
-    that a server may get, and which section of the study gives it. `cpus` are the CPUs to which a
-    server is bound except while it loads, None for any. `backups`: the methods by which it is
-    backed up, with their options.
+    that a server may get, and which section of the study gives it. `backups`: the methods by which
+    it is backed up, with their options.
     """
 
     host: Host
     configuration: Configuration
     connections_max: int
     password: Secret
-    cpus: tuple[int, ...] | None = None
     own: Sequence[tuple[str, Configuration]] = ()
     backups: Sequence[tuple[str, Options]] = ()
 
@@ -197,7 +195,7 @@ class Start:
     only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
     `temp`: a directory of the server's user for temporary files, None for a place in `data`.
     `own`: the candidate's configuration, None where it is the study's. `more`: settings of this
-    start alone, which win over all others.
+    start alone, which win over all others. `cpus` are the CPUs to which it is bound, None for any.
     """
 
     data: Path
@@ -208,6 +206,7 @@ class Start:
     temp: Path | None = None
     own: Configuration | None = None
     more: Mapping[str, str] = field(default_factory=dict)
+    cpus: tuple[int, ...] | None = None
 
 
 class Engine(Protocol):

@@ -201,13 +201,14 @@ def _handing_on(own: Path, top: Path) -> Iterator[Path]:
 
 
 def server_cpus(
-    asked: int | None, usable: frozenset[int], *, emulated: bool
+    asked: int | None, usable: frozenset[int], *, emulated: bool, where: str = "database.cpus"
 ) -> tuple[int, ...] | None:
     """Numbers of the CPUs to which the server is bound, rising; None where it may use any.
 
-    `asked` as the study says. By default a quarter, and one at least, is left over where drives are
-    `emulated` and there are two at least. `usable` are the CPUs of the host. Raises
-    PreconditionError where there are not as many.
+    `asked` as the study says, and `where` it does. Of fewer all are among those of more. By
+    default a quarter, and one at least, is left over where drives are `emulated` and there are two
+    at least. `usable` are the CPUs of the host. Raises PreconditionError where there are not as
+    many.
     """
     there = sorted(usable)
     if asked is None:
@@ -216,7 +217,7 @@ def server_cpus(
     if asked > len(there):
         raise PreconditionError(
             f"the study gives the server {asked} CPUs, and this process may use {len(there)}",
-            where="database.cpus",
+            where=where,
             remedy="use fewer, or leave it out",
         )
     return tuple(there[-asked:])

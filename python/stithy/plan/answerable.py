@@ -111,8 +111,17 @@ def _of_question(study: Study, question: Question) -> Requested:
 
 
 def _unreported(study: Study, asked: Requested) -> UserError | None:
-    """A metric that the storage of a candidate does not report."""
+    """A metric that the storage of a candidate does not report, or its tenants not together."""
     known, of = asked.quantity.known, asked.quantity.of
+    tenants = int(getattr(study.at(asked.point).scenario.spec, "tenants", 1))
+    if known.of_instance and tenants > 1:
+        names = [f"tenant-{number + 1}" for number in range(tenants)]
+        if of is None or of.partition(":")[0] not in names:
+            return UserError(
+                f"`{asked.quantity}` is of one server, and each of {tenants} tenants has its own",
+                where=asked.where,
+                remedy=f"name a tenant: `{known.name} of {names[0]}`",
+            )
     if known.source == "drives" or known.collector == "drive":
         by_name = {name: drive_names(study.candidates[name]) for name in asked.candidates}
         lacking = [name for name, roles in by_name.items() if not roles]

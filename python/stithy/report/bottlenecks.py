@@ -16,10 +16,8 @@ def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited
     if sampled.means.is_empty() or (manifest is not None and manifest.given_load is None):
         return {}
     database = manifest.given_database if manifest else None
-    bound = database.cpus if database else None
     tables = Tables(
         sampled, run.seconds, run.surroundings, _cpus(manifest),
-        None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
         _abilities(manifest), declaration(database.engine if database else None),
     )  # fmt: skip

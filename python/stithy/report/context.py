@@ -417,13 +417,18 @@ class Context:
 
     @property
     def cpus_note(self) -> str:
-        """How many CPUs the server was bound to; empty where it could use any."""
-        database = self.manifest.given_database if self.manifest else None
-        cpus = database.cpus if database else None
-        if self.manifest is None or cpus is None:
+        """How many CPUs servers were bound to; empty where any could use all."""
+        manifest = self.manifest
+        if manifest is None or manifest.given_database is None:
             return ""
-        there = self.manifest.environment.get("cpus")
-        return f"server on {len(cpus)} of {there.value if there else '?'} CPUs"
+        windows = (each for each in self.evidence.windows if "load" in each.tables)
+        counts = [each.row["server_cpus"] for each in windows]
+        counts = counts or [len(manifest.cpus_of(each) or ()) for each in manifest.candidates]
+        if not all(counts):
+            return ""
+        there = manifest.environment.get("cpus")
+        said = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+        return f"server on {said} of {there.value if there else '?'} CPUs"
 
 
 def context_of(run: Run) -> Context:

@@ -72,7 +72,8 @@ MEANINGS: Mapping[str, Meaning] = {
         "backup.*": "what makes backups, and its version, by method",
         "settings.*": "effective settings, or those of the study if these are unknown; of each "
         "candidate where candidates differ in them",
-        "server_cpus": "number of CPUs that the server may use",
+        "server_cpus": "number of CPUs that the server may use; of each candidate where candidates "
+        "differ",
         "memory_limit_bytes": "memory of server and page cache; of each candidate where candidates "
         "differ in it",
         "memory_limit_enforced": "whether that limit was enforced",
@@ -203,9 +204,10 @@ def comparability(
             "engine": database.engine,
             "server_version": database.server_version,
             "settings": _constant(database.settings, database),
-            "cpus": None if database.cpus is None else len(database.cpus),
             **{f"backup.{name}": tool for name, tool in database.backups.items()},
         }
+        if not database.cpus_varied:
+            found["cpus"] = None if database.cpus is None else len(database.cpus)
     if memory is not None:
         if "limit_bytes" not in memory.varied:
             found["memory_limit_bytes"] = memory.limit_bytes
@@ -224,6 +226,8 @@ def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]
     for each in candidates:
         if each.memory_limit_bytes is not None:
             yield f"{each.name}.memory_limit_bytes", each.memory_limit_bytes
+        if each.cpus is not None:
+            yield f"{each.name}.cpus", len(each.cpus)
         for name, value in each.settings.items():
             yield f"{each.name}.settings.{name.lower()}", value
 
@@ -313,6 +317,7 @@ def _effective(manifest: Manifest) -> Mapping[str, str] | None:
 def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
     """The facts of the database in which candidates differ."""
     found = {"memory_limit_bytes" for each in manifest.candidates if each.memory_limit_bytes}
+    found |= {"server_cpus" for each in manifest.candidates if each.cpus}
     for each in manifest.candidates:
         known = (each.effective_settings or {}) if effective else map(str.lower, each.settings)
         found |= {f"settings.{name}" for name in known}
@@ -343,6 +348,9 @@ def _of_database(
         return
     if manifest.memory is None or "limit_bytes" not in manifest.memory.varied:
         yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
+    if not manifest.database.cpus_varied:
+        bound = manifest.cpus_of(candidate)
+        yield "server_cpus", None if bound is None else len(bound)
     asked, known = manifest.settings_of(candidate), manifest.effective_settings_of(candidate)
     found = (known or {}) if effective else asked
     for name, value in _constant(found, manifest.database).items():

@@ -16,7 +16,7 @@ from stithy.point import PointText
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -126,9 +126,9 @@ class CostFacts(_Facts):
 class CandidateFacts(_Facts):
     """One candidate and its volume, as it was; `drives` are the emulated ones under it.
 
-    `memory_limit_bytes` and `settings` are what the study gives its server alone, None and empty
-    for nothing. `effective_settings` are those in force in its server that are not in force in
-    every candidate's; None before its first window.
+    `memory_limit_bytes`, `cpus` and `settings` are what the study gives its server alone, None and
+    empty for nothing. `effective_settings` are those in force in its server that are not in force
+    in every candidate's; None before its first window.
     """
 
     name: str
@@ -145,6 +145,7 @@ class CandidateFacts(_Facts):
     arrays: tuple[ArrayFacts, ...] = ()
     roles: tuple[RoleFacts, ...] = ()
     memory_limit_bytes: int | None = None
+    cpus: tuple[int, ...] | None = None
     settings: dict[str, Scalar] = Field(default_factory=dict)
     effective_settings: dict[str, str] | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
@@ -155,7 +156,8 @@ class DatabaseFacts(_Facts):
 
     Both are those of all candidates: `CandidateFacts` has what is a candidate's own.
     Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
-    which the server was bound, None where it could use any. The settings in `varied`, by their
+    which the server was bound, None where it could use any; `cpus_varied`: how many differs between
+    points. The settings in `varied`, by their
     names in lower case, differ between points. `backups` are the tools that make them, each with
     its version, by method.
     """
@@ -166,6 +168,7 @@ class DatabaseFacts(_Facts):
     effective_settings: dict[str, str] | None = None
     missing_because: str | None = None
     cpus: tuple[int, ...] | None = None
+    cpus_varied: bool = False
     varied: tuple[str, ...] = ()
     backups: dict[str, str] = Field(default_factory=dict)
 
@@ -405,16 +408,23 @@ class Manifest(_Facts):
 
     @property
     def servers_differ(self) -> bool:
-        """Whether the study gives candidates different memory or settings."""
+        """Whether the study gives candidates different memory, CPUs or settings."""
         if self.given_database is None:
             return False
-        every = [(self.memory_limit_of(each), self.settings_of(each)) for each in self.candidates]
+        every = [
+            (self.memory_limit_of(each), self.cpus_of(each), self.settings_of(each))
+            for each in self.candidates
+        ]
         return any(each != every[0] for each in every)
 
     def memory_limit_of(self, candidate: CandidateFacts) -> int:
         """The memory limit that the study gives a candidate's server, bytes."""
         assert self.memory is not None, "this scenario has no server"
         return candidate.memory_limit_bytes or self.memory.limit_bytes
+
+    def cpus_of(self, candidate: CandidateFacts) -> tuple[int, ...] | None:
+        """The CPUs to which the study binds a candidate's server, None for any."""
+        return candidate.cpus or self.database.cpus
 
     def settings_of(self, candidate: CandidateFacts) -> dict[str, Scalar]:
         """The settings that the study gives a candidate's server, by name in lower case."""

@@ -316,11 +316,14 @@ class Samples:
     def of(
         self, collector: str, metrics: Collection[str], windows: Collection[str] | None = None
     ) -> "pl.DataFrame":
-        """Those of some metrics that have a value, of these windows; None: of all."""
+        """Those of some metrics that have a value, of these windows; None: of all.
+
+        None of them is of one tenant alone.
+        """
         import polars as pl
 
         wanted = pl.col("value").is_not_null() & pl.col("metric").is_in(list(metrics))
-        chosen = wanted & (pl.col("collector") == collector)
+        chosen = wanted & (pl.col("collector") == collector) & (pl.col("instance") == "")
         files = self._files.items()
         known = {name: file for name, file in files if windows is None or name in windows}
         parts = (each.filter(chosen) for each in Samples(known).parts())

@@ -14,20 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from stithy.collect.collector import TimedSample
-from stithy.database.engine import Endpoint
+from stithy.collect.collector import InstanceScope, TimedSample
 from stithy.results.tables import Row, Table
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What of an activity is watched while it works: its server, and processes that are its own.
+    """What of an activity is watched while it works: its servers, and processes that are its own.
 
-    `log_folder`: where its server keeps its log.
+    `cpus`: those to which its servers are bound. `log_folder`: where its only server keeps its log.
     """
 
-    database: Endpoint | None = None
-    memory_cgroup: Path | None = None
+    instances: tuple[InstanceScope, ...] = ()
     cpus: tuple[int, ...] | None = None
     pids: frozenset[int] = frozenset()
     log_folder: Path | None = None

@@ -178,7 +178,8 @@ class ManifestFile:
             server_version=version,
             effective_settings=shared,
             missing_because=None if facts else "no window was started",
-            cpus=self._context.servers.cpus,
+            cpus=self._context.servers.cpus[database.cpus],
+            cpus_varied=len({each.database.cpus for each in study.variants}) > 1,
             varied=_differing([_lowered(each.database.settings) for each in study.variants]),
             backups=dict(self._context.servers.installation.backups),
         )
@@ -244,6 +245,7 @@ class ManifestFile:
             cost=None if candidate.cost is None else CostFacts(**asdict(candidate.cost)),
             master=name == self._context.plan.master_candidate,
             memory_limit_bytes=candidate.memory_bytes,
+            cpus=self._context.servers.cpus[candidate.cpus] if candidate.cpus else None,
             settings=dict(candidate.settings),
             environment=self._storage.get(name, {}),
         )

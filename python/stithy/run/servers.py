@@ -5,20 +5,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from stithy.collect.collector import InstanceScope
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.groups import Throttle
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.hosts.throttle import make_throttle
 from stithy.plan.expand import needed_bytes
-from stithy.plan.steps import Plan
+from stithy.plan.steps import Plan, WindowPlan
 from stithy.point import Point
+from stithy.run.activity import Subject
 from stithy.run.cleanup.register import Resource
 from stithy.run.session import Session
-from stithy.run.volumes import Volumes, own, parts_of
+from stithy.run.volumes import Volumes, own, parts_of, tenant_name
 from stithy.study.database import Database
 from stithy.study.model import Study
 from stithy.units import format_size
+
+ServerCpus = Mapping[int | None, tuple[int, ...] | None]
+"""By how many CPUs a study asks for, None for the default, their numbers; None for any of all."""
 
 
 def configuration_of(database: Database) -> Configuration:
@@ -30,11 +35,11 @@ def configuration_of(database: Database) -> Configuration:
 class Servers:
     """What starts servers: the engine, where they may run, and what they may use.
 
-    `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
-    `limited_starts`: how many groups were made for servers. `live`: the servers that run, by their
-    data directory. `groups`: the memory limits of those that have one, `caps`: the groups of those
-    whose CPU time is limited, and `more`: settings of those that are to be backed up, all by data
-    directory.
+    `cpus`: which a server has by the number that it is asked to have. `scratch`: the run's own
+    directory outside all volumes. `limited_starts`: how many groups were made for servers. `live`:
+    the servers that run, by their data directory. `groups`: the memory limits of those that have
+    one, `caps`: the groups of those whose CPU time is limited, and `more`: settings of those that
+    are to be backed up, all by data directory.
     """
 
     study: Study
@@ -43,7 +48,7 @@ class Servers:
     volumes: Volumes
     engine: Engine
     installation: Installation
-    cpus: tuple[int, ...] | None
+    cpus: ServerCpus
     scratch: Path
     limited_starts: int = 0
     live: dict[Path, Instance] = field(default_factory=dict)
@@ -103,7 +108,10 @@ class Servers:
         log.parent.mkdir(parents=True, exist_ok=True)
         sockets = self._sockets(f"{self._number(candidate)}{name}")
         own = None if point is None else self._own(candidate, point)
-        start = Start(data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more)
+        start = Start(
+            data, sockets, log, memory_cgroup=memory_cgroup, own=own, more=more,
+            cpus=self.cpus_of(candidate, point),
+        )  # fmt: skip
         with self._capped(candidate, start, point), self._started(candidate, start) as instance:
             if beside in self.caps:
                 self.caps[beside].hold(instance.pid)
@@ -117,7 +125,7 @@ class Servers:
             yield
             return
         with self._own_group(candidate) as (name, record):
-            cpus = len(self.cpus or self.session.host.cpus) * percent / 100
+            cpus = len(start.cpus or self.session.host.cpus) * percent / 100
             self.caps[start.data] = make_cap(name, cpus, start.memory_cgroup, record)
             try:
                 yield
@@ -156,6 +164,32 @@ class Servers:
                     # A server in trouble may never end the ordinary way (asked while it recovers
                     # from a crash it waits for ever), and every window begins with a fresh copy.
                     instance.stop(at_once=failed or self.session.stop.asked.is_set())
+
+    def watched(
+        self,
+        window: WindowPlan,
+        instance: Instance,
+        memory_cgroup: Path | None,
+        tenant: int | None = None,
+    ) -> Subject:
+        """What of a running server is watched; of one of several tenants by the tenant's name."""
+        parts = parts_of(self.volumes.of(window.candidate), tenant)
+        cap = self.caps.get(parts.data)
+        one = InstanceScope(
+            "" if tenant is None else tenant_name(tenant),
+            instance,
+            parts.data,
+            memory_cgroup,
+            cap.path if cap else None,
+        )
+        log = parts.log or parts.data / self.engine.log_folder
+        cpus = self.cpus_of(window.candidate, window.point)
+        return Subject((one,), cpus, frozenset({instance.pid}), log)
+
+    def cpus_of(self, candidate: str, point: Point | None) -> tuple[int, ...] | None:
+        """The CPUs of a server on the candidate at a point, None for any; without one its own."""
+        study = self.study if point is None else self.study.at(point)
+        return self.cpus[study.database_of(candidate).cpus]
 
     def start_to_keep(self, candidate: str, log: Path) -> Instance:
         """A server on the candidate's database that outlives the run; it is in the books."""
@@ -240,7 +274,10 @@ class Servers:
         """The start of a server on the candidate's database, where its parts lie by now."""
         parts = parts_of(self.volumes.of(candidate), tenant)
         sockets = self.sockets(candidate, tenant)
-        start = Start(parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
+        start = Start(
+            parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading,
+            cpus=None if loading else self.cpus_of(candidate, point),
+        )  # fmt: skip
         if self.volumes.held.get(candidate) not in self.volumes.masters:
             # What becomes the master copy is nobody's own, and lies in one place.
             return start

@@ -41,6 +41,9 @@ Memory = Annotated[
 ]
 """A memory limit of a server."""
 
+CpuCount = Annotated[int, Field(ge=1, le=4096)]
+"""How many CPUs a server may use."""
+
 
 def _each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
     refuse(
@@ -90,7 +93,8 @@ def example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
 class Database(BaseModel):
     """The database that each candidate carries.
 
-    It is the same for all candidates, unless a candidate has `memory` or `settings` of its own.
+    It is the same for all candidates, unless a candidate has `memory`, `cpus` or `settings` of its
+    own.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -107,15 +111,15 @@ class Database(BaseModel):
         ),
         examples=["1 GiB"],
     )
-    cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
+    cpus: CpuCount | None = Field(
         default=None,
         json_schema_extra={
             "default": "all; with emulated drives three quarters, or all but one of fewer than 8"
         },
         description=(
             "Number of CPUs that the server may use. The load driver and the emulated drives "
-            "get only the other CPUs. If the server used all CPUs, their delay would look like "
-            "a delay of the storage."
+            "get only the CPUs that no server of the study may use. If the server used all CPUs, "
+            "their delay would look like a delay of the storage."
         ),
         examples=[4],
     )
@@ -136,14 +140,19 @@ class Database(BaseModel):
         refuse(refused_settings(info.data.get("engine", ""), settings))
         return settings
 
-    def overridden(self, memory_bytes: int | None, settings: Mapping[str, str]) -> Self:
-        """The same with another memory limit, if not None, and with these settings over its own.
-
-        Case makes no difference in the name of a setting.
+    def overridden(
+        self, memory_bytes: int | None, cpus: int | None, settings: Mapping[str, str]
+    ) -> Self:
+        """The same with another memory limit and number of CPUs, if not None, and with these
+        settings over its own. Case makes no difference in the name of a setting.
         """
         given = {name.lower() for name in settings}
         kept = {name: self.settings[name] for name in self.settings if name.lower() not in given}
-        own = {"memory_bytes": memory_bytes or self.memory_bytes, "settings": {**kept, **settings}}
+        own = {
+            "memory_bytes": memory_bytes or self.memory_bytes,
+            "cpus": cpus or self.cpus,
+            "settings": {**kept, **settings},
+        }
         return self.model_copy(update=own)
 
 

@@ -143,7 +143,7 @@ class Study(BaseModel):
         default={},
         json_schema_extra={"default": "nothing"},
         description=(
-            "What else varies: a key of this file, such as `database.memory`, "
+            "What else varies: a key of this file, such as `database.memory`, `database.cpus`, "
             "`database.settings.shared_buffers`, `load.connections` or the size of the workload, "
             "with its values. Every level is measured with each of them; of several keys with each "
             "combination. All candidates have the same values in a block. Each size of the data "
@@ -183,9 +183,9 @@ class Study(BaseModel):
     )
 
     def database_of(self, candidate: str) -> Database:
-        """The database as a candidate carries it: with its own memory and settings, if any."""
+        """The database as a candidate carries it: with what of it is its own, if anything."""
         own = self.candidates[candidate]
-        return self.database.overridden(own.memory_bytes, own.settings)
+        return self.database.overridden(own.memory_bytes, own.cpus, own.settings)
 
     @property
     def databases(self) -> tuple[Database, ...]:

@@ -20,7 +20,7 @@ from pydantic_core import InitErrorDetails
 from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Role
-from stithy.study.database import Memory, Settings, example_settings
+from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
@@ -124,6 +124,15 @@ class CandidateKeys(BaseModel):
         ),
         examples=["2 GiB"],
     )
+    cpus: CpuCount | None = Field(
+        default=None,
+        json_schema_extra={"default": "that of the database"},
+        description=(
+            "Number of CPUs that the server on this candidate may use. The load driver and the "
+            "emulated drives have the same CPUs in all windows: those that no server may use."
+        ),
+        examples=[2],
+    )
     settings: Settings = Field(
         default={},
         json_schema_extra={"default": "those of the database"},
@@ -169,6 +178,11 @@ class Candidate:
     def memory_bytes(self) -> int | None:
         """The memory limit of its server, None where it has none of its own."""
         return getattr(self.spec, "memory_bytes", None)
+
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs its server may use, None where it has no number of its own."""
+        return getattr(self.spec, "cpus", None)
 
     @property
     def sources(self) -> "dict[Role, Candidate]":
@@ -498,7 +512,9 @@ def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> I
     if "database" in sections_of(scenario.name):
         return
     for name, candidate in candidates.items():
-        for key, value in (("memory", candidate.memory_bytes), ("settings", candidate.settings)):
+        own = {"memory": candidate.memory_bytes, "cpus": candidate.cpus,
+               "settings": candidate.settings}  # fmt: skip
+        for key, value in own.items():
             if value:
                 what = f"the scenario {scenario.name} has no server"
                 yield Violation(what, "leave this key out", value, (name, key))

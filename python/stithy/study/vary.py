@@ -31,7 +31,7 @@ VALUES_MOST = 20
 POINTS_MOST = 200
 SETTINGS = "database.settings."
 EXAMPLE: dict[str, list[str]] = {"database.memory": ["256 MiB", "512 MiB", "1 GiB"]}
-MEMORY = "database.memory"
+MEMORY, CPUS = "database.memory", "database.cpus"
 
 
 def _value(value: Any) -> Value:
@@ -256,7 +256,7 @@ def _may_vary(study: "Study", key: str) -> bool:
 
 def _known(study: "Study") -> list[str]:
     """The keys of this study that may vary; those of settings are any."""
-    keys = [MEMORY, f"{SETTINGS}<name>"] if study.given_database else []
+    keys = [MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)
         fixed = {"name", *workload_named(study.workload.name).not_varied}
@@ -290,6 +290,7 @@ def _without_effect(study: "Study") -> Iterator[Violation]:
         name = key.removeprefix(SETTINGS).lower() if key.startswith(SETTINGS) else None
         for candidate, each in study.candidates.items():
             own = {setting.lower() for setting in each.settings}
-            if (key == MEMORY and each.memory_bytes) or name in own:
+            given = {MEMORY: each.memory_bytes, CPUS: each.cpus}.get(key)
+            if given or name in own:
                 what = f"candidate `{candidate}` has its own value, which would not vary"
                 yield Violation(what, "leave one of them out", list(study.vary[key]), (key,))

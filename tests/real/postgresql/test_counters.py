@@ -1,10 +1,19 @@
 """A real server's counters, read so that they can be compared with the hammer's."""
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from stithy.collect.collector import InstanceScope, Sample, Scope, TimedSample
+from stithy.collect.collectors import database
+from stithy.collect.collectors import server as server_collector
+from stithy.collect.sampler import Sampler
 from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
@@ -95,6 +104,79 @@ def test_the_log_that_an_archive_has_not_taken_is_counted() -> None:
         finally:
             running.stop(at_once=True)
             remove_segment(memory)
+
+
+def test_samples_of_two_servers_are_what_each_of_them_says_of_itself(server: Server) -> None:
+    """Sessions, what they wait for and the last checkpoint: nothing of one is the other's."""
+    with running_server({"autovacuum": "off"}) as other:
+        servers = {"tenant-1": server, "tenant-2": other}
+        counts = {"tenant-1": 1, "tenant-2": 3}
+        other.checkpoint()
+        with ExitStack() as stack:
+            for name, each in servers.items():
+                stack.enter_context(waiting(each, counts[name]))
+            readings = sampled_twice(servers)
+        told = {name: each.maintenance().last_checkpoint_at_s for name, each in servers.items()}
+    assert told["tenant-1"] < told["tenant-2"]
+    for name, count in counts.items():
+        mine = [each.sample for each in readings if each.instance == name]
+        found = {(each.metric, each.subject): each.value for each in mine}
+        assert found["active_sessions", ""] == count
+        assert found["waiting_sessions_by_event", "Lock:advisory"] == count
+        assert found["last_checkpoint_at_s", ""] == told[name]
+        assert (found["cpu_share", ""] or 0) >= 0, "its processes are found by its directory"
+
+
+@contextmanager
+def waiting(server: Server, count: int) -> Iterator[None]:
+    """So many sessions of a server that wait for one lock, until the end."""
+
+    def wait() -> None:
+        with connect(parse_url(server.url)) as client:
+            client.run("SELECT pg_advisory_lock(1)")
+
+    threads = [threading.Thread(target=wait) for _ in range(count)]
+    with connect(parse_url(server.url)) as holder:
+        holder.run("SELECT pg_advisory_lock(1)")
+        for each in threads:
+            each.start()
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'"
+        while holder.run(asked) != [[count]]:
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            holder.run("SELECT pg_advisory_unlock(1)")
+            for each in threads:
+                each.join()
+
+
+def sampled_twice(servers: Mapping[str, Server]) -> Sequence[TimedSample]:
+    """What one sampler gives of all of them, once each collector has said something."""
+    heard = {name: threading.Semaphore(0) for name in servers}
+
+    def told(module: ModuleType) -> Any:
+        def create(scope: Scope, instance: InstanceScope) -> Any:
+            collector = module.create(scope, instance)
+
+            def sample() -> Sequence[Sample]:
+                found: Sequence[Sample] = collector.sample()
+                if found:
+                    heard[instance.name].release()
+                return found
+
+            return SimpleNamespace(sample=sample, close=collector.close)
+
+        return SimpleNamespace(**{**vars(module), "create": create})
+
+    scopes = (InstanceScope(name, each, each.data) for name, each in servers.items())
+    modules = {each.NAME: told(each) for each in (database, server_collector)}
+    sampler = Sampler(Scope((), tuple(scopes)), modules)
+    sampler.start()
+    for each in heard.values():
+        for _ in modules:
+            assert each.acquire(timeout=60)
+    return sampler.stop()
 
 
 def test_a_backend_that_is_ended_is_an_infrastructure_error(server: Server) -> None:

@@ -307,6 +307,9 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
     [found] = watched({**read, "series": series}).values()
     assert replace(found, steal_share=None) == Watched(("cpu",), ("database",), 18)
     assert found.steal_share == pytest.approx(0.1)
+    whose = pl.when(stalled).then(pl.lit("tenant-2")).otherwise(pl.lit(""))
+    [found] = watched({**read, "series": series.with_columns(instance=whose)}).values()
+    assert found.unanswered == ("database of tenant-2",)
     gone = {**read, "series": series.with_columns(window_id=pl.lit("another"))}
     assert watched(gone) == {"w-disk-u4-b0": Watched(seconds=0)}
     assert watched({**read, "series": series.clear()}) == {}

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.values.measures import Value, of_drives, of_series
-from stithy.analysis.values.series import sampled
+from stithy.analysis.values.series import Sampled, sampled
 from stithy.metrics import parse_quantity, weights
 from stithy.results.hlog import Histogram
 from stithy.results.tables import SERIES, STOPPED, schema
@@ -20,11 +20,11 @@ WINDOWS = pl.DataFrame({
 Series = Mapping[tuple[str, str, str], Sequence[float | None]]
 
 
-def samples(series: Series, window: str = "w") -> pl.DataFrame:
+def samples(series: Series, window: str = "w", instance: str = "") -> pl.DataFrame:
     """Of (collector, subject, metric), a value each second from the measurement's first on."""
     rows = [
         {"window_id": window, "at_s": 101.0 + at, "second": float(at), "collector": collector,
-         "subject": subject, "metric": metric, "unit": "", "value": value,
+         "instance": instance, "subject": subject, "metric": metric, "unit": "", "value": value,
          "missing_because": None if value is not None else f"{STOPPED}it fell"}
         for (collector, subject, metric), values in series.items()
         for at, value in enumerate(values)
@@ -60,6 +60,55 @@ def test_a_quantity_is_the_mean_of_its_samples(
     kept = sampled([samples(series)], WINDOWS, weights())
     found = of_series(kept, parse_quantity(quantity)).windows.get("w", Value(None))
     assert found.number == (None if number is None else pytest.approx(number))
+
+
+def _of_tenants() -> Sampled:
+    """Two tenants whose servers differ in everything, on one machine, in window `w`."""
+    first: Series = {
+        ("database", "", "commits_per_s"): [10.0], ("database", "Lock", "waiting_sessions"): [1.0],
+        ("database", "CPU", "waiting_sessions"): [2.0], LAST: [50.0],
+    }  # fmt: skip
+    second: Series = {
+        ("database", "", "commits_per_s"): [90.0], ("database", "Lock", "waiting_sessions"): [7.0],
+        LAST: [101.0, 103.0], ("cgroup", "", "used_bytes"): [None],
+    }  # fmt: skip
+    sampler: Series = {("sampler", "", "cpu_s"): [0.25]}
+    asking: Series = {("sampler", "database", "cpu_s"): [0.5]}
+    parts = [samples(CPUS), samples(sampler), samples(asking, "w", "tenant-1"),
+             samples(first, "w", "tenant-1"), samples(second, "w", "tenant-2")]  # fmt: skip
+    return sampled([pl.concat(parts)], WINDOWS, weights())
+
+
+LAST = ("database", "", "last_checkpoint_at_s")
+
+
+@pytest.mark.parametrize(("quantity", "number"), [
+    ("database.commits_per_s of tenant-1", 10.0), ("database.commits_per_s of tenant-2", 90.0),
+    ("database.waiting_sessions of tenant-1", 3.0),
+    ("database.waiting_sessions of tenant-1:Lock", 1.0),
+    ("database.waiting_sessions of tenant-2:Lock", 7.0),
+    ("database.waiting_sessions of tenant-2:CPU", None),
+    ("database.commits_per_s of tenant-3", None), ("database.commits_per_s", None),
+    ("database.waiting_sessions of Lock", None), ("cpu.user_share", 0.4),
+    ("sampler.cpu_s", 0.25),
+])  # fmt: skip
+def test_a_tenant_has_the_samples_of_its_own_server_and_no_others(
+    quantity: str, number: float | None
+) -> None:
+    """Without a name there is no value, and a reason; the machine's are as ever."""
+    asked = parse_quantity(quantity)
+    found = of_series(_of_tenants(), asked).windows.get("w", Value(None))
+    assert found.number == number
+    assert (found.missing_because is not None) == (asked.of is None and number is None)
+
+
+def test_samples_of_tenants_are_in_no_table_of_the_whole() -> None:
+    """No mean, no checkpoint of a tenant stands where a window's only server would."""
+    kept = _of_tenants()
+    assert set(kept.means["collector"]) == {"cpu", "sampler"}
+    assert kept.checkpoints.is_empty()
+    assert kept.of_tenants.filter(instance="tenant-2", metric="commits_per_s")["mean"][0] == 90.0
+    assert kept.ended.select("collector", "instance").rows() == [("cgroup", "tenant-2")]
 
 
 def test_missing_samples_are_left_out_and_parts_give_what_the_whole_gives() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.collect.collector import Collector, Scope
+from stithy.collect.collector import Collector, InstanceScope, Scope
 from stithy.collect.collectors import block, cgroup, cpu, drive, memory, network, pressure
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
@@ -92,10 +92,29 @@ def test_the_memory_of_a_group_is_read_in_both_versions(tmp_path: Path) -> None:
         for name, text in files.items():
             if text:
                 (group / f"memory.{name}").write_text(text)
-        assert _sampled(cgroup.create(Scope((), None, memory_cgroup=group))) == {
+        assert _sampled(cgroup.create(Scope(()), InstanceScope(memory_cgroup=group))) == {
             ("", "used_bytes"): 4096, ("", "limit_bytes"): limit, ("", "peak_bytes"): peak,
             ("", "page_cache_bytes"): 3000, ("", "anonymous_bytes"): 1000,
+            ("", "throttled_share"): None,
         }  # fmt: skip
+
+
+def test_a_server_is_held_back_in_the_share_of_periods_that_the_kernel_counts(
+    tmp_path: Path,
+) -> None:
+    """Of those in which it ran; without one there is no share. Its memory may be unlimited."""
+    stat = tmp_path / "cpu.stat"
+    stat.touch()
+    collector = cgroup.create(Scope(()), InstanceScope(cpu_cgroup=tmp_path))
+    turns: list[float | None] = []
+    for periods, throttled in ((10, 2), (30, 7), (30, 7), (40, 7)):
+        stat.write_text(f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time 5\n")
+        found = {each.metric: each for each in collector.sample()}
+        if found:
+            turns.append(found["throttled_share"].value)
+            assert found["used_bytes"].missing_because == cgroup.NO_MEMORY_GROUP
+    assert turns == [0.25, None, 0.0]
+    collector.close()
 
 
 def _cpu(before: str, after: str, cpus: tuple[int, ...] | None = None) -> Found:
@@ -142,7 +161,7 @@ def test_interfaces_have_rates_from_their_second_reading(tmp_path: Path) -> None
     (tmp_path / "net").mkdir()
     dev, clock, then = tmp_path / "net/dev", FakeClock(), "2000 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
     dev.write_text(head + " lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
-    collector = network.create(Scope((), None, proc=tmp_path, clock=clock))
+    collector = network.create(Scope((), proc=tmp_path, clock=clock))
 
     def later() -> None:
         dev.write_text(f"{head} lo: {then} new: {then}")
@@ -168,7 +187,7 @@ def test_pressure_is_a_share_of_the_time_between_readings(tmp_path: Path) -> Non
 
     for resource in pressure.RESOURCES:
         write(resource, some=1_000_000, **({} if resource == "cpu" else {"full": 0}))
-    found = _sampled(pressure.create(Scope((), None, proc=tmp_path, clock=clock)), later)
+    found = _sampled(pressure.create(Scope((), proc=tmp_path, clock=clock)), later)
     assert (found["io", "some_share"], found["io", "full_share"]) == (0.25, 0.1)
     assert (found["memory", "some_share"], found["cpu", "full_share"]) == (0, None)
 

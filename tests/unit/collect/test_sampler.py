@@ -1,13 +1,14 @@
 """Every collector is sampled once a second, its samples become rows, and one that dies says so."""
 
 import threading
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from fakes.clock import HurriedClock
-from stithy.collect.collector import Sample, Scope, TimedSample, Unavailable
+from stithy.collect.collector import InstanceScope, Sample, Scope, TimedSample, Unavailable
 from stithy.collect.sampler import Sampler, checkpoints_inside, series_rows
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
@@ -62,7 +63,7 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
         _module("stalled", _Steady(0, release), BLOCKS=True, UNDER_TEST=True),
         _module("gone", _Steady(0, gone), UNDER_TEST=True),
     )}  # fmt: skip
-    sampler = Sampler(Scope((), None, clock=HurriedClock()), modules)
+    sampler = Sampler(Scope((), clock=HurriedClock()), modules)
     sampler.start()
     assert steady.enough.wait(30)
     readings = sampler.stop()
@@ -83,6 +84,51 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
     assert {("", "lateness_s"), ("", "cpu_s"), ("", "duration_s"), ("asks", "cpu_s")} <= own
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
+    monkeypatch: pytest.MonkeyPatch, blocks: bool
+) -> None:
+    """One that fails or hangs ends alone; the machine is sampled once, whoever works on it."""
+    monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
+    release = threading.Event()
+    failure = release if blocks else None
+    made = {"t1": _Steady(), "t2": _Steady(1, failure)}
+    of_each, machine = _module("of_each", None, BLOCKS=blocks, OF_INSTANCE=True), _Steady()
+    of_each.__dict__["create"] = lambda _, instance: made[instance.name]
+    scope = Scope((), tuple(map(InstanceScope, made)), clock=HurriedClock())
+    sampler = Sampler(scope, {"of_each": of_each, "machine": _module("machine", machine)})
+    sampler.start()
+    assert machine.enough.wait(30)
+    assert made["t1"].enough.wait(30)
+    readings = sampler.stop()
+    release.set()
+    found = {name: [r.sample for r in readings if (r.collector, r.instance) == ("of_each", name)]
+             for name in made}  # fmt: skip
+    assert [each.value for each in found["t1"]][:2] == [1.0, 2.0]
+    [gone] = found["t2"]
+    assert (gone.missing_because or "").startswith(STOPPED)
+    assert {each.instance for each in readings if each.collector == "machine"} == {""}
+    own = {(each.instance, each.sample.subject) for each in readings if each.collector == NAME}
+    assert (("t1", "of_each") in own) == blocks
+    rows = series_rows("w", readings, None)
+    assert {each["instance"] for each in rows if each["collector"] == "of_each"} == {"t1", "t2"}
+
+
+def test_a_window_without_a_server_says_so_once() -> None:
+    """In each metric of a collector that looks at servers."""
+    alone = _module("of_each", None, OF_INSTANCE=True)
+    alone.__dict__["create"] = lambda _, instance: _refused(instance)
+    sampler = Sampler(Scope((), clock=HurriedClock()), {"of_each": alone})
+    sampler.start()
+    [missing] = [each for each in sampler.stop() if each.collector == "of_each"]
+    assert (missing.instance, missing.sample.missing_because) == ("", "there is no server")
+
+
+def _refused(instance: InstanceScope) -> Any:
+    assert instance.database is None
+    raise Unavailable("there is no server")
+
+
 def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> None:
     """Without a start there is none. A checkpoint counts that began inside, once."""
     readings = [
@@ -98,6 +144,8 @@ def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> 
         return TimedSample(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
 
     readings = [seen(101, 90), seen(105, 103), seen(106, 103), seen(109, 107)]
+    readings += [replace(each, instance="tenant-2") for each in (seen(107, 106), seen(110, 109))]
+    assert checkpoints_inside(readings[4:], 100, 110) is None, "each tenant has its own"
     for start_s, end_s, count in ((100, 110, 2), (104, 110, 1), (100, 104, 0)):
         assert checkpoints_inside(readings, start_s, end_s) == count
         assert checkpoints_inside([seen(101, None)], start_s, end_s) is None

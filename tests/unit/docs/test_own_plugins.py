@@ -54,7 +54,7 @@ def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
 def test_the_collector_gives_the_rate_between_two_readings(printed: Path, tmp_path: Path) -> None:
     """And says so where the kernel has no such file."""
     module, clock = plugins("collector")["faults"], FakeClock()
-    scope = Scope((), None, proc=tmp_path, clock=clock)
+    scope = Scope((), proc=tmp_path, clock=clock)
     with pytest.raises(Unavailable):
         module.create(scope)
     (tmp_path / "vmstat").write_text("pgfault 812345\npgmajfault 4711\n")
@@ -71,7 +71,7 @@ def test_a_collector_of_ones_own_that_fails_is_named_with_its_line(
 ) -> None:
     """In the reason that its series have, which the report shows."""
     (tmp_path / "vmstat").write_text("pgfault 812345\n")
-    scope = Scope((), None, proc=tmp_path, clock=HurriedClock())
+    scope = Scope((), proc=tmp_path, clock=HurriedClock())
     sampler = Sampler(scope, {"faults": plugins("collector")["faults"]})
     sampler.start()
     missing = [each.sample.missing_because for each in sampler.stop() if not each.sample.value]

@@ -121,12 +121,14 @@ def test_a_study_without_users_has_no_sections_of_a_database() -> None:
     assert "the scenario block-io has no load" in str(caught.value.problems[0])
 
 
-def test_a_candidate_has_no_memory_and_settings_without_a_server() -> None:
+def test_a_candidate_has_no_memory_cpus_and_settings_without_a_server() -> None:
     """Nor does varying drives say anything without users."""
-    text = "study: x?\ncandidates: {a: {path: /var/tmp/a, memory: 1 GiB}}\n"
-    with pytest.raises(StudyError) as caught:
-        parse_study("study.yaml", f"{text}scenario: {{block-io: {{profiles: [sql]}}}}\n".encode())
-    assert "the scenario block-io has no server" in str(caught.value.problems[0])
+    for key in ("memory: 1 GiB", "cpus: 2"):
+        text = f"study: x?\ncandidates: {{a: {{path: /var/tmp/a, {key}}}}}\n"
+        scenario = "scenario: {block-io: {profiles: [sql]}}\n"
+        with pytest.raises(StudyError) as caught:
+            parse_study("study.yaml", f"{text}{scenario}".encode())
+        assert "the scenario block-io has no server" in str(caught.value.problems[0])
     file = StudyFile(Path("study.yaml"), b"", made("profiles: [sql]"))
     with pytest.raises(UserError, match="no users who could feel another drive"):
         check(file, expand(file.study).question, {})

@@ -107,6 +107,7 @@ DRIVES = (
     ("{path: /var/tmp/stithy}", "{drive: generic-sata}"),
     ("{path: /dev/shm/stithy}", "{drive: b}"),
 )
+TENANTS = (("database:", "scenario: {noisy-neighbour: {tenants: 2, rate: [20]}}\ndatabase:"),)
 READ = ("workload:", "thresholds: [disk.drive.read_p99_at_1 < 5 ms]\nworkload:")
 UNREPORTED: list[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("drive.read_p99", (), ("primary.metric", "only an emulated drive reports `drive.read_p99`")),
@@ -115,6 +116,12 @@ UNREPORTED: list[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("block.read_latency_s", DRIVES, None),
     ("drive.flush_p99 of log", DRIVES, ("primary.metric", "needs a drive for the log, and candid")),
     ("", (READ,), ("thresholds", "only an emulated drive reports")),
+    ("database.active_sessions", (), None),
+    ("database.active_sessions", TENANTS, ("primary.metric", "each of 2 tenants has its own")),
+    ("database.waiting_sessions of Lock", TENANTS, ("primary.metric", "is of one server")),
+    ("database.waiting_sessions of tenant-3", TENANTS, ("primary.metric", "is of one server")),
+    ("database.waiting_sessions of tenant-2:Lock", TENANTS, None),
+    ("cpu.user_share", TENANTS, None),
 ]
 
 
@@ -122,7 +129,7 @@ UNREPORTED: list[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
 def test_what_the_storage_does_not_report_is_refused(
     metric: str, changes: tuple[Change, ...], expected: tuple[str, str] | None
 ) -> None:
-    """Of directories, of memory, and of a role without a drive."""
+    """Of directories, of memory, of a role without a drive, and of several servers together."""
     found: list[Any] = _errors(_asking(f"{{metric: {metric}}}" if metric else "", *changes))
     assert len(found) == bool(expected)
     for error in found:

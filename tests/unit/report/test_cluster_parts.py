@@ -24,15 +24,16 @@ def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> No
              ("osd.0", "write_latency_s"): 9.0}  # fmt: skip
     rows = [
         {"window_id": each.id, "candidate": "disk", "point": str(point), "block": each.block,
-         "collector": "cluster", "subject": subject, "metric": metric, "unit": "",
+         "collector": "cluster", "instance": "", "subject": subject, "metric": metric, "unit": "",
          "mean": mean + 2 * each.block, "maximum": mean, "samples": 2}
         for each in windows
         for (subject, metric), mean in plain.items()
     ]  # fmt: skip
-    means = pl.DataFrame(rows, schema=context.sampled.means.schema)
+    means = pl.DataFrame(rows, schema=context.sampled.every_mean.schema)
     weighted = means.filter(metric="write_latency_s").with_columns(mean=pl.lit(0.004))
-    weighted = weighted.select(context.sampled.weighted.columns)
-    with_it = replace(context, sampled=replace(context.sampled, means=means, weighted=weighted))
+    weighted = weighted.select(context.sampled.every_weighted.columns)
+    samples = replace(context.sampled, every_mean=means, every_weighted=weighted)
+    with_it = replace(context, sampled=samples)
     page = Page(with_it)
     frame = page.tables[cluster_parts.NAME].frame
     found = {row["part"]: row for row in frame.to_dicts()}

@@ -1,8 +1,10 @@
 """What the report says of tenants beside a neighbour, from a run of fakes."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from fakes.hammer import FakeHammer
@@ -12,6 +14,8 @@ from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
+from stithy.results.tables import SERIES
+from stithy.results.write import write_table
 from stithy.run.executor import execute
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.faked_run import FakedRun
@@ -28,7 +32,11 @@ load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def _page(tmp_path: Path, text: str) -> Page:
+Added = Callable[[str], Iterable[tuple[str, str, str, str, float]]]
+"""Of a window, samples of its servers: instance, collector, subject, metric, value."""
+
+
+def _page(tmp_path: Path, text: str, add: Added | None = None) -> Page:
     """Of a run in which nothing works beside the tenants: fakes read and write nothing."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=text)
     context = faked.start()
@@ -38,7 +46,25 @@ def _page(tmp_path: Path, text: str) -> Page:
         if step.kind != "lay-out-neighbour"
     )
     execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
+    if add is not None:
+        _add_samples(faked.out, add)
     return Page(context_of(read_run(faked.out)))
+
+
+def _add_samples(out: Path, add: Added) -> None:
+    """Samples in the middle of each window's measurement, beside those that it has."""
+    run = read_run(out)
+    for window in run.window.to_dicts():
+        middle_s = (window["measure_from_s"] + window["measure_to_s"]) / 2
+        path = out / "windows" / window["window_id"] / "series.parquet"
+        known = pl.read_parquet(path).filter(pl.col("instance") == "").to_dicts()
+        rows = [
+            {"window_id": window["window_id"], "at_s": middle_s + 0.5, "second": 1.0,
+             "collector": collector, "instance": instance, "subject": subject, "metric": metric,
+             "unit": "", "value": value, "missing_because": None}
+            for instance, collector, subject, metric, value in add(window["window_id"])
+        ]  # fmt: skip
+        write_table(path, SERIES, [*known, *rows])
 
 
 def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
@@ -70,6 +96,39 @@ BESIDE = Point.of(users=2, neighbour=500)
 def _levels(page: Page, metric: str) -> list[float | None]:
     evidence = page.context.evidence
     return [evidence.level_of(name, BESIDE, Quantity(metric)) for name in "ab"]
+
+
+def test_what_each_tenants_server_did_is_told_apart_from_the_others(tmp_path: Path) -> None:
+    """Waits, buffers and CPU time, alone and with the neighbour; the mean of no two tenants."""
+    page = _page(tmp_path, STUDY, add=_of_servers)
+    table = page.tables["tenant-servers"]
+    assert table.frame.select("candidate", "tenant", "blocks").rows() == [
+        (name, tenant, 4) for name in "ab" for tenant in ("tenant-1", "tenant-2")
+    ]
+    both = table.frame.filter(candidate="a").sort("tenant").to_dicts()
+    assert [each["active_alone"] for each in both] == [1.0, 2.0]
+    assert [each["active_with"] for each in both] == [11.0, 12.0]
+    assert [each["data_with"] for each in both] == [10.0, 10.0]
+    assert [each["data_alone"] for each in both] == [0.0, 0.0]
+    assert [each["hit_share_alone"] for each in both] == [0.75, 0.75]
+    assert [each["cpu_share_with"] for each in both] == [0.1, 0.2]
+    assert "throttled_share_with" not in [each.column for each in table.columns], "none has a limit"
+    assert table.caption in str(next(each for each in page.sections if each.key == "neighbours"))
+    assert not page.context.means["collector"].is_in(["database", "server"]).any()
+
+
+def _of_servers(window_id: str) -> Iterator[tuple[str, str, str, str, float]]:
+    """What two servers would say in each second: with the neighbour ten sessions wait for data."""
+    beside = 0.0 if "neighbour0" in window_id else 10.0
+    for number in (1, 2):
+        name = f"tenant-{number}"
+        yield name, "database", "", "active_sessions", number + beside
+        yield name, "database", "CPU", "waiting_sessions_by_event", float(number)
+        if beside:
+            yield name, "database", "IO:DataFileRead", "waiting_sessions_by_event", beside
+        yield name, "database", "", "blocks_hit_per_s", 30.0
+        yield name, "database", "", "blocks_read_per_s", 10.0
+        yield name, "server", "", "cpu_share", number / 10
 
 
 def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:

@@ -296,6 +296,9 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
         ("memory 1 GiB NOT ENFORCED, any CPU", "work_mem=server default"),
         ("memory 2 GiB NOT ENFORCED, any CPU", "work_mem=8MB"),
     ]
+    of_four = memory.model_copy(update={"cpus": (1, 2, 3, 4)})
+    lanes = set_up(made.model_copy(update={"candidates": (disk, of_four)})).lanes
+    assert [each.server.lines[2] for each in lanes] == ["any CPU", "CPUs 1, 2, 3, 4"]
     [one], [plain], emulated = (lane.parts for lane in found.lanes)
     headings = one.volume.heading, one.storage.heading
     assert headings == ("data, log, temp, backup", "/var/tmp/stithy-0")

@@ -56,6 +56,7 @@ def _shape(**changes: Any) -> Manifest:
     (_machine(cpu_governor="performance"), ["cpu_governor: not known and performance"], True),
     (_first(memory_limit_bytes=2**31),
      ["disk: memory_limit_bytes: 1073741824 and 2147483648"], True),
+    (_first(cpus=(1, 3)), ["disk: server_cpus: not known and 2"], True),
     (_first(effective_settings={"work_mem": "8MB", "fsync": "off"}),
      ["disk: settings.fsync: on and off", "disk: settings.work_mem: not known and 8MB"], True),
     (_drive(transport_s=1.0, seed=9), [], True),

@@ -51,7 +51,13 @@ def test_tenants_have_copies_of_their_own_and_begin_together(tmp_path: Path) -> 
     assert all_three.conditions.height == one.conditions.height - 2 * 12
     window = faked.out / "windows" / all_three.window["window_id"][0]
     seconds = read_rows(window / "tenant_seconds.parquet", TENANT_SECONDS)
-    assert {row["tenant"] for row in seconds} == {"tenant-1", "tenant-2", "tenant-3"}
+    tenants = {"tenant-1", "tenant-2", "tenant-3"}
+    assert {row["tenant"] for row in seconds} == tenants
+    # The fakes' servers do not answer: each says so of itself.
+    whose = {name: each.series.filter(collector="database")["instance"].unique()
+             for name, each in (("one", one), ("three", all_three))}  # fmt: skip
+    assert (set(whose["one"]), set(whose["three"])) == ({""}, tenants)
+    assert set(all_three.series.filter(collector="drive")["instance"]) == {""}
     assert left_by(faked.out) == []
 
 

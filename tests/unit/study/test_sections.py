@@ -153,19 +153,22 @@ def test_costs_are_in_one_currency_and_make_no_place_another_one() -> None:
         assert any(key in str(each) for each in problems(study_text(*changes)))
 
 
-def test_a_candidate_may_have_memory_and_settings_of_its_own() -> None:
+def test_a_candidate_may_have_memory_cpus_and_settings_of_its_own() -> None:
     """The rest stays the study's; case makes no difference. They make no place another one."""
-    own = (SHM, "{path: /dev/shm/stithy, memory: 2 GiB, settings: {Work_Mem: 8MB, fsync: off}}")
+    keys = "memory: 2 GiB, cpus: 3, settings: {Work_Mem: 8MB, fsync: off}"
+    own = (SHM, f"{{path: /dev/shm/stithy, {keys}}}")
     read = study(("1 GiB", "1 GiB\n  settings: {work_mem: 4MB, wal_level: minimal}"), own)
     assert read.database_of("disk") == read.database
     found = read.database_of("memory")
     assert found.settings == {"wal_level": "minimal", "Work_Mem": "8MB", "fsync": "off"}
-    assert (found.engine, found.memory_bytes) == ("postgresql", 2**31)
+    assert (found.engine, found.memory_bytes, found.cpus) == ("postgresql", 2**31, 3)
+    assert read.database.cpus is None
     assert [str(each) for each in read.given_up] == ["fsync off on memory"]
     both = (PLACE, "{path: /var/tmp/stithy, settings: {FSYNC: off}}")
     assert [str(each) for each in study(own, both).given_up] == ["fsync off"]
     for keys, key in (
         ("path: /srv, memory: 1 MiB", "memory"),
+        ("path: /srv, cpus: 0", "cpus"),
         ("path: /srv, settings: {Port: 1}", "settings.Port"),
         ("path: /srv, settings: {fsync: on, Fsync: on}", "settings.Fsync"),
         ("path: /var/tmp/stithy, memory: 2 GiB", "path"),

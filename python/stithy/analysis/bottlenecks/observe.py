@@ -28,7 +28,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.analysis.validity.instruments import headroom
-from stithy.analysis.values.series import Sampled
+from stithy.analysis.values.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.point import Point
@@ -94,8 +94,7 @@ Values = dict[tuple[str, str, str], float]
 class Tables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
-    `cpus`: how many the host has, `server_cpus` how
-    many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
+    `cpus`: how many the host has, None: not known. `emulated`: the candidates whose drives
     are. `surroundings`: the table of that name. `engine`: what the servers' engine declares.
     """
 
@@ -103,7 +102,6 @@ class Tables:
     seconds: pl.DataFrame
     surroundings: pl.DataFrame
     cpus: int | None
-    server_cpus: int | None
     emulated: frozenset[str]
     abilities: Abilities
     engine: Declaration = UNKNOWN
@@ -114,7 +112,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     means = tables.sampled.means
     values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
-    growth, ends = _growth(evidence), _ends(tables.sampled.ended)
+    growth, ends = _growth(evidence), _ends(tables.sampled)
     others = _others_cpus(tables.surroundings)
 
     def observed(window: Window) -> Observation:
@@ -125,8 +123,9 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
             backlog_share=_backlog_share(window),
-            sessions=_sessions(mine, looks.get(window.id, 0), tables.engine),
-            host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
+            sessions=sessions_of(mine, looks.get(window.id, 0), tables.engine),
+            host=_cpus(mine, "", tables.cpus),
+            server=_cpus(mine, "server", window.row["server_cpus"]),
             devices=_devices(mine, reads.get(window.id, {})),
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
@@ -244,8 +243,14 @@ def _looks(means: pl.DataFrame) -> dict[str, int]:
     return dict(chosen.select("window_id", "samples").iter_rows())
 
 
-def _sessions(values: Values, looks: int, engine: Declaration) -> Sessions | None:
-    """Sessions by what they waited for; None where nobody looked."""
+def sessions_of(
+    values: Mapping[tuple[str, str, str], float], looks: int, engine: Declaration
+) -> Sessions | None:
+    """Sessions of a server by what they waited for; None where nobody looked.
+
+    `values`: means by collector, subject and metric, of events sums over all `looks`.
+    Own: an event that does not occur has no sample.
+    """
     active = values.get(("database", "", "active_sessions"))
     if active is None or not looks:
         return None
@@ -318,10 +323,16 @@ def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[R
             yield Reached(drive, "channels", min(max(used), queue / able.channels))
 
 
-def _ends(ended: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """Why a collector ended, by window and collector."""
-    rows = ended.select("window_id", "collector", "missing_because").iter_rows()
-    return {(name, collector): why for name, collector, why in rows}
+def _ends(sampled: Sampled) -> dict[tuple[str, str], str]:
+    """Why a collector gives nothing of a whole window, by window and collector.
+
+    What limited several tenants together their servers do not say: each has sessions of its own.
+    """
+    apart = sampled.of_tenants.select("window_id", "collector").unique().iter_rows()
+    ended = sampled.ended.filter(OF_ALL).select("window_id", "collector", "missing_because")
+    return dict.fromkeys(apart, EACH_ITS_OWN) | {
+        (name, collector): why for name, collector, why in ended.iter_rows()
+    }
 
 
 def _unseen(

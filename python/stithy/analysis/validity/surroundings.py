@@ -57,12 +57,13 @@ def watched_of(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
 
 
 def _ended(ends: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
-    """The collectors by window that came to an end of this kind."""
+    """The collectors by window that came to an end of this kind, with whose server they watched."""
     kind = ends.filter(pl.col("missing_because").str.starts_with(why))
-    rows = kind.select("window_id", "collector").unique().sort("window_id", "collector").to_dicts()
+    keys = ("window_id", "collector", "instance")
     ended: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        ended[row["window_id"]] = (*ended.get(row["window_id"], ()), row["collector"])
+    for window_id, collector, instance in kind.select(keys).unique().sort(keys).iter_rows():
+        name = f"{collector} of {instance}" if instance else collector
+        ended[window_id] = (*ended.get(window_id, ()), name)
     return ended
 
 

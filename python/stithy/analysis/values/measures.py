@@ -6,7 +6,8 @@ about are worked out. Reading logs is left to `report.latencies`.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -55,19 +56,58 @@ def of_series(samples: Sampled, quantity: Quantity) -> Measure:
 
     Seconds of a latency weigh by their requests.
     Several subjects make one value as the collector declares; one for the whole is taken alone.
+    Servers of several tenants make none: `of` names one, as `tenant-1` or `tenant-1:subject`.
     Edge cases: a window without any sample has no entry.
     Own: a look-up and a mean.
     """
+    plain = quantity.known.weight is None
+    one = {
+        window_id: Value(value)
+        for window_id, subjects in _by_subject(
+            samples.means if plain else samples.weighted, quantity, ["window_id"]
+        ).items()
+        if (value := _one(subjects, quantity)) is not None
+    }
+    each = _by_subject(
+        samples.of_tenants if plain else samples.weighted_of_tenants,
+        quantity,
+        ["window_id", "instance"],
+    )
+    return Measure(_of_tenant(each, quantity) | one)
+
+
+def _by_subject(
+    means: pl.DataFrame, quantity: Quantity, keys: Sequence[str]
+) -> dict[Any, dict[str, float]]:
+    """The values of a metric by its subjects, by the only one of `keys` or by all of them."""
     metric = quantity.known
-    source = samples.means if metric.weight is None else samples.weighted
-    found = source.filter(
+    found = means.filter(
         (pl.col("collector") == metric.collector) & (pl.col("metric") == metric.column)
     )
-    by_window: dict[str, dict[str, float]] = {}
-    for row in found.iter_rows(named=True):
-        by_window.setdefault(row["window_id"], {})[row["subject"]] = float(row["mean"])
-    one = {name: _one(subjects, quantity) for name, subjects in by_window.items()}
-    return Measure({name: Value(value) for name, value in one.items() if value is not None})
+    by_key: dict[Any, dict[str, float]] = {}
+    for *key, subject, mean in found.select(*keys, "subject", "mean").iter_rows():
+        by_key.setdefault(tuple(key) if len(key) > 1 else key[0], {})[subject] = float(mean)
+    return by_key
+
+
+def _of_tenant(
+    each: Mapping[tuple[str, str], Mapping[str, float]], quantity: Quantity
+) -> dict[str, Value]:
+    """By window what the server of the tenant has that is asked about."""
+    if quantity.of is None:
+        return dict.fromkeys((window_id for window_id, _ in each), Value(None, name_one(quantity)))
+    tenant, _, subject = quantity.of.partition(":")
+    asked = replace(quantity, of=subject or None)
+    return {
+        window_id: Value(value)
+        for (window_id, name), subjects in each.items()
+        if name == tenant and (value := _one(subjects, asked)) is not None
+    }
+
+
+def name_one(quantity: Quantity) -> str:
+    """Why several tenants have no value of it together."""
+    return f"each tenant's server has a value of its own: name one, as `{quantity} of tenant-1`"
 
 
 def _one(subjects: Mapping[str, float], quantity: Quantity) -> float | None:

@@ -1,12 +1,23 @@
-"""What the collectors saw during the measurement: means, and latencies weighted by their rate."""
+"""What the collectors saw during the measurement: means, and latencies weighted by their rate.
+
+Samples of one of several servers are apart from those of the machine and of a window's only server,
+so that nobody takes one tenant's for all, or all of them for one's.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import polars as pl
 
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED, empty_frame
+
+OF_ALL = pl.col("instance") == ""
+"""The samples that are of no tenant alone."""
+
+EACH_ITS_OWN = "each tenant's server has samples of its own"
+"""Why a collector of servers says nothing of several tenants together."""
 
 HALF_SAMPLE_S = 0.5
 """Own: a sample covers the second before its time stamp; it counts where its middle lies."""
@@ -16,23 +27,45 @@ HALF_SAMPLE_S = 0.5
 class Sampled:
     """What is kept of the samples of all windows, which of a large study are too many to keep.
 
-    `means`: `window_id`, `candidate`, `point`, `block`, `collector`, `subject`, `metric`, `unit`,
-    `mean`, `maximum`, `samples`; missing samples are left out, and a metric without any has no row.
-    The mean is arithmetic: right for rates and shares, not for latencies. `weighted`: `collector`,
-    `metric`, `window_id`, `candidate`, `point`, `block`, `subject`, `mean` of every metric that has
-    a weight: each second counts by its operations, one without any has no latency. `seen`: by
-    `window_id` in how many `seconds` there is any sample, and `steal_share`. `ended`: `window_id`,
-    `collector`, `missing_because` of collectors that died or had no answer. `checkpoints`:
-    `window_id`, `metric`, `value`, `at_s` of what the database tells of them, each value when it
-    was reported first. `any_rows`: whether anybody looked.
+    `every_mean`: `window_id`, `candidate`, `point`, `block`, `collector`, `instance`, `subject`,
+    `metric`, `unit`, `mean`, `maximum`, `samples`; missing samples are left out, and a metric
+    without any has no row. The mean is arithmetic: right for rates and shares, not for latencies.
+    `every_weighted`: `collector`, `metric`, `window_id`, `candidate`, `point`, `block`, `instance`,
+    `subject`, `mean` of every metric that has a weight: each second counts by its operations, one
+    without any has no latency. `means` and `weighted` are what of both is of no tenant alone, and
+    `of_tenants` and `weighted_of_tenants` what is. `seen`: by `window_id` in how many `seconds`
+    there is any sample, and `steal_share`. `ended`: `window_id`, `collector`, `instance`,
+    `missing_because` of collectors that died or had no answer. `checkpoints`: `window_id`,
+    `metric`, `value`, `at_s` of what a window's only database tells of them, each value when it was
+    reported first. `any_rows`: whether anybody looked.
     """
 
-    means: pl.DataFrame
-    weighted: pl.DataFrame
+    every_mean: pl.DataFrame
+    every_weighted: pl.DataFrame
     seen: pl.DataFrame
     ended: pl.DataFrame
     checkpoints: pl.DataFrame
     any_rows: bool
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """Of the machine, of the candidate, and of the server of windows that have only one."""
+        return self.every_mean.filter(OF_ALL).drop("instance")
+
+    @cached_property
+    def of_tenants(self) -> pl.DataFrame:
+        """Of each tenant's server by itself; `instance` is the tenant."""
+        return self.every_mean.filter(~OF_ALL)
+
+    @cached_property
+    def weighted(self) -> pl.DataFrame:
+        """As `means` is, of metrics that have a weight."""
+        return self.every_weighted.filter(OF_ALL).drop("instance")
+
+    @cached_property
+    def weighted_of_tenants(self) -> pl.DataFrame:
+        """As `of_tenants` is, of metrics that have a weight."""
+        return self.every_weighted.filter(~OF_ALL)
 
 
 Weights = Mapping[tuple[str, str], str]
@@ -49,10 +82,12 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
     # One part after the other: all at once would be what is to be avoided.
     kept = [_kept(part, windows, weights) for part in chain([nothing], parts)]
     return Sampled(
-        pl.concat([each.means for each in kept]).sort(_OF_MEANS),
-        pl.concat([each.weighted for each in kept]).sort("collector", "metric", *_OF_WEIGHTED),
+        pl.concat([each.every_mean for each in kept]).sort(_OF_MEANS),
+        pl.concat([each.every_weighted for each in kept]).sort(
+            "collector", "metric", *_OF_WEIGHTED
+        ),
         pl.concat([each.seen for each in kept]).sort("window_id"),
-        pl.concat([each.ended for each in kept]).sort("window_id", "collector", "missing_because"),
+        pl.concat([each.ended for each in kept]).sort(_OF_ENDED),
         pl.concat([each.checkpoints for each in kept]).sort("window_id", "metric", "at_s"),
         any(each.any_rows for each in kept),
     )
@@ -74,7 +109,7 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
             _named(_plain_means(known), of_run).select(_MEANS),
             _named(_all_weighted(known, weights), of_run).select(_WEIGHTED),
             _named(_seen(known), of_run).select("window_id", "seconds", "steal_share"),
-            ends.select("window_id", "collector", "missing_because").unique(),
+            ends.select(_OF_ENDED).unique(),
             _of_checkpoints(part),
         )
     )
@@ -113,7 +148,7 @@ def _by_itself(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain_means(known: pl.DataFrame) -> pl.DataFrame:
-    return known.group_by("run", "collector", "subject", "metric", "unit").agg(
+    return known.group_by("run", "collector", "instance", "subject", "metric", "unit").agg(
         pl.col("value").mean().alias("mean"),
         pl.col("value").max().alias("maximum"),
         pl.len().alias("samples"),
@@ -136,7 +171,8 @@ def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
     """Beginnings by when they were reported first, and the seconds in which a checkpoint wrote."""
     began = pl.col("metric") == CHECKPOINT_BEGAN
     wrote = (pl.col("metric") == CHECKPOINT_WROTE) & (pl.col("value") > 0)
-    shown = part.filter((pl.col("collector") == "database") & pl.col("value").is_not_null())
+    of_database = OF_ALL & (pl.col("collector") == "database")
+    shown = part.filter(of_database & pl.col("value").is_not_null())
     kept = ["window_id", "metric", "value"]
     return pl.concat([
         shown.filter(began).group_by(kept).agg(pl.col("at_s").min()),
@@ -149,7 +185,7 @@ def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
     rows = [(collector, metric, weight) for (collector, metric), weight in weights.items()]
     names = dict.fromkeys(("collector", "metric", "weight"), pl.String)
     pairs = pl.DataFrame(rows, schema=names, orient="row")
-    keys = ["run", "at_s", "collector", "subject", "weight"]
+    keys = ["run", "at_s", "collector", "instance", "subject", "weight"]
     values = known.join(pairs, on=["collector", "metric"], how="inner")
     weighing = pairs.select("collector", pl.col("weight").alias("metric")).unique()
     operations = known.join(weighing, on=["collector", "metric"], how="semi").rename(
@@ -161,12 +197,14 @@ def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
             operations.select(*keys, "operations"), on=keys, how="inner", maintain_order="left"
         )
         .filter(pl.col("operations") > 0)
-        .group_by("run", "collector", "metric", "subject", maintain_order=True)
+        .group_by("run", "collector", "metric", "instance", "subject", maintain_order=True)
         .agg(mean.alias("mean"))
     )
 
 
-_OF_MEANS = ["window_id", "candidate", "point", "block", "collector", "subject", "metric", "unit"]
+_WINDOW = ["window_id", "candidate", "point", "block"]
+_OF_MEANS = [*_WINDOW, "collector", "instance", "subject", "metric", "unit"]
 _MEANS = [*_OF_MEANS, "mean", "maximum", "samples"]
-_OF_WEIGHTED = ["window_id", "candidate", "point", "block", "subject"]
+_OF_WEIGHTED = [*_WINDOW, "instance", "subject"]
 _WEIGHTED = ["collector", "metric", *_OF_WEIGHTED, "mean"]
+_OF_ENDED = ["window_id", "collector", "instance", "missing_because"]

@@ -1,6 +1,7 @@
 """CPU time by state, from /proc/stat: of all CPUs, and of those of the server.
 
-The subject `server` exists if the server is bound to some of them.
+The subject `server` exists if the server is bound to some of them. Several servers are bound to the
+same.
 """
 
 from collections.abc import Sequence

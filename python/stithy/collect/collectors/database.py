@@ -4,7 +4,7 @@ The engine of the server asks it once per second. Below are the metrics that eve
 value or a reason for, then those that engines have of their own.
 """
 
-from stithy.collect.collector import Collector, Scope, Unavailable
+from stithy.collect.collector import Collector, InstanceScope, Scope, Unavailable
 from stithy.engines import declaration
 from stithy.metrics import CollectedMetric
 from stithy.needs import Need
@@ -14,6 +14,8 @@ NAME = "database"
 SAMPLES = "the database"
 NEEDS: tuple[Need, ...] = ()
 """It comes with the instance."""
+
+OF_INSTANCE = True
 
 BLOCKS = True
 """It asks a server that may stall: it gets a thread of its own."""
@@ -60,8 +62,8 @@ METRICS = (
 )
 
 
-def create(scope: Scope) -> Collector:
+def create(scope: Scope, instance: InstanceScope) -> Collector:
     """The collector; Unavailable where there is no database."""
-    if scope.database is None:
+    if instance.database is None:
         raise Unavailable("there is no database to ask")
-    return scope.database.activity(scope.clock)
+    return instance.database.activity(scope.clock)

@@ -1,7 +1,7 @@
-"""What the processes of the database server use: their CPU time, all of them together.
+"""What the processes of a database server use: their CPU time, all of them together.
 
-Its processes are those that work in the candidate's volumes, as servers do in their data directory.
-The time of those that ended is with the process that waited for them.
+Its processes are those that work in its data directory. The time of those that ended is with the
+process that waited for them.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.collect.collector import InstanceScope, Sample, Scope, Unavailable
 from stithy.hosts.processes import stat_of
 from stithy.metrics import CollectedMetric
 from stithy.needs import Need
@@ -18,6 +18,7 @@ NAME = "server"
 SAMPLES = "the database server"
 NEEDS: tuple[Need, ...] = ()
 """It comes with a server."""
+OF_INSTANCE = True
 
 METRICS = (
     CollectedMetric(
@@ -28,19 +29,20 @@ METRICS = (
         noun="CPU time of the database server",
     ),
 )
-NO_PROCESS = "no process works in the candidate's volumes"
+NO_PROCESS = "no process works in the server's data directory"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
     """The CPU time between two readings."""
 
-    def __init__(self, volumes: Sequence[Path], proc: Path, clock: Clock) -> None:
-        """`volumes` are the directories in which servers work."""
-        self._volumes = [str(each.resolve()) for each in volumes]
+    def __init__(self, data: Path, proc: Path, clock: Clock) -> None:
+        """`data` is the directory in which the server works."""
+        self._data = str(data.resolve())
         self._proc = proc
         self._clock = clock
         self._last: tuple[float, int | None] | None = None
+        self._places: dict[str, str] = {}
 
     def sample(self) -> Sequence[Sample]:
         """One sample."""
@@ -59,20 +61,33 @@ class Server:
 
     def _ticks(self) -> int | None:
         """Of user and system, with those of children that were waited for; None without any."""
-        stats = [stat_of(each) for each in self._proc.glob("[0-9]*") if self._is_server(each)]
-        ticks = [sum(map(int, stat.fields[11:15])) for stat in stats if stat is not None]
+        self._look()
+        mine = (self._proc / pid for pid, place in self._places.items() if self._is_own(place))
+        ticks = [
+            sum(map(int, stat.fields[11:15]))
+            for each in mine
+            if (stat := stat_of(each)) is not None
+        ]
         return sum(ticks) if ticks else None
 
-    def _is_server(self, process: Path) -> bool:
+    def _look(self) -> None:
+        """Where processes work: a process is asked once, or a dozen servers would each ask all."""
+        there = [each for each in os.listdir(self._proc) if each.isdigit()]
+        known = self._places
+        self._places = {pid: known[pid] if pid in known else self._place(pid) for pid in there}
+
+    def _place(self, pid: str) -> str:
         try:
-            place = os.readlink(process / "cwd")
+            return os.readlink(self._proc / pid / "cwd")
         except OSError:
-            return False
-        return any(place == each or place.startswith(f"{each}/") for each in self._volumes)
+            return ""
+
+    def _is_own(self, place: str) -> bool:
+        return place == self._data or place.startswith(f"{self._data}/")
 
 
-def create(scope: Scope) -> Server:
-    """The collector; Unavailable where no server is measured."""
-    if scope.database is None:
+def create(scope: Scope, instance: InstanceScope) -> Server:
+    """The collector; Unavailable where no server of Stithy's is measured."""
+    if instance.database is None or instance.data is None:
         raise Unavailable("there is no database server")
-    return Server(scope.volumes, scope.proc, scope.clock)
+    return Server(instance.data, scope.proc, scope.clock)

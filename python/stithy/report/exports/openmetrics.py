@@ -109,7 +109,7 @@ def _samples(frame: pl.DataFrame) -> Iterator[str]:
     ):
         shown = find(f"{collector}.{metric}")
         each = family((str(collector), str(metric)), shown.noun if shown else str(metric))
-        yield _written(each, part, ("subject", "phase"))
+        yield _written(each, part, ("instance", "subject", "phase"))
 
 
 def _phase() -> pl.Expr:

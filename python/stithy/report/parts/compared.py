@@ -228,7 +228,7 @@ def _ended(session: SessionFacts) -> str:
 
 
 _SHOWN_APART = {
-    "name", "environment", "drives", "arrays", "cost", "memory_limit_bytes", "settings",
+    "name", "environment", "drives", "arrays", "cost", "memory_limit_bytes", "cpus", "settings",
     "effective_settings",
 }  # fmt: skip
 
@@ -238,6 +238,7 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     own = dict(_pairs("", _fields(candidate, leave=_SHOWN_APART)))
     server = {
         "memory limit": servers.memory(manifest, candidate),
+        "server CPUs": None if (bound := servers.cpus(manifest, candidate)) is None else str(bound),
         "database settings": servers.settings(manifest, candidate),
     }
     own |= {name: text for name, text in server.items() if text is not None}
@@ -308,7 +309,8 @@ def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> 
     that nobody made is left out, and that nothing varied.
     """
     for name, value in facts.items():
-        if value is None and name.endswith(_REMARKS) or (name, value) == ("varied", ()):
+        nothing_varied = name.endswith("varied") and not value
+        if value is None and name.endswith(_REMARKS) or nothing_varied:
             continue
         shown_name = name if verbatim else _words(name)
         label = f"{prefix}: {shown_name}" if prefix else shown_name

@@ -84,7 +84,7 @@ def _hammer(manifest: Manifest) -> Box:
     if manifest.given_load is None:
         return Box(f"scenario {manifest.scenario.partition(' ')[0]}", ())
     load = manifest.load
-    bound = manifest.database.cpus is not None
+    bound = all(manifest.cpus_of(each) is not None for each in manifest.candidates)
     drives = any(each.drives for each in manifest.candidates)
     beside = ("shares CPUs with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
@@ -129,14 +129,17 @@ def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
     version = (database.server_version or "").split(" ")[0]
     held = " NOT ENFORCED" if memory and memory.enforced is False else ""
     limit = f"memory {format_size(manifest.memory_limit_of(candidate))}{held}"
-    lines = [f"{database.engine} {version}".strip(), limit, _cpus(database.cpus)]
+    lines = [f"{database.engine} {version}".strip(), limit, _cpus(manifest, candidate)]
     if (own := servers.settings(manifest, candidate)) is not None:
         lines[1:] = [", ".join(lines[1:]), own.replace(" = ", "=")]
     return tuple(lines)
 
 
-def _cpus(cpus: tuple[int, ...] | None) -> str:
+def _cpus(manifest: Manifest, candidate: CandidateFacts) -> str:
     """`CPUs 1, 2`; of many how many."""
+    cpus = manifest.cpus_of(candidate)
+    if manifest.database.cpus_varied:
+        return "several numbers of CPUs"
     if cpus is None:
         return "any CPU"
     if len(cpus) > 4:

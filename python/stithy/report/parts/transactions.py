@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.values.series import EACH_ITS_OWN
 from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
@@ -150,8 +151,7 @@ def _gaps(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _rows(context: Context) -> Iterator[Row]:
-    evidence, cpus = context.evidence, _server_cpus(context)
-    seen = _seen(context)
+    evidence, seen = context.evidence, _seen(context)
     for point in evidence.points:
         for name in evidence.candidates:
             if evidence.at(name, point):
@@ -159,37 +159,37 @@ def _rows(context: Context) -> Iterator[Row]:
                 yield {
                     "candidate": name,
                     **context.factor_values(point),
-                    **_row_of_work(context, valid, seen, cpus),
+                    **_row_of_work(context, valid, seen),
                 }
 
 
-def _row_of_work(
-    context: Context, valid: Sequence[Window], seen: Mapping[str, Seen], cpus: int
-) -> Row:
+def _row_of_work(context: Context, valid: Sequence[Window], seen: Mapping[str, Seen]) -> Row:
     rates = {each.id: rate for each in valid if (rate := _rate_per_s(each))}
+    cpus = {each.id: int(each.row["server_cpus"] or 0) for each in valid}
     row: Row = {"windows": len(valid)}
     missing = []
     for column, (what, quotient, collector) in QUOTIENTS.items():
-        found = [quotient(seen.get(name, {}), rate, cpus) for name, rate in rates.items()]
+        found = [quotient(seen.get(name, {}), rate, cpus[name]) for name, rate in rates.items()]
         known = [value for value in found if value is not None]
         row[column] = median(known) if known else None
         if not known:
-            missing.append(f"{what} ({_why(context, collector, rates, cpus)})")
+            missing.append(f"{what} ({_why(context, collector, rates, any(cpus.values()))})")
     if not valid:
         missing = ["all values of a level without a valid window"]
     return {**row, "missing_because": f"{listing(missing)}." if missing else None}
 
 
-def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int) -> str:
+def _why(context: Context, collector: str, rates: Mapping[str, float], bound: bool) -> str:
     """Why no valid window has it."""
     if not rates:
         return "no valid window completed a transaction"
-    ended = context.sampled.ended.filter(
-        pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
-    )
+    of_these = pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
+    if not context.sampled.of_tenants.filter(of_these).is_empty():
+        return EACH_ITS_OWN
+    ended = context.sampled.ended.filter(of_these)
     if not ended.is_empty():
         return str(ended["missing_because"][0])
-    if collector == "cpu" and not cpus:
+    if collector == "cpu" and not bound:
         return "the server has no CPUs of its own"
     if collector == "block":
         return "no block device under its volumes was sampled"
@@ -199,12 +199,6 @@ def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int
 def _rate_per_s(window: Window) -> float | None:
     done, length_s = window.row["transactions"], window.measured_s
     return done / length_s if window.measured and done and length_s else None
-
-
-def _server_cpus(context: Context) -> int:
-    """How many CPUs the server is bound to; 0 where it may use any."""
-    database = context.manifest.given_database if context.manifest else None
-    return len((database.cpus if database else None) or ())
 
 
 def _seen(context: Context) -> dict[str, Seen]:

@@ -29,6 +29,8 @@ from stithy.report.parts.neighbour import (
 )
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, Found, findings, state
 from stithy.report.parts.pooled import pooled_said
+from stithy.report.parts.tenant_servers import NOTE as OF_SERVERS
+from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
 
@@ -125,6 +127,7 @@ def tables(page: Page) -> Iterator[PageTable]:
         NAME, TITLE, tuple(each for each in _shows(others) if frame[each.column].count()), frame
     )
     yield durations(context)
+    yield tenant_servers(context)
 
 
 _ENDS = ("", "_low", "_high")
@@ -199,6 +202,10 @@ def _blocks(page: Page, found: Found) -> Iterator[Block]:
     yield from grid(page.tables[NAME])
     if not page.tables[DURATIONS].frame.is_empty():
         yield from grid(page.tables[DURATIONS])
+    servers = page.tables[SERVERS]
+    if not servers.frame.is_empty():
+        yield from grid(servers)
+        yield from paragraph(OF_SERVERS, style="note")
     missing = _missing(found)
     cycles = FELT if any(each.felt for each in found) else None
     pooled = pooled_said(each.growth for each in found)

@@ -55,9 +55,15 @@ Shares = Mapping[tuple[str, str], float]
 
 
 def _shares(context: Context, collector: str, metric: str) -> Shares:
-    """By candidate and point the mean over valid windows of the sum of all subjects."""
-    means = context.valid_means.filter(
-        (pl.col("collector") == collector) & (pl.col("metric") == metric)
+    """By candidate and point the mean over valid windows of the sum of all subjects.
+
+    Servers of tenants are added up: they all work on the storage whose CPU time it is.
+    """
+    valid = [window.id for window in context.evidence.windows if window.valid]
+    means = context.sampled.every_mean.filter(
+        (pl.col("collector") == collector)
+        & (pl.col("metric") == metric)
+        & pl.col("window_id").is_in(valid)
     )
     windows = means.group_by("candidate", "point", "window_id").agg(pl.col("mean").sum())
     found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())

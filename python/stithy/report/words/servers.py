@@ -11,6 +11,14 @@ def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     return format_size(manifest.memory_limit_of(candidate))
 
 
+def cpus(manifest: Manifest, candidate: CandidateFacts) -> int | None:
+    """How many CPUs the server of a candidate has; None if no candidate has its own number."""
+    if all(each.cpus is None for each in manifest.candidates):
+        return None
+    bound = manifest.cpus_of(candidate)
+    return None if bound is None else len(bound)
+
+
 def settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     """`work_mem = 8MB`: the settings that any candidate has of its own, as this one has
     them; None if no candidate has any.

@@ -28,7 +28,7 @@ from stithy.run.cleanup.handlers import clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
-from stithy.run.servers import Servers, configuration_of
+from stithy.run.servers import ServerCpus, Servers, configuration_of
 from stithy.run.session import Session
 from stithy.run.stop import Stop
 from stithy.run.volumes import KEEPER, Volumes
@@ -108,7 +108,7 @@ class Equipped:
     clock: Clock
     host: Host
     password: Secret
-    server_cpus: tuple[int, ...] | None
+    server_cpus: ServerCpus
     database: Found | None
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
@@ -151,10 +151,10 @@ def equip(
     Makes nothing. Raises UserError or PreconditionError, with all that was found.
     """
     host, problems = tools.host(run_id), Problems()
-    cpus = problems.attempt(lambda: _server_cpus(file, host))
-    others = other_cpus(cpus, host.cpus)
+    cpus = problems.attempt(lambda: _server_cpus(file, host)) or {}
+    others = _never_of_servers(file.study, cpus, host)
     password = kept_password(run_id) or generate_password()
-    database = _database(file, _request(file, host, cpus, password), tools, problems)
+    database = _database(file, _request(file, host, password), tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     problems.refuse(str(file.path))
@@ -211,15 +211,38 @@ def _database_programs(study: Study, found: Installation) -> dict[str, str]:
     return {study.database.engine: found.version, **tools}
 
 
-def _server_cpus(file: StudyFile, host: Host) -> tuple[int, ...] | None:
+def _server_cpus(file: StudyFile, host: Host) -> ServerCpus:
+    """For each number of CPUs that any server is asked to have, which they are."""
     emulated = any(map(is_emulated, file.study.candidates.values()))
-    given = file.study.given_database
-    return server_cpus(given.cpus if given else None, host.cpus, emulated=emulated)
+    return {
+        asked: server_cpus(asked, host.cpus, emulated=emulated, where=where)
+        for asked, where in _asked_cpus(file.study).items()
+    }
 
 
-def _request(
-    file: StudyFile, host: Host, cpus: tuple[int, ...] | None, password: Secret
-) -> Request | None:
+def _asked_cpus(study: Study) -> dict[int | None, str]:
+    """Each number that is asked, None for the default, and which key asks it."""
+    if study.given_database is None:
+        return {None: "database.cpus"}
+    found: dict[int | None, str] = {each.cpus: "vary.database.cpus" for each in study.databases}
+    for name, candidate in study.candidates.items():
+        if candidate.cpus is not None:
+            found[candidate.cpus] = f"candidates.{name}.cpus"
+    return {**found, study.database.cpus: "database.cpus"}
+
+
+def _never_of_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, ...] | None:
+    """The CPUs that no server has in a window: so the driver and drives always have the same."""
+    asked: set[int | None] = {None}
+    if study.given_database is not None:
+        asked = {
+            each.database_of(name).cpus for each in study.variants for name in study.candidates
+        }
+    found = [cpus.get(each) or () for each in asked]
+    return other_cpus(max(found, key=len), host.cpus) if all(found) else None
+
+
+def _request(file: StudyFile, host: Host, password: Secret) -> Request | None:
     """What the engine is asked to be; None without one."""
     study = file.study
     if study.given_database is None:
@@ -231,7 +254,6 @@ def _request(
         configuration=shared,
         connections_max=study.connections_max,
         password=password,
-        cpus=cpus,
         own=tuple((where, each) for where, each in _own(study) if each != shared),
         backups=tuple(asked(study)) if asked else (),
     )

@@ -86,23 +86,32 @@ def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     directory = context.session.directory.window(measured.window.id)
     with ExitStack() as stack:
         subjects = [stack.enter_context(each.ready()) for each in measured.activities]
-        subject = next((each for each in subjects if each.database is not None), subjects[0])
-        pids = frozenset().union(*(each.pids for each in subjects))
+        subject = _whole(subjects)
         with _sampled(context, measured, subject):
             for each in measured.activities:
                 each.begin()
             before = counters(context.volumes, candidate)
-            first = snapshot(context, pids, subject.log_folder)
+            first = snapshot(context, subject.pids, subject.log_folder)
             with traced(context.volumes, candidate, directory):
                 try:
                     _together([each.act for each in measured.activities], stop.asked)
                 finally:
                     # What ended the others early holds up nothing of what follows.
                     context.session.stop.pass_on(stop)
-            measured.snapshots = (first, snapshot(context, pids, subject.log_folder))
+            measured.snapshots = (first, snapshot(context, subject.pids, subject.log_folder))
             measured.drives = (before, counters(context.volumes, candidate))
             for each in measured.activities:
                 each.end()
+
+
+def _whole(subjects: Sequence[Subject]) -> Subject:
+    """What is watched of all activities: every server, under one sampler."""
+    served = next((each for each in subjects if each.instances), subjects[0])
+    return replace(
+        served,
+        instances=tuple(one for each in subjects for one in each.instances),
+        pids=frozenset().union(*(each.pids for each in subjects)),
+    )
 
 
 def _together(works: Sequence[Callable[[], None]], stop: threading.Event) -> None:
@@ -137,8 +146,7 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
             volumes=tuple(part.path for part in volume.parts),
             drives={drive.name: drive.control for drive in volume.drives},
             clusters=volume.clusters,
-            database=subject.database,
-            memory_cgroup=subject.memory_cgroup,
+            instances=subject.instances,
             clock=context.session.clock,
             server_cpus=subject.cpus,
         ),

@@ -228,8 +228,7 @@ class PostgreSQL:
         if start.temp is not None:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
         extra += words(start.more)
-        cpus = None if start.loading else self._request.cpus
-        command = self._command([*asked, *extra], start.memory_cgroup, cpus)
+        command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
         running = self._request.host.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)
         _wait_until_ready(server)

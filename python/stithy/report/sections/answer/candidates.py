@@ -28,7 +28,8 @@ TIMES = {"p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "windows": pl.Int64,
-    "memory_limit_bytes": pl.Int64, "settings": pl.String, "throughput": pl.Float64,
+    "memory_limit_bytes": pl.Int64, "server_cpus": pl.Int64, "settings": pl.String,
+    "throughput": pl.Float64,
     "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
@@ -143,6 +144,7 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
         Show("candidate", "Candidate"),
         *([Show("memory_limit_bytes", "Memory", "size")]
           if any(each.memory_limit_bytes for each in own) else []),
+        *([Show("server_cpus", "CPUs", "count")] if any(each.cpus for each in own) else []),
         *([Show("settings", "Settings")] if any(each.settings for each in own) else []),
         *([Show("asked", asked.label, KINDS[asked.known.unit])] if asked else []),
         Show("throughput", label, "count"), Show("p95_s", "p95", "duration"),
@@ -205,9 +207,12 @@ def _server(context: Context, name: str) -> Row:
     """What the study gives its server; settings only where candidates have their own."""
     manifest, facts = context.manifest, context.facts_of(name)
     if manifest is None or facts is None or manifest.given_database is None:
-        return {"memory_limit_bytes": None, "settings": None}
-    limit_bytes = manifest.memory_limit_of(facts)
-    return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, facts)}
+        return dict.fromkeys(("memory_limit_bytes", "server_cpus", "settings"))
+    return {
+        "memory_limit_bytes": manifest.memory_limit_of(facts),
+        "server_cpus": servers.cpus(manifest, facts),
+        "settings": servers.settings(manifest, facts),
+    }
 
 
 def _measured(here: Evidence) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ from stithy.run.activities.hammer.request import pace_at, request_of
 from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note, SecondPassed
-from stithy.run.volumes import parts_of, tenant_name
+from stithy.run.volumes import tenant_name
 from stithy.wire.jobs import Pace, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
@@ -109,14 +109,8 @@ class HammerActivity:
         )
 
     def _subject(self, instance: Instance, group: MemoryGroup | None) -> Subject:
-        parts = parts_of(self.context.volumes.of(self.window.candidate), self.tenant)
-        servers = self.context.servers
-        return Subject(
-            database=instance,
-            memory_cgroup=group.path if group else None,
-            cpus=servers.cpus,
-            pids=frozenset({instance.pid}),
-            log_folder=parts.log or parts.data / servers.engine.log_folder,
+        return self.context.servers.watched(
+            self.window, instance, group.path if group else None, self.tenant
         )
 
     def begin(self) -> None:

@@ -94,6 +94,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "think_mean_s": load.pace.think_s,
         "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
         "options": _said(study.options),
+        "server_cpus": _server_cpus(of),
         "memory_limit_enforced": of.limit_bytes is not None,
         "memory_limit_bytes": of.limit_bytes,
         "memory_limit_note": of.limit_note,
@@ -109,6 +110,12 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_shares": ledger.shared(context, window.candidate),
     }
     return row if of.driven is None else row | of.numbers | _of_server(of, readings)
+
+
+def _server_cpus(of: "HammerActivity") -> int | None:
+    """How many CPUs its server was bound to; None where it could use any."""
+    bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
+    return None if bound is None else len(bound)
 
 
 def _said(options: Options) -> str | None:

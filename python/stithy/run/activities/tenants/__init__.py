@@ -47,12 +47,16 @@ class TenantsActivity:
     def ready(self) -> Iterator[Subject]:
         """All servers run, their caches warm; at the end each is checked by itself."""
         stacks: list[ExitStack] = []
-        pids: set[int] = set()
+        found: list[Subject] = []
         try:
             for each in self.each:
                 stacks.append(stack := ExitStack())
-                pids |= stack.enter_context(each.ready()).pids
-            yield Subject(pids=frozenset(pids))
+                found.append(stack.enter_context(each.ready()))
+            yield Subject(
+                tuple(one for each in found for one in each.instances),
+                found[0].cpus,
+                frozenset().union(*(each.pids for each in found)),
+            )
         except BaseException:
             for stack in reversed(stacks):
                 with suppress(StithyError):
@@ -142,9 +146,9 @@ class TenantsActivity:
         """One for each tenant that was lost, which says why."""
         return tuple(values.spans(self))
 
-    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+    def tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """Those of a single hammer, of all together; and the seconds of each."""
-        yield from merged.tables_of(self)
+        yield from merged.tables_of(self, readings)
         yield from values.tables_of(self)
 
     def surroundings(self) -> Row:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stithy.activities.hammer import LOAD
+from stithy.collect.collector import TimedSample
 from stithy.results import tables
 from stithy.results.convert import (
     Latencies,
@@ -35,17 +36,19 @@ LARGEST = frozenset(
 SAME = frozenset(
     {
         "think_mean_s", "restore_s", "driver_nice", "driver_rate_per_s_max", "driver_users_max",
-        "driver_others_share", "checkpoints_inside", "memory_limit_bytes", "buffer_pool_bytes",
-        "database_bytes", "units_touched", "units_total",
+        "driver_others_share", "checkpoints_inside", "server_cpus", "memory_limit_bytes",
+        "buffer_pool_bytes", "database_bytes", "units_touched", "units_total",
     }
 )  # fmt: skip
 """What is everyone's, or is not known of all together."""
 
 
-def tables_of(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
+def tables_of(
+    of: "TenantsActivity", readings: Sequence[TimedSample]
+) -> Iterator[tuple[Table, list[Row]]]:
     """All tables that only hammers fill."""
     kept = of.kept or of.each
-    single = [{table.name: rows for table, rows in tables_of_one(each, ())} for each in kept]
+    single = [{table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept]
     load = _load([each["load"][0] for each in single])
     yield LOAD, [load | _distributions(of)]
     for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):

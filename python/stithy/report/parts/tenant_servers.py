@@ -1,0 +1,86 @@
+"""The table of what each tenant's server did, alone and with the neighbour."""
+
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.answers.tenant_servers import ServerWork, servers_of_tenants
+from stithy.report.context import Context
+from stithy.report.parts.neighbour import drawn_point, neighbour_said, paired
+from stithy.report.tables import PageTable, Show
+
+SERVERS = "tenant-servers"
+TITLE = "What each tenant's server did, alone and with the neighbour"
+NOTE = (
+    "Each row is one tenant's own server: means over the blocks that have a valid window of both, "
+    "sampled once per second. Waits for data files and for the write-ahead log are mean numbers of "
+    "its active sessions. Found in its buffers is the share of the blocks asked for that the "
+    "server did not have to request from the operating system. CPU time is that of all its "
+    "processes, as a share of one CPU. Without CPU time is the share of the scheduler's periods in "
+    "which it had used up its `cpu_share`."
+)
+
+QUANTITIES = {
+    "active": ("Active sessions", "rate"),
+    "data": ("Wait for data files", "rate"),
+    "log": ("Wait for the log", "rate"),
+    "hit_share": ("Found in its buffers", "exact share"),
+    "cpu_share": ("CPU time", "share"),
+    "throttled_share": ("Without CPU time", "share"),
+}
+"""What of a server is shown, by its name in `ServerWork`: its heading, and how it is written."""
+
+ENDS = ("alone", "with")
+
+
+def tenant_servers(context: Context) -> PageTable:
+    """A row for each candidate and tenant, at the neighbour that the figures show."""
+    rows = list(_rows(context))
+    numbers = [f"{key}_{end}" for key in QUANTITIES for end in ENDS]
+    types: dict[str, Any] = dict.fromkeys(("candidate", "neighbour", "tenant"), pl.String)
+    types |= {"blocks": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
+    frame = pl.DataFrame(rows, schema=types)
+    shows = tuple(each for each in _shows() if frame[each.column].count())
+    return PageTable(SERVERS, TITLE, shows, frame)
+
+
+def _shows() -> Iterator[Show]:
+    yield Show("candidate", "Candidate")
+    yield Show("neighbour", "Neighbour")
+    yield Show("tenant", "Tenant")
+    for key, (heading, kind) in QUANTITIES.items():
+        yield Show(f"{key}_alone", f"{heading}, alone", kind)
+        yield Show(f"{key}_with", "with", kind)
+
+
+def _rows(context: Context) -> Iterator[dict[str, Any]]:
+    point = drawn_point(context)
+    if point is None:
+        return
+    work = servers_of_tenants(context.sampled, context.engine, only="tenant-1")
+    tenants = sorted({tenant for _, tenant in work}, key=lambda each: (len(each), each))
+    for name in context.evidence.candidates:
+        pairs = [(one.id, other.id) for one, other in paired(context, name, point)]
+        for tenant in tenants:
+            both = [
+                (work[one, tenant], work[other, tenant])
+                for one, other in pairs
+                if (one, tenant) in work and (other, tenant) in work
+            ]
+            if both:
+                own = {"candidate": name, "neighbour": neighbour_said(context, point)}
+                yield {**own, "tenant": tenant, "blocks": len(both), **_means(both)}
+
+
+def _means(both: list[tuple[ServerWork, ServerWork]]) -> Mapping[str, float | None]:
+    """Of each quantity the means of the blocks in which both windows have it."""
+    found: dict[str, float | None] = {}
+    for key in QUANTITIES:
+        pairs = [(getattr(one, key), getattr(other, key)) for one, other in both]
+        known = [pair for pair in pairs if None not in pair]
+        for end, values in zip(ENDS, zip(*known, strict=True) if known else (None, None),
+                               strict=True):  # fmt: skip
+            found[f"{key}_{end}"] = fmean(values) if values else None
+    return found
