@@ -157,7 +157,7 @@ class DatabaseFacts(_Facts):
     Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
     which the server was bound, None where it could use any. The settings in `varied`, by their
     names in lower case, differ between points. `backups` are the tools that make them, each with
-    its version, by method.
+    its version, by method. `restore` is the method by which it got back to its loaded state.
     """
 
     engine: str
@@ -168,6 +168,7 @@ class DatabaseFacts(_Facts):
     cpus: tuple[int, ...] | None = None
     varied: tuple[str, ...] = ()
     backups: dict[str, str] = Field(default_factory=dict)
+    restore: str | None = None
 
 
 class MemoryFacts(_Facts):

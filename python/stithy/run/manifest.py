@@ -181,6 +181,7 @@ class ManifestFile:
             cpus=self._context.servers.cpus,
             varied=_differing([_lowered(each.database.settings) for each in study.variants]),
             backups=dict(self._context.servers.installation.backups),
+            restore=database.restore,
         )
 
     def _shared_settings(self) -> dict[str, str] | None:
