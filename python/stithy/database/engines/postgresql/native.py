@@ -40,16 +40,16 @@ def keep(url: Secret, name: str) -> None:
 def restore(url: Secret, name: str, log_bytes: int) -> None:
     """Make the database from the template; its catalogues are frozen, as the template's are."""
     target = parse_url(url)
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+        own = session.run("SELECT quote_ident(:name)", name=target.database)[0][0]
+        session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
+        how = "STRATEGY file_copy" if server_version_number(session) >= WITH_STRATEGY else ""
+        session.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")
+    # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
     with ExitStack() as stack:
         sessions = [
             stack.enter_context(connect(target, database=each, timeout_s=PATIENCE_S))
             for each in OTHERS
         ]
-        first = sessions[0]
-        own = first.run("SELECT quote_ident(:name)", name=target.database)[0][0]
-        first.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
-        how = "STRATEGY file_copy" if server_version_number(first) >= WITH_STRATEGY else ""
-        first.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")
-        # The catalogue of databases, which all share, has new rows.
         freeze(sessions)
-        fill_log(first, log_bytes)
+        fill_log(sessions[0], log_bytes)
