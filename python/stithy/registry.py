@@ -31,6 +31,8 @@ FAMILIES = {
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
     "aggressor": "stithy.plan.scenarios.noisy_neighbour.aggressors",
+    "restore": "stithy.plan.restores",
+    "restoring": "stithy.run.restores",
     "step": "stithy.run.steps",
     "activity": "stithy.activities",
     "acting": "stithy.run.activities",

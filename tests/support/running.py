@@ -38,6 +38,7 @@ def write_study(
     primary: str = "",
     vary: str = "",
     scenario: str = "",
+    restore: str = "files",
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
@@ -54,7 +55,7 @@ def write_study(
     lines = [
         "study: Does it work?\ncandidates:",
         *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),
-        "database:\n  engine: postgresql\n  memory: 192 MiB",
+        f"database:\n  engine: postgresql\n  memory: 192 MiB\n  restore: {restore}",
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
         f"workload: {{name: order-entry, warehouses: 1{workload and ', '}{workload}}}\nload:",
         *(f"  {k}: {v}" for k, v in keys.items() if v),

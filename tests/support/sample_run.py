@@ -248,6 +248,7 @@ def manifest(shape: Shape) -> Manifest:
     ).model_copy(update=dict(shape.load))  # fmt: skip
     database = DatabaseFacts(
         engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
+        restore="files",
         effective_settings={"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB",
                             **shape.settings},
     )  # fmt: skip

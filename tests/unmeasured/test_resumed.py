@@ -37,11 +37,23 @@ def test_a_real_run_killed_at_instants_drawn_from_a_seed_is_resumed(
     assert resumes.main(kills=1, seed=11, longest_s=RUN_S) == Exit.OK, capsys.readouterr().out
 
 
-MOMENTS: dict[str, tuple[list[int], Callable[[Path], object], int]] = {
-    "while loading": ([1], lambda out: entries(out, "creating", kind="shared-memory"), 2),
-    "in the second window": ([1, 2], lambda out: seconds_measured(out, "w-a-u2-b0") >= 1, 1),
-}
-"""Levels, the moment, and how often the database is loaded: once, where its copy was finished."""
+def _restores_again(out: Path) -> bool:
+    """Whether the server is up that restores the database for the second window."""
+    restores = entries(out, "step-started", kind="restore")
+    servers = entries(out, "creating", kind="shared-memory")
+    return len(restores) == 2 and servers[-1].sequence > restores[1].sequence
+
+
+MOMENTS: dict[str, tuple[list[int], Callable[[Path], object], int, str]] = {
+    "while loading": ([1], lambda out: entries(out, "creating", kind="shared-memory"), 2, "files"),
+    "in the second window": (
+        [1, 2], lambda out: seconds_measured(out, "w-a-u2-b0") >= 1, 1, "files",
+    ),
+    "in the engine's own restore": ([1, 2], _restores_again, 1, "native"),
+}  # fmt: skip
+"""Levels, the moment, and how often the database is loaded before all windows: once, where its
+master copy was finished; and the restore method.
+"""
 
 
 @pytest.mark.needs_postgresql
@@ -50,9 +62,11 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     stithy: Stithy, place: Path, disk_place: Path, moment: str
 ) -> None:
     """By the command: the windows of the plan, whole, with a report that says so."""
-    users, is_there, loaded = MOMENTS[moment]
+    users, is_there, loaded, restore = MOMENTS[moment]
     candidates, out = {"a": disk_place / "a"}, place / "out"
-    study = write_study(place / "study.yaml", candidates, users=users, duration="1 s")
+    study = write_study(
+        place / "study.yaml", candidates, users=users, duration="1 s", restore=restore
+    )
     process = stithy.start("run", study, "--out", out)
     wait_for(lambda: is_there(out), process)
     process.send_signal(signal.SIGSTOP)  # it lives, and comes no further until the refusal was read

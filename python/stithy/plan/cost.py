@@ -21,6 +21,12 @@ from stithy.workload.workload import Workload
 COPY_BYTES_PER_S = 120 * 2**20
 """A copy, made durable and proven equal; `COPY_BYTES_PER_S_MIN` is that of a busy hard disk."""
 COPY_BYTES_PER_S_MIN = 30 * 2**20
+ROWS_BYTES_PER_S = 100 * 2**20
+"""Every row read and hashed by one process of the server; measured: 300 MB/s from memory."""
+ALONE = 2.0
+"""How much longer loading takes with a single loader; measured: as long with two CPUs, of which it
+keeps one and the server the other; with more of them it loses more.
+"""
 TRANSACTIONS_PER_S_MAX = 10_000
 """Above what the machines do on which a study runs without other hosts; bounds the growth."""
 TRANSACTIONS_PER_S_USER_MAX = 1_000
@@ -121,14 +127,15 @@ TEMP_BYTES_MIN = 512 * 2**20
 """Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
 
 
-def role_bytes(study: Study, sizes: Sequence[Sizes]) -> dict[Role, int]:
+def role_bytes(study: Study, sizes: Sequence[Sizes], inside_bytes: int = 0) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own.
 
-    It holds the database of one dataset at a time, a copy for each tenant.
+    It holds the database of one dataset at a time, a copy for each tenant, each with the
+    `inside_bytes` that its server keeps beside it.
     """
     log, held = _log_bytes(study), max(map(held_bytes, sizes))
     one: dict[Role, int] = {
-        "data": held,
+        "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,
         "temp": max(TEMP_BYTES_MIN, *(size.data_bytes // 4 for size in sizes)),
         "backup": held,
@@ -143,8 +150,33 @@ def provision(held: int) -> Cost:
 
 def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
     """Making a server, loading, and the clean-up after it."""
-    likely_s = 6.0 + size.units * workload.load_s_per_unit
+    return _loading(size, size.units * workload.load_s_per_unit, memory)
+
+
+def prepare_alone(size: Sizes, workload: Workload, memory: int) -> Cost:
+    """The same with a single loader, which puts every row into the same place each time."""
+    return _loading(size, ALONE * size.units * workload.load_s_per_unit, memory)
+
+
+def _loading(size: Sizes, loading_s: float, memory: int) -> Cost:
+    likely_s = 6.0 + loading_s
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
+
+
+def checksums(size: Sizes, memory: int) -> Cost:
+    """Reading every row, with a server that is started for it."""
+    likely_s = 1.0 + size.data_bytes / ROWS_BYTES_PER_S
+    return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
+
+
+def one_after_the_other(parts: Sequence[Cost]) -> Cost:
+    """Of one step that does all of these."""
+    return Cost(
+        sum(each.time_s for each in parts),
+        sum(each.time_s_max for each in parts),
+        max(each.space_bytes for each in parts),
+        max(each.memory_bytes for each in parts),
+    )
 
 
 def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
@@ -153,19 +185,17 @@ def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
-def snapshot(size: Sizes) -> Cost:
-    """Copying the loaded database to where the master copy is kept."""
-    return _copying(size, size.database_bytes, memory=0)
+def copying(size: Sizes, memory: int) -> Cost:
+    """Copying a loaded database, made durable and proven equal."""
+    copied = size.data_bytes + size.log_bytes
+    likely_s = 1.0 + copied / COPY_BYTES_PER_S
+    bound_s = 10.0 + copied / COPY_BYTES_PER_S_MIN
+    return Cost(likely_s, bound_s, size.database_bytes, memory)
 
 
 def baseline_check() -> Cost:
     """A moment of work that nobody is compared by."""
     return Cost(BASELINE_CHECK_S, BASELINE_CHECK_MOST_S, space_bytes=0, memory_bytes=0)
-
-
-def restore(size: Sizes, held: int, memory: int) -> Cost:
-    """Copying the master copy to the candidate, and proving it the same."""
-    return _copying(size, held, memory)
 
 
 def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int) -> Cost:
@@ -220,13 +250,6 @@ def space_by_candidate(plan: Plan) -> dict[str, int]:
 def memory_bytes(plan: Plan) -> int:
     """The most memory that a step may use, for its server and for storage in memory, bytes."""
     return max(step.cost.memory_bytes for step in plan.steps)
-
-
-def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
-    copied = size.data_bytes + size.log_bytes
-    likely_s = 1.0 + copied / COPY_BYTES_PER_S
-    bound_s = 10.0 + copied / COPY_BYTES_PER_S_MIN
-    return Cost(likely_s, bound_s, space_bytes, memory)
 
 
 def costs_of_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from stithy.errors import UserError
 from stithy.plan import cost
+from stithy.plan.restore import inside_bytes, method_named
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
@@ -36,7 +37,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     return Plan(
         seed=study.seed,
         steps=steps,
-        **_of_database(scene),
+        **_of_database(study, scene),
         image_bytes=images,
         question=scene.question,
         null=null,
@@ -73,7 +74,9 @@ def needed_bytes(study: Study) -> dict[Role, int]:
     roles.
     """
     if study.given_database is not None:
-        roles = cost.role_bytes(study, [size for _, size in _datasets(study)])
+        sizes = [size for _, size in _datasets(study)]
+        inside = inside_bytes(method_named(study.database.restore), sizes)
+        roles = cost.role_bytes(study, sizes, inside)
         added = getattr(plugins("scenario")[study.scenario.name], "added_bytes", None)
         more = added(study, roles["data"]) if added else {}
         return {role: size + more.get(role, 0) for role, size in roles.items()}
@@ -150,13 +153,14 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     return scene, images
 
 
-def _of_database(scene: Scene) -> dict[str, Any]:
+def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
     """What a plan says of the database; nothing where there is none."""
     if not isinstance(scene, DatabaseScene):
         return {}
     return {
         "master_candidate": scene.master_candidate,
         "datasets": tuple(dataset for dataset, _ in scene.datasets),
+        "restore": study.database.restore,
     }
 
 

@@ -19,9 +19,10 @@ Without a database it says itself `needed_bytes(study)`, what each role of a can
 hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
 `LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may have a
 `METRIC`, too, instead of throughput or response time, and say
-`added_bytes(study, held)`, what roles hold beside the database of so many bytes, and
-`backups(study)`, the methods of backup that it uses, with their options. One that measures as
-`load` does may take all from it.
+`added_bytes(study, held)`, what roles hold beside the database of so many bytes,
+`backups(study)`, the methods of backup that it uses, with their options, and
+`restore_problem(study, method)`, why it cannot have a restore method (`plan.restore`), else None.
+One that measures as `load` does may take all from it.
 It decides; it neither asks the machine nor changes it. Each step names its kind, a module in
 `stithy.run.steps`; each window its activity, a module in `stithy.run.activities`.
 """
@@ -74,6 +75,10 @@ class DatabaseScene(Scene):
     datasets: Sequence[tuple[Dataset, Sizes]]
     memory_bytes: Mapping[str, int]
     loading_memory_bytes: int
+
+    def dataset_at(self, point: Point) -> Dataset:
+        """The dataset with which the windows at a point begin."""
+        return next(dataset for dataset, _ in self.datasets if dataset.has(point))
 
     def size_at(self, point: Point) -> Sizes:
         """The sizes of the database at a point."""

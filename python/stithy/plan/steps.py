@@ -133,7 +133,8 @@ class Step:
     block that it comes before.
     `dataset`: by name what it loads, checks or keeps before any window; None for other steps.
     A step with `if_undecided` is left out once the primary question is decided. A check with
-    `at_end` looks at what the candidate's last window left.
+    `at_end` looks at what the candidate's last window left. `method`: the restore method by which
+    it keeps or restores a dataset; None for other steps.
     """
 
     id: str
@@ -145,6 +146,12 @@ class Step:
     if_undecided: bool = False
     at_end: bool = False
     dataset: str | None = None
+    method: str | None = None
+
+    @property
+    def sort(self) -> str:
+        """Steps of one sort take about as long as expected, or all miss it by the same factor."""
+        return f"{self.kind} ({self.method})" if self.method else self.kind
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,7 @@ class WindowPlan:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a master copy holds: loaded once, kept, put back before each window that needs it.
+    """What is loaded once, kept, and put back before each window that needs it.
 
     The engine and its version, the options of the workload and the seed make it; in a run only the
     options differ, by the `factors` of the points that have it: none where they do not vary. `name`
@@ -208,7 +215,8 @@ class Plan:
     """Everything `run` needs to know: the ordered steps, and where databases are loaded.
 
     `master_candidate` is the candidate on whose volume the `datasets` are loaded, each once; None
-    without a database. Their master copies lie beside the results, on no candidate's volume.
+    without a database. `restore` is the method by which they get back to that state; a master copy
+    lies beside the results, on no candidate's volume.
     `image_bytes` is the memory that emulated drives and their daemons take, by candidate.
     `question` is None where a single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
@@ -221,6 +229,7 @@ class Plan:
     steps: tuple[Step, ...]
     master_candidate: str | None = None
     datasets: tuple[Dataset, ...] = ()
+    restore: str | None = None
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
     null: bool = False
@@ -235,7 +244,9 @@ class Plan:
 
     @property
     def masters_bytes(self) -> int:
-        """What all master copies take; 0 without one."""
+        """What all master copies take; 0 where none are kept."""
+        if self.restore is None or not plugins("restore")[self.restore].KEEPS_FILES:
+            return 0
         return sum(each.database_bytes for each in self.datasets)
 
     def dataset(self, name: str) -> Dataset:

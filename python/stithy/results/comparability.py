@@ -69,6 +69,7 @@ MEANINGS: Mapping[str, Meaning] = {
     **_group("database", {
         "engine": "database product",
         "server_version": "its version",
+        "restore": "how each window got the loaded database",
         "backup.*": "what makes backups, and its version, by method",
         "settings.*": "effective settings, or those of the study if these are unknown; of each "
         "candidate where candidates differ in them",
@@ -204,6 +205,7 @@ def comparability(
             "engine": database.engine,
             "server_version": database.server_version,
             "settings": _constant(database.settings, database),
+            "restore": database.restore,
             **{f"backup.{name}": tool for name, tool in database.backups.items()},
         }
         if not database.cpus_varied:

@@ -9,6 +9,7 @@
   calibration.json              what the driver was shown to keep up with
   calibrate/hammer.jsonl        raw output of finding that out
   check/<candidate>.<when>.jsonl
+  restore/<candidate>.hammer.jsonl   raw output of its last loading for a window, where it had one
   tables/conditions.parquet     consistency conditions outside of windows
   tables/restores.parquet       one row a restore
   tables/baseline.parquet         one row a block: what the machine was like before it
@@ -29,7 +30,7 @@
     server.log
     tenant-<number>/            raw output and logs of one of several instances
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
-  master-copy/                  the loaded database, while the run goes on
+  master-copy/                  what restores need of the loaded database, while the run goes on
   sensitivity/                  there where `stithy run --sensitivity` was asked for
     against-<candidate>/        the primary question, every assumed number against the candidate
       study.yaml  <candidate>.<role>.toml   what is run, and its varied drive profiles
@@ -137,6 +138,10 @@ class RunDirectory:
         """Raw messages of the hammer while loading; `dataset` is named where there are several."""
         name = f"{dataset}.hammer.jsonl" if dataset else "hammer.jsonl"
         return self.root / "prepare" / name
+
+    def restore_output(self, candidate: str) -> Path:
+        """Raw messages of the hammer while a candidate was last loaded for a window."""
+        return self.root / "restore" / f"{candidate}.hammer.jsonl"
 
     @property
     def calibration(self) -> Path:

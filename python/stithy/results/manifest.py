@@ -159,7 +159,7 @@ class DatabaseFacts(_Facts):
     which the server was bound, None where it could use any; `cpus_varied`: how many differs between
     points. The settings in `varied`, by their
     names in lower case, differ between points. `backups` are the tools that make them, each with
-    its version, by method.
+    its version, by method. `restore` is the method by which it got back to its loaded state.
     """
 
     engine: str
@@ -171,6 +171,7 @@ class DatabaseFacts(_Facts):
     cpus_varied: bool = False
     varied: tuple[str, ...] = ()
     backups: dict[str, str] = Field(default_factory=dict)
+    restore: str | None = None
 
 
 class MemoryFacts(_Facts):

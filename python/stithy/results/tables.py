@@ -217,16 +217,19 @@ CONDITIONS = Table(
 
 RESTORES = Table(
     "restores",
-    "One row per restore of the database from the master copy.",
+    "One row per restore of the database before a window, by the study's restore method.",
     (
         _t("window_id", "id of the window that followed"),
         _t("candidate", "name of the candidate"),
-        _r("copy_s", "s", "time to copy"),
-        _r("verify_s", "s", "time to hash every file and compare"),
+        _r("copy_s", "s", "time to copy, or to load or restore otherwise"),
+        _r("verify_s", "s", "time to hash every file, or to read every row, and compare"),
         _r("sync_s", "s", "time to sync and evict"),
-        _i("files", "", "files restored"),
-        _i("size_bytes", "B", "bytes restored"),
-        _b("identical", "every file's hash equals the master's"),
+        _i("files", "", "files that lay there then"),
+        _i("size_bytes", "B", "their bytes"),
+        _b(
+            "identical",
+            "every file's hash, or every table's checksum, is that of the loaded database",
+        ),
         _i("resident_bytes", "B", "bytes still in the page cache after eviction", null=True),
         _t("resident_note", "why that is null or not 0; a tmpfs cannot evict", null=True),
     ),

@@ -182,6 +182,7 @@ class ManifestFile:
             cpus_varied=len({each.database.cpus for each in study.variants}) > 1,
             varied=_differing([_lowered(each.database.settings) for each in study.variants]),
             backups=dict(self._context.servers.installation.backups),
+            restore=database.restore,
         )
 
     def _shared_settings(self) -> dict[str, str] | None:

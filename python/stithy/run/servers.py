@@ -278,8 +278,8 @@ class Servers:
             parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading,
             cpus=None if loading else self.cpus_of(candidate, point),
         )  # fmt: skip
-        if self.volumes.held.get(candidate) not in self.volumes.masters:
-            # What becomes the master copy is nobody's own, and lies in one place.
+        if loading or self.volumes.held.get(candidate) not in self.volumes.masters:
+            # What is loaded is nobody's own, and what becomes the master copy lies in one place.
             return start
         more = self.more.get(parts.data, {})
         return replace(start, temp=parts.temp, own=self._own(candidate, point), more=more)

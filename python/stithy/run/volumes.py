@@ -66,14 +66,23 @@ def _own(volume: Volume, role: Role, name: str) -> Path | None:
     return None if other is None else other.path / name
 
 
+@dataclass(frozen=True)
+class Inside:
+    """The datasets that a candidate's servers have kept within themselves; one server a tenant."""
+
+    tenants: int
+    datasets: frozenset[str]
+
+
 @dataclass
 class Volumes:
     """What provides the volumes, and what is known of those that were made.
 
     `keeper` gives the directory of the master copies. `made`: volumes by candidate. `masters`:
     contents of the master copies, by dataset. `held`: by candidate, the dataset that its database
-    was made of. `restore_s`: how long the last restore of each candidate took. `recorded`:
-    directories that are in the books, by owner and name.
+    was made of. `inside`: what each candidate's servers have kept. `restore_s`: how long the last
+    restore of each candidate took. `recorded`: directories that are in the books, by owner and
+    name.
     """
 
     books: Books
@@ -83,6 +92,7 @@ class Volumes:
     made: dict[str, Volume] = field(default_factory=dict)
     masters: dict[str, Contents] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
+    inside: dict[str, Inside] = field(default_factory=dict)
     restore_s: dict[str, float] = field(default_factory=dict)
     recorded: set[tuple[str, str]] = field(default_factory=set)
     _kept: Path | None = None

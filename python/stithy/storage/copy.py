@@ -9,7 +9,7 @@ import hashlib
 import mmap
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +99,22 @@ def evict_tree(root: Path, without: str | None = None) -> int:
 
     Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
     """
-    files, _ = _walk(root, without)
-    return sum(_evict(root / name) for name in files)
+    return sum(map(_evict, _files(root, without)))
+
+
+def size_of_tree(root: Path, without: str | None = None) -> tuple[int, int]:
+    """Number and bytes of a tree's files; `without` as above."""
+    sizes = [path.stat().st_size for path in _files(root, without)]
+    return len(sizes), sum(sizes)
+
+
+def _files(root: Path, without: str | None) -> Iterator[Path]:
+    """The files of a tree; where its links lead is not its own."""
+    for folder, folders, names in os.walk(root, onerror=_raise):
+        if without in folders and folder == str(root):
+            folders.remove(without)
+        paths = (Path(folder, name) for name in names)
+        yield from (path for path in paths if stat.S_ISREG(path.lstat().st_mode))
 
 
 def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]:

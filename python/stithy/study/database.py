@@ -84,6 +84,24 @@ def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Viola
             yield Violation("a setting that Stithy chooses itself", right, name, (name,))
 
 
+def read_restore(name: str) -> str:
+    """The name of a restore method that is there."""
+    known = list(plugins("restore"))
+    if name not in known:
+        raise rule_error("not a restore method", instead(name, known))
+    return name
+
+
+def restores_of(engine: str) -> list[str]:
+    """The restore methods that an engine can have."""
+    return [name for name, each in plugins("restore").items() if not each.problem(engine)]
+
+
+def restores_said() -> str:
+    """What each restore method does, as sentences."""
+    return " ".join(f"`{name}` {each.WHAT}." for name, each in plugins("restore").items())
+
+
 def example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Settings of the first engine: as a study may give them, and as a candidate may."""
     of_study, of_candidate = next(iter(plugins("engine").values())).EXAMPLES
@@ -131,6 +149,23 @@ class Database(BaseModel):
         ),
         examples=[example_settings()[0]],
     )
+
+    restore: Annotated[str, AfterValidator(read_restore)] = Field(
+        default=next(iter(plugins("restore"))),
+        description=(
+            "How the database gets back to its loaded state before each window. "
+            f"{restores_said()} See docs/explanation/method.md."
+        ),
+        examples=list(plugins("restore"))[-1:],
+    )
+
+    @field_validator("restore")
+    @classmethod
+    def _engine_has_it(cls, restore: str, info: ValidationInfo) -> str:
+        engine = info.data.get("engine")
+        if engine and (problem := plugins("restore")[restore].problem(engine)):
+            raise rule_error(problem, f"one of {', '.join(restores_of(engine))}")
+        return restore
 
     @field_validator("settings")
     @classmethod

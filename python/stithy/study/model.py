@@ -377,6 +377,17 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _restore_fits_the_scenario(self) -> Self:
+        asked = getattr(plugins("scenario")[self.scenario.name], "restore_problem", None)
+        if self.given_database is None or asked is None:
+            return self
+        every = {name: asked(self, each) for name, each in plugins("restore").items()}
+        if problem := every[self.database.restore]:
+            right = f"use {' or '.join(name for name in every if every[name] is None)}"
+            refuse([Violation(problem, right, self.database.restore, ("database", "restore"))])
+        return self
+
+    @model_validator(mode="after")
     def _storage_fits_the_scenario(self) -> Self:
         refuse(
             each._replace(loc=("candidates", *each.loc))

@@ -32,7 +32,7 @@ FORBIDDEN: dict[str, set[str]] = {
 LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
     "cli": ("talk", "running", "hammer", "drive", "cluster"),
-    "run": ("cleanup", "preparation", "copies", "windows", "steps", "resuming"),
+    "run": ("cleanup", "preparation", "copies", "restores", "windows", "steps", "resuming"),
     "report": (
         "words", "drawing", "findings", "parts", "figures", "sections", "formats", "exports",
     ),
@@ -88,7 +88,14 @@ def layers_keep_their_order(project: Project) -> Iterator[Finding]:
 
 # Where plug-ins lie that nobody imports, and those that only other plug-ins import: a scenario and
 # what acts, is a step or is reported because of it.
-APART = ("database.engines", "workload.workloads", "collect.collectors", "storage.layers")
+APART = (
+    "database.engines",
+    "plan.restores",
+    "run.restores",
+    "workload.workloads",
+    "collect.collectors",
+    "storage.layers",
+)
 AMONG = ("plan.scenarios", "activities", "run.activities", "storage.providers")
 ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findings",
                 "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip

@@ -20,6 +20,7 @@ from stithy.plan.cost import (
     space_by_candidate,
     total_s,
 )
+from stithy.plan.restore import method_named
 from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
 from stithy.point import said
@@ -115,6 +116,7 @@ def as_text(
         *([f"Scenario: {study.scenario}"] if study.scenario.name != USUAL else []),
         "\n".join(filter(None, [_users(study), _question(study, plan)])),
         *_varied(study),
+        *([f"Restore before each window: {plan.restore}"] if plan.restore else []),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
         _totals(plan),
         *([outlook_text(expected)] if expected else []),
@@ -156,7 +158,7 @@ def _short(study: Study) -> tuple[str, ...]:
 
 def known(plan: Plan, forecast: Forecast) -> str:
     """Where the likely times come from."""
-    kinds = dict.fromkeys(step.kind for step in plan.steps)
+    kinds = dict.fromkeys(step.sort for step in plan.steps)
     unknown = [kind for kind in kinds if not forecast.knows(kind)]
     if len(unknown) == len(kinds):
         return "Likely times are estimates: there was no earlier run on this machine."
@@ -290,9 +292,7 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     windows = [step for step in steps if step.kind == "window"]
     blocks = sorted({step.window.block for step in windows if step.window})
     time_s, time_s_max = total_s(steps)
-    known = [_what(step) for step in windows] or [
-        plugins("step")[step.kind].BRIEF for step in steps
-    ]
+    known = [_what(step) for step in windows] or [_brief(step) for step in steps]
     what = ", ".join(dict.fromkeys(known))
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
@@ -334,8 +334,21 @@ def _what(step: Step) -> str:
         ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
         text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
         return f"{text}, if undecided" if step.if_undecided else text
-    what = str(plugins("step")[step.kind].WHAT)
+    what = _by_method(step) or str(plugins("step")[step.kind].WHAT)
     return f"{what}, if undecided" if step.if_undecided else what
+
+
+def _brief(step: Step) -> str:
+    """A step in a line of many."""
+    return _by_method(step) or str(plugins("step")[step.kind].BRIEF)
+
+
+def _by_method(step: Step) -> str | None:
+    """What a step of a restore method does."""
+    if step.method is None:
+        return None
+    method = method_named(step.method)
+    return method.RESTORE if step.window else method.KEEP
 
 
 def _candidates(study: Study, plan: Plan) -> str:
@@ -349,8 +362,9 @@ def _candidates(study: Study, plan: Plan) -> str:
         rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
     if plan.master_candidate is not None:
         several = len(plan.datasets) > 1
-        kept = f"{len(plan.datasets)} master copies" if several else "the master copy"
-        rows.append(["", f"the results, with {kept}", format_size(plan.masters_bytes), ""])
+        kept = f", with {len(plan.datasets)} master copies" if several else ", with the master copy"
+        kept = kept if plan.masters_bytes else ""
+        rows.append(["", f"the results{kept}", format_size(plan.masters_bytes), ""])
     return table(["candidate", "storage", "space", ""], rows, ["left", "left", "right", "left"])
 
 

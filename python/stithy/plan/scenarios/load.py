@@ -1,10 +1,10 @@
 """Load: the virtual users work at each point, on each candidate, from the same state every time.
 
 Each dataset is loaded once, on the volume of the master candidate, and the driver is calibrated on
-the server of the first one. Its master copy is then kept beside the results. Each window starts
-from a fresh copy of the dataset of its point, on the volume of its own candidate, and each block
-with a baseline check. After all windows the consistency conditions are checked on what the last
-window of each candidate left.
+the server of the first one. What the study's restore method needs of it is then kept. Each window
+starts from the dataset of its point as it was loaded, on the volume of its own candidate, and each
+block with a baseline check. After all windows the consistency conditions are checked on what the
+last window of each candidate left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from stithy.activities.hammer import USERS
 from stithy.needs import MemoryLimit, OwnProgram
-from stithy.plan import cost, loop
+from stithy.plan import cost, loop, restore
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.steps import Step, WindowPlan, step_id
@@ -44,21 +44,22 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 
 def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
-    """Each dataset is loaded, verified and kept as a master copy."""
+    """Each dataset is loaded, verified and kept, by the study's restore method."""
     master, memory = scene.master_candidate, scene.loading_memory
+    method = restore.method_named(study.database.restore)
     several = len(scene.datasets) > 1
     for dataset, size in scene.datasets:
         subject, name = dataset.name if several else None, dataset.name
         loaded = cost.prepare(size, scene.workload, memory)
         yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
-        # Before the master copy is made of it: afterwards both would need a copy of their own.
+        # Before it is kept, and removed here: afterwards both would need a restore of their own.
         checked = cost.check(size, scene.workload, size.database_bytes, memory)
         yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
         if study.load.calibrate and dataset is scene.datasets[0][0]:
             tried = cost.calibrate(study, size, memory)
             yield Step("calibrate", "calibrate", master, tried, dataset=name)
-        kept = cost.snapshot(size)
-        yield Step(step_id("snapshot", subject), "snapshot", master, kept, dataset=name)
+        snapshot_id, kept = step_id("snapshot", subject), restore.keep(method, scene, size)
+        yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.NAME)
 
 
 def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
@@ -94,9 +95,7 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     alike = frozenset(study.vary)
     optional = loop.may_be_spared(scene, window, alike)
     held, memory = scene.held, scene.memory(name)
-    restored = cost.restore(size, size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, scene.workload, held, memory)
     yield from loop.baseline_check(scene, window, alike)
-    restore_id = step_id("restore", window.id)
-    yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
+    yield restore.step(study, scene, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

@@ -25,6 +25,7 @@ from stithy.report.findings import sentences
 from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import loads
+from stithy.report.words.restores import restore_method
 from stithy.report.words.wording import (
     DASH,
     at_most,
@@ -223,7 +224,9 @@ def _support(context: Context) -> Iterator[str]:
     yield from sensitivity.support(context)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
-        yield f"{plural(len(restores), 'restore')} gave files identical to the master copy."
+        method = restore_method(context.manifest)
+        proven = method.PROVEN if method else "gave the database that was loaded"
+        yield f"{plural(len(restores), 'restore')} {proven}."
 
 
 def _flaws(context: Context) -> Iterator[str]:

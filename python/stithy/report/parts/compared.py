@@ -55,6 +55,8 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
 def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database = manifest.database
     yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
+    if database.restore:
+        yield "restore before each window", database.restore
     if database.backups:
         yield "backups", listing(list(dict.fromkeys(database.backups.values())))
     yield "database settings in the study", _settings(manifest)

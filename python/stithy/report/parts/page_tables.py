@@ -271,10 +271,10 @@ def restores(context: Context) -> PageTable:
     frame = context.run.restores.join(warm, on="window_id", how="left", maintain_order="left")
     return PageTable(
         "restores",
-        "Restores from the master copy",
+        "Restores before windows",
         (
             Show("window_id", "Before window", "id"), Show("size_bytes", "Size", "size"),
-            Show("files", "Files", "count"), Show("copy_s", "Copy", "duration"),
+            Show("files", "Files", "count"), Show("copy_s", "Restore", "duration"),
             Show("verify_s", "Verify", "duration"), Show("sync_s", "Sync, evict", "duration"),
             Show("warm_up_s", "Warm-up", "duration"), Show("identical", "Identical", "truth"),
             Show("resident_bytes", "Still cached", "size"), Show("resident_note", "Note"),

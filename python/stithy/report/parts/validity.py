@@ -9,6 +9,7 @@ from stithy.analysis.evidence import Window
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.parts.compared import moment
+from stithy.report.words.restores import restore_method
 from stithy.report.words.wording import listing, plural
 from stithy.results.manifest import SessionFacts
 
@@ -107,7 +108,6 @@ COMPARABLE = (
     "window starts from a fresh restore."
 )
 LOADED_AGAIN = "loaded again from the same seed"
-KEPT = "that of the session before, identical byte by byte"
 
 
 def resumed_sentence(context: Context) -> str | None:
@@ -126,7 +126,9 @@ def resumed_sentence(context: Context) -> str | None:
         return text
     later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
     kept = bool(later) and all(session.master_kept for session in later)
-    return f"{text} {COMPARABLE.format(database=KEPT if kept else LOADED_AGAIN)}"
+    method = restore_method(context.manifest)
+    database = method.RESUMED if kept and method else LOADED_AGAIN
+    return f"{text} {COMPARABLE.format(database=database)}"
 
 
 def resumed_flaws(context: Context) -> Iterator[str]:

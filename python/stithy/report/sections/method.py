@@ -8,6 +8,7 @@ from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import proof
 from stithy.report.words import loads
+from stithy.report.words.restores import restore_method
 
 NAME = "method"
 
@@ -59,7 +60,9 @@ def _order(context: Context) -> Iterator[str]:
         else ""
     )
     if "restores" in context.tables:
-        yield "Each window starts from the same restored database, after the same warm-up."
+        method = restore_method(context.manifest)
+        yield method.STATE if method else "Each window starts from the same restored database."
+        yield "The warm-up before it is the same."
     yield (
         "Within a block the candidates run in a balanced order drawn from the seed: every second "
         f"block reverses the order of the block before it.{each} Therefore neither the position in "

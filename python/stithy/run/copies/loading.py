@@ -1,21 +1,23 @@
-"""From an empty volume to a master copy: make the database, load it, verify it, keep it."""
+"""From an empty volume to what restores need: make the database, load it, verify it, keep it."""
 
 import os
 from pathlib import Path
 
+from stithy.database.engine import Instance
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.plan.steps import Dataset, Step, derive_seed
 from stithy.results import tables
 from stithy.results.convert import condition_rows
 from stithy.run.context import Context, choice_of
 from stithy.run.copies import drives
-from stithy.run.copies.restore import compare, restore
+from stithy.run.copies.restore import restore
 from stithy.run.events import Progress
+from stithy.run.restoring import method_of
 from stithy.run.volumes import KEEPER, master_name
 from stithy.storage.consent import DATA
-from stithy.storage.copy import Contents, contents_of, copy_tree, sync_filesystem
-from stithy.units import format_duration, format_size
-from stithy.wire.messages import AnyMessage, Started
+from stithy.storage.copy import Contents
+from stithy.units import format_duration
+from stithy.wire.messages import AnyMessage, PrepareSummary, Started
 from stithy.wire.messages import Progress as HammerProgress
 from stithy.workload.hammer import text_percent
 from stithy.workload.program import Watch
@@ -35,19 +37,29 @@ def prepare(context: Context, step: Step) -> str:
     study = context.study_of(dataset.name)
     output = context.session.directory.prepare_output(_named(dataset))
     log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
+    loaders = min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1)
     with context.servers.running(candidate, log, loading=True) as instance:
-        summary = context.hammer(instance.url).prepare(
-            choice_of(study),
-            seed=derive_seed(context.plan.seed, "data"),
-            loaders=min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1),
-            data=context.data_of(dataset.name),
-            watch=_watch(context, output),
-        )
-        instance.finish_loading(dataset.log_bytes)
+        summary = load(context, dataset, instance, output, loaders=loaders)
     rows = sum(table.rows for table in summary.tables)
     saved, repeated = text_percent(summary.sample)
     text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
     return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
+
+
+def load(
+    context: Context, dataset: Dataset, instance: Instance, output: Path, *, loaders: int
+) -> PrepareSummary:
+    """Fill an empty database by so many loaders, and leave it as a long-running one would be."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    summary = context.hammer(instance.url).prepare(
+        choice_of(context.study_of(dataset.name)),
+        seed=derive_seed(context.plan.seed, "data"),
+        loaders=loaders,
+        data=context.data_of(dataset.name),
+        watch=_watch(context, output),
+    )
+    instance.finish_loading(dataset.log_bytes)
+    return summary
 
 
 def dataset_of(context: Context, step: Step) -> Dataset:
@@ -62,7 +74,7 @@ def _named(dataset: Dataset) -> str | None:
 
 
 def snapshot(context: Context, step: Step) -> str:
-    """Make the master copy of the loaded database: durable, with the hash of every file.
+    """Keep what restores need of the loaded database, durable, with the hash of every file.
 
     It lies on no candidate's volume, so that all are as large and as full. The state of all
     emulated drives is kept with it, and put back with each restore. A session that goes on with the
@@ -72,18 +84,15 @@ def snapshot(context: Context, step: Step) -> str:
     known = context.volumes.masters.get(dataset.name)
     contents = known or _master_copy(context, place, dataset)
     drives.keep_state(context.volumes)
-    return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
+    return method_of(context).said(contents)
 
 
 def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
-    """Copy what was loaded and remove it there; written down once the copy is whole."""
+    """Keep what was loaded and remove it there; written down once what is kept is whole."""
     volumes = context.volumes
     volume = volumes.of(context.master_candidate)
     master = volumes.make_in(place, KEEPER, master_name(dataset))
-    copy_tree(volume.path / DATA, master)
-    sync_filesystem(master)
-    contents = contents_of(master)
-    compare(contents_of(volume.path / DATA), contents, str(master))
+    contents = method_of(context).keep(context, dataset, master)
     volumes.remove(volume.path, DATA)
     made = {"dataset": dataset.name, "sha256": contents.sha256}
     context.session.journal.write(MASTER_MADE, **made)

@@ -1,11 +1,11 @@
-"""Putting a candidate's database back to the master copy, with the proof that it is the same.
+"""Putting a candidate's database back to what was loaded, with the proof that it is the same.
 
-Copy, hash every file and compare, make durable, drop from the page cache: pages that the copier
-read or wrote are charged to the copier, so a server that found them would escape its memory limit.
+By the study's restore method; then it is made durable and dropped from the page cache: pages that
+a copier read or wrote are charged to the copier, so a server that found them would escape its
+memory limit.
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from stithy.errors import InfrastructureError
@@ -13,25 +13,10 @@ from stithy.plan.steps import Dataset, Step
 from stithy.results import tables
 from stithy.run.context import Context
 from stithy.run.copies import drives, space
-from stithy.run.volumes import (
-    LOG,
-    TEMP,
-    Parts,
-    Volumes,
-    master_name,
-    own,
-    parts_of,
-    tenants_of,
-)
+from stithy.run.restoring import method_of
+from stithy.run.volumes import LOG, TEMP, Parts, Volumes, own, parts_of, tenants_of
 from stithy.storage.consent import DATA
-from stithy.storage.copy import (
-    Contents,
-    contents_of,
-    copy_tree,
-    evict_tree,
-    joined,
-    sync_filesystem,
-)
+from stithy.storage.copy import Contents, evict_tree, sync_filesystem
 from stithy.units import format_duration, format_size
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -59,34 +44,28 @@ def restore(
     window_id: str | None,
     tenants: int = 1,
 ) -> dict[str, Any]:
-    """Replace the candidate's database by a copy of a master copy; returns the row of RESTORES.
+    """Give the candidate the database of a dataset as it was loaded; returns the row of RESTORES.
 
-    Each of several `tenants` gets a copy. A restore that belongs to no window is not written to the
-    table. Raises InfrastructureError where the copy differs.
+    Each of several `tenants` gets one. A restore that belongs to no window is not written to the
+    table. Raises InfrastructureError where it differs.
     """
     clock, volumes = context.session.clock, context.volumes
-    source = volumes.keeper.place() / master_name(dataset)
     began_s = clock.monotonic_s()
-    every = _make_trees(volumes, candidate, tenants)
-    for parts in every:
-        copied_s = _copy(context, source, parts)
-    for parts in every:
-        found = _contents(context, parts)
-        # The plan makes each master copy before any restore of it.
-        compare(volumes.masters[dataset.name], found, str(parts.data))
+    restored = method_of(context).put_back(context, candidate, dataset, tenants)
     volumes.held[candidate] = dataset.name
-    verified_s = clock.monotonic_s()
+    put_back_s = clock.monotonic_s()
+    every = [parts_of(volumes.of(candidate), tenant) for tenant in tenants_of(tenants)]
     resident, note = settle(context, candidate, every)
     ended_s = clock.monotonic_s()
     volumes.restore_s[candidate] = ended_s - began_s
     row = {
         "window_id": window_id or "",
         "candidate": candidate,
-        "copy_s": copied_s - began_s,
-        "verify_s": verified_s - copied_s,
-        "sync_s": ended_s - verified_s,
-        "files": tenants * len(found.files),
-        "size_bytes": tenants * found.size_bytes,
+        "copy_s": put_back_s - began_s - restored.verify_s,
+        "verify_s": restored.verify_s,
+        "sync_s": ended_s - put_back_s,
+        "files": restored.files,
+        "size_bytes": restored.size_bytes,
         "identical": True,
         "resident_bytes": resident,
         "resident_note": note,
@@ -109,7 +88,7 @@ def settle(
     return _evict(context, candidate, every)
 
 
-def _make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
+def make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
     """Empty directories for all parts; what an earlier window left there is gone."""
     parts = parts_of(volumes.of(candidate))
     if parts.log is not None:
@@ -124,33 +103,6 @@ def _make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
                 path.mkdir(mode=0o700)
                 own(path, volumes.host.user)
     return every
-
-
-def _copy(context: Context, source: Path, parts: Parts) -> float:
-    """Copy each part to its place; returns the moment of its end. A full device is an error."""
-    name = context.servers.engine.log_folder
-    try:
-        if parts.log is None:
-            copy_tree(source, parts.data)
-        else:
-            copy_tree(source, parts.data, without=name)
-            copy_tree(source / name, parts.log)
-            (parts.data / name).symlink_to(parts.log)
-    except OSError as error:
-        raise InfrastructureError(
-            f"the database could not be restored: {error.strerror or error}",
-            where=str(parts.data),
-            remedy="free space there, or look for errors of the device in the kernel log",
-        ) from error
-    return context.session.clock.monotonic_s()
-
-
-def _contents(context: Context, parts: Parts) -> Contents:
-    """What all parts hold, as if they lay in one place."""
-    if parts.log is None:
-        return contents_of(parts.data)
-    name = context.servers.engine.log_folder
-    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
 
 
 def compare(master: Contents, found: Contents, where: str) -> None:

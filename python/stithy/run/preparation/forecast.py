@@ -52,7 +52,7 @@ class Forecast:
             return
         factor = max(0.0, duration_s - fixed_s) / (step.cost.time_s - fixed_s)
         kept = min(FACTOR_MAX, max(FACTOR_MIN, factor))
-        for key in ((step.kind, step.candidate), (step.kind, None)):
+        for key in ((step.sort, step.candidate), (step.sort, None)):
             self._factors.setdefault(key, []).append(kept)
 
     def left_s(self, steps: Sequence[Step]) -> float:
@@ -63,9 +63,9 @@ class Forecast:
         """Seconds that this step is expected to take."""
         fixed_s = _fixed_s(step)
         known = (
-            self._factors.get((step.kind, step.candidate))
-            or self._factors.get((step.kind, None))
-            or self._earlier.get(step.kind, [1.0])
+            self._factors.get((step.sort, step.candidate))
+            or self._factors.get((step.sort, None))
+            or self._earlier.get(step.sort, [1.0])
         )
         return fixed_s + (step.cost.time_s - fixed_s) * median(known)
 

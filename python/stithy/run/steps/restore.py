@@ -1,9 +1,9 @@
-"""The master copy is put back on a candidate before its window."""
+"""A candidate's database is as it was loaded before its window."""
 
 from stithy.run.copies.restore import restore_step as do
 
 NAME = "restore"
-WHAT, BRIEF = "restore the master copy", ""
+WHAT, BRIEF = "restore the database", ""
 PHASE, PACED = "measuring", False
 
 __all__ = ["do"]

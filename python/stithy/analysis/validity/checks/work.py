@@ -54,7 +54,7 @@ CONDITIONS_UNKNOWN = Flag(
 
 RESTORE = Flag(
     "restore not identical",
-    "The restored files were not identical to the master copy.",
+    "The restored database was not identical to the loaded one.",
     "Check the volume for errors. The window did not start from the common state.",
     invalidates=True,
 )
@@ -134,7 +134,7 @@ def conditions(rows: Sequence[Row]) -> Reason | None:
 
 
 def restore(row: Row | None) -> Reason | None:
-    """The window did not start from the master copy.
+    """The window did not start from what was loaded.
 
     Source: docs/explanation/method.md, "The same state".
     """

@@ -34,6 +34,9 @@ BACKUPS = {
 }
 """The ways to back it up, modules of `backups`, with what they do and can; the default first."""
 
+NATIVE_RESTORE = "copies a template database within its server"
+"""How its module `native` restores a database."""
+
 EXAMPLES = ({"shared_buffers": "384MB"}, {"shared_buffers": "768MB"})
 """Settings as a study may give them: of the database, and of a candidate."""
 

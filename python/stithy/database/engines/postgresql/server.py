@@ -18,6 +18,7 @@ from stithy.database.engines.postgresql.connection import (
 )
 from stithy.database.engines.postgresql.endpoint import Endpoint
 from stithy.database.engines.postgresql.passfile import without_password
+from stithy.database.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
@@ -131,10 +132,6 @@ AT_ONCE_PATIENCE_S = 20.0
 ANSWER_PATIENCE_S = 86_400.0
 """A vacuum or a checkpoint on a slow device takes as long as it takes."""
 
-SEGMENTS_MIN = 5
-OTHER_DATABASES = (MAINTENANCE_DATABASE, "template1")
-"""What `initdb` makes beside the database under test, and autovacuum visits too."""
-
 LAST_LINES = 3
 STARTING = "the database system is starting up"
 
@@ -181,9 +178,10 @@ class Server(Endpoint):
         return segment_facts(self.pid, self.data / "postmaster.pid")
 
     def make_database(self) -> None:
-        """Make the database under test, which the loading server does not have yet."""
+        """Make the database under test, where the server that loads does not have it yet."""
         with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
-            connection.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
+            if not connection.run(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"):
+                connection.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
 
     def use_for_temp(self, place: Path) -> None:
         """Make the tablespace of temporary files in `place`, where the database has none yet.
@@ -220,36 +218,12 @@ class Server(Endpoint):
         """Freeze and analyse, and leave log segments that a window only has to overwrite.
 
         A server that has run for a while recycles its segments; making new ones in a window would
-        measure the making of files. Segments are filled by switching to the next one, and the
-        checkpoint then turns them into future ones (`min_wal_size` keeps it from removing them).
+        measure the making of files.
         """
         with ExitStack() as stack:
-            databases = (*OTHER_DATABASES, DATABASE)
-            sessions = [stack.enter_context(self._session(name)) for name in databases]
-            # What is left undone, autovacuum does in the windows.
-            for session in sessions:
-                session.run("VACUUM (FREEZE, ANALYZE)")
-            # Analysing replaced rows of pg_statistic. A session reports that at most once a second,
-            # after a command.
-            sessions[0].run("SELECT pg_sleep(1.1)")
-            for session in sessions:
-                session.run("SELECT 1")
-                session.run("VACUUM (FREEZE) pg_statistic")
+            freeze([stack.enter_context(self._session(name)) for name in (*OTHERS, DATABASE)])
         with self._session() as session:
-            for _ in range(self._segments(session, log_bytes)):
-                session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
-                session.run("SELECT pg_switch_wal()")
-            session.run("CHECKPOINT")
-
-    def _segments(self, session: Connection, log_bytes: int) -> int:
-        """Enough for so much log, at most what `min_wal_size` keeps."""
-        [[segment_bytes, kept_mb]] = session.run(
-            "SELECT current_setting('wal_segment_size')::text,"
-            " setting::bigint FROM pg_settings WHERE name = 'min_wal_size'"
-        )
-        [[size]] = session.run("SELECT pg_size_bytes(:size)", size=segment_bytes)
-        most = kept_mb * 2**20 // size
-        return int(max(SEGMENTS_MIN, min(-(-log_bytes // size), most)))
+            fill_log(session, log_bytes)
 
     def stop(self, *, at_once: bool = False) -> None:
         """Fast shutdown, or immediate; SIGKILL for whatever is left. Idempotent."""

@@ -28,6 +28,7 @@ from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.order import Block
+from stithy.plan.restore import Method
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.scenarios import load as usual
 from stithy.plan.scenarios.backup.during import (
@@ -317,6 +318,12 @@ def _room_bytes(study: Study, held: int) -> int:
     spec, engine = spec_of(study), study.database.engine
     log = cost.logged_bytes(study, workload_named(study.workload.name))
     return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles_most)
+
+
+def restore_problem(study: Study, method: Method) -> str | None:
+    """A backup of all files would hold what the server keeps, too."""
+    del study  # any backup is one
+    return "backups would hold the kept database, too" if method.KEEPS_INSIDE else None
 
 
 def _keeps(study: Study) -> bool:

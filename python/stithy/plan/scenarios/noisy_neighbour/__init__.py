@@ -8,11 +8,12 @@ does is a plug-in (`aggressor.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from stithy.activities.hammer import USERS
 from stithy.database.backup import Options, check_options, method_of
 from stithy.needs import CpuShare, IoLimit, Need
-from stithy.plan import cost, loop
+from stithy.plan import cost, loop, restore
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, Scene
 from stithy.plan.scenarios import load as usual
@@ -102,6 +103,14 @@ def backups(study: Study) -> list[tuple[str, Options]]:
     return list(dict.fromkeys(found))
 
 
+def restore_problem(study: Study, method: restore.Method) -> str | None:
+    """A neighbour's databases are copies of the files that the tenants' are copies of."""
+    aggressor = aggressor_of(spec_of(study))
+    if method.KEEPS_FILES or not aggressor.HAS_DATASET:
+        return None
+    return f"the databases of the neighbour {aggressor.NAME} are copies of files"
+
+
 def needs_of(study: Study) -> tuple[Need, ...]:
     """What these keys need of the machine: a guard by control groups, where one is asked for."""
     every = [spec_of(each) for each in study.variants]
@@ -160,13 +169,10 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
     optional = loop.may_be_spared(scene, window, ALIKE)
-    tenants, restored = window.tenants, cost.restore(size, size.database_bytes, scene.pages(name))
+    tenants, restored = window.tenants, restore.step(study, scene, window, if_undecided=optional)
     measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
     yield from loop.baseline_check(scene, window, ALIKE)
-    restore_id = step_id("restore", window.id)
-    yield Step(
-        restore_id, "restore", name, _times(restored, tenants), window, if_undecided=optional
-    )
+    yield replace(restored, cost=_times(restored.cost, tenants))
     around_s = measured.time_s - window.ramp_up_s - window.duration_s
     more_s = (tenants - 1) * around_s
     measured = Cost(measured.time_s + more_s, measured.time_s_max + cost.SLOWER * more_s,

@@ -1,0 +1,50 @@
+"""What leaves a PostgreSQL server as a long-running one would be, so that windows find no more."""
+
+from collections.abc import Sequence
+
+from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection
+
+SEGMENTS_MIN = 5
+SEGMENTS = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'"
+BESIDE = 2
+"""The segment that is written, and one that the checkpoint itself may begin."""
+
+OTHERS = (MAINTENANCE_DATABASE, "template1")
+"""The databases that `initdb` makes beside the one under test, and autovacuum visits too."""
+
+
+def freeze(sessions: Sequence[Connection]) -> None:
+    """Freeze and analyse the databases of these sessions: autovacuum does what is left undone."""
+    for session in sessions:
+        session.run("VACUUM (FREEZE, ANALYZE)")
+    # Analysing replaced rows of pg_statistic. A session reports that at most once a second,
+    # after a command.
+    sessions[0].run("SELECT pg_sleep(1.1)")
+    for session in sessions:
+        session.run("SELECT 1")
+        session.run("VACUUM (FREEZE) pg_statistic")
+
+
+def fill_log(session: Connection, log_bytes: int) -> None:
+    """Leave log segments that a window only has to overwrite, and write all that is dirty.
+
+    Segments are filled by switching to the next one until there are as many as wanted, whatever was
+    there before; the checkpoint then turns them into future ones (`min_wal_size` keeps it from
+    removing them).
+    """
+    wanted = _segments(session, log_bytes) + BESIDE
+    while session.run(SEGMENTS)[0][0] < wanted:
+        session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
+        session.run("SELECT pg_switch_wal()")
+    session.run("CHECKPOINT")
+
+
+def _segments(session: Connection, log_bytes: int) -> int:
+    """Enough for so much log, at most what `min_wal_size` keeps."""
+    [[segment_bytes, kept_mb]] = session.run(
+        "SELECT current_setting('wal_segment_size')::text,"
+        " setting::bigint FROM pg_settings WHERE name = 'min_wal_size'"
+    )
+    [[size]] = session.run("SELECT pg_size_bytes(:size)", size=segment_bytes)
+    most = kept_mb * 2**20 // size
+    return int(max(SEGMENTS_MIN, min(-(-log_bytes // size), most)))

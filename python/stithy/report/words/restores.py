@@ -1,0 +1,11 @@
+"""The restore method of a run, as results name it: what its windows start from."""
+
+from stithy.plan.restore import Method, method_known
+from stithy.results.manifest import Manifest
+
+
+def restore_method(manifest: Manifest | None) -> Method | None:
+    """That of the run's database; None without one, and where nothing is known of it."""
+    if manifest is None or manifest.given_database is None:
+        return None
+    return method_known(manifest.given_database.restore)

@@ -1,0 +1,86 @@
+"""What every restore method must do on each engine that has it: give the loaded state again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stithy.plan.steps import Step
+from stithy.registry import plugins
+from stithy.run.context import Context
+from stithy.run.executor import do_step
+from stithy.run.start import start_run
+from stithy.run.stop import Stop
+from stithy.run.volumes import parts_of
+from stithy.wire.jobs import RunRequest
+
+STUDY = """study: Is it as it was loaded?
+candidates: {{a: {{path: {place}/a}}, b: {{path: {place}/b}}}}
+database: {{engine: {engine}, memory: 256 MiB, restore: {method}}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [1], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 2}}
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a window starts from: rows by table, files of the log, conditions that do not hold.
+
+    Files of the log are among it because making one in a window would be measured.
+    """
+
+    rows: Mapping[str, str]
+    log_files: int
+    broken: tuple[int, ...]
+
+
+@pytest.fixture(
+    params=[
+        pytest.param((engine, method), marks=getattr(pytest.mark, f"needs_{engine}"))
+        for engine in plugins("engine")
+        for method, module in plugins("restore").items()
+        if module.problem(engine) is None
+    ],
+    ids=lambda of: "-".join(of),
+)
+def context(request: pytest.FixtureRequest, place: Path, own_state: Path) -> Iterator[Context]:
+    """A run of an engine with a method, of which nothing was done; nothing of it stays."""
+    engine, method = request.param
+    study = place / "study.yaml"
+    study.write_text(STUDY.format(place=place, engine=engine, method=method))
+    made = start_run(study, place / "out", Stop(), lambda event: None)
+    yield made
+    left = made.session.books.remove_all(candidate=None)
+    made.session.books.register.close(remove=not left)
+    assert left == []
+
+
+def test_every_restore_gives_the_loaded_state_(context: Context) -> None:
+    """On each candidate, and where a window was before: its users have changed the database."""
+    before = [each for each in context.steps if each.kind in ("provision", "prepare", "snapshot")]
+    for step in before:
+        do_step(context, step)
+    restores = [each for each in context.steps if each.kind == "restore"]
+    assert [each.candidate for each in restores[:3]] in (["a", "b", "b"], ["b", "a", "a"])
+    first, *others = (_restored(context, each) for each in restores[:3])
+    assert first.broken == ()
+    assert len(first.rows) > 1
+    assert others == [first, first]
+
+
+def _restored(context: Context, step: Step) -> State:
+    """What a restore gave; then users change it."""
+    do_step(context, step)
+    candidate = str(step.candidate)
+    parts = parts_of(context.volumes.of(candidate))
+    log_files = len([*(parts.data / context.servers.engine.log_folder).iterdir()])
+    log = context.session.directory.root / "look.log"
+    choice = context.choice_at(step.window.point)  # type: ignore[union-attr]  # it has a window
+    with context.servers.running(candidate, log) as instance:
+        rows = instance.checksums()
+        hammer = context.hammer(instance.url)
+        checked = hammer.check(choice, quick=True, after_load=True)
+        hammer.run(choice, RunRequest(seed=1, users=2, ramp_up_s=0.2, duration_s=1.0))
+        assert instance.checksums() != rows
+    return State(rows, log_files, checked.broken)
