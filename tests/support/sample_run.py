@@ -48,6 +48,7 @@ from stithy.results.manifest import (
 from stithy.results.read import WINDOW_TABLES
 from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
+from support.sample_conditions import condition, full_checks
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
 from support.sample_logs import write_logs
@@ -188,7 +189,7 @@ def _build(directory: Path, shape: Shape) -> None:
         _write_window(run, shape, _Place(name, candidate, users, block, attempt, order))
     _write(run.table("restores"), tables.RESTORES, restores)
     _write(run.table("baseline"), tables.BASELINE, baselines)
-    _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
+    _write(run.table("conditions"), tables.CONDITIONS, full_checks(shape.candidates))
 
 
 @dataclass(frozen=True)
@@ -541,7 +542,7 @@ class _Load:
     def condition_rows(self) -> list[Row]:
         """Rows of the quick check after the window."""
         return [
-            _condition(self.place.candidate, self.place.window_id, "window", number)
+            condition(self.place.candidate, self.place.window_id, "window", number)
             for number in (1, 2, 3, 4)
         ]
 
@@ -554,25 +555,6 @@ def _without_curve(value: float) -> list[tuple[str, str, str, str, float]]:
         if name not in CURVES
         for metric in module.METRICS
     ]
-
-
-def _condition(candidate: str, window: str | None, moment: str, number: int) -> Row:
-    return {
-        "candidate": candidate, "window_id": window, "moment": moment, "number": number,
-        "text": f"condition {number} holds", "holds": True, "violations": 0, "example": None,
-        "duration_s": 0.1,
-    }  # fmt: skip
-
-
-def _full_checks(shape: Shape) -> list[Row]:
-    load = [_condition(shape.candidates[0], None, "load", number) for number in range(1, 13)]
-    end = [
-        _condition(candidate, None, "end", number)
-        for candidate in shape.candidates
-        for number in range(1, 13)
-        if number != 11
-    ]
-    return load + end
 
 
 def _restore(window: str, candidate: str, order: int) -> Row:
