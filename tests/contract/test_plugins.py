@@ -10,6 +10,7 @@ from fakes.machine import FakeMachine
 from stithy.activity import every_table
 from stithy.engines import declaration
 from stithy.needs import Judgement, Need
+from stithy.plan.restore import Method as Declared
 from stithy.registry import part, plugins
 from stithy.run.preparation.doctor import FAMILIES
 from stithy.run.preparation.draft import Wishes, draft
@@ -169,3 +170,16 @@ def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
     name = f"neighbour-{module.NAME}"
     assert name in plugins("activity")
     assert callable(plugins("acting")[name].lay_out)
+
+
+def test_a_restore_method_says_what_it_is_and_has_one_that_does_it() -> None:
+    """A study that may name it could not be run otherwise."""
+    declared, doing = plugins("restore"), plugins("restoring")
+    assert {*declared} == {*doing}
+    words = [name for name in Declared.__annotations__ if name.isupper()]
+    for name, module in declared.items():
+        assert [each for each in words if not hasattr(module, each)] == []
+        assert "{of}" in module.NOTED
+        assert callable(module.problem)
+        needed = (doing[name].keep, doing[name].said, doing[name].put_back)
+        assert all(callable(each) for each in needed)
