@@ -93,6 +93,7 @@ def _write_series(path: Path, size: Size, window: Row) -> None:
         pl.lit(window["window_id"]).alias("window_id"),
         (pl.col("second") + window["started_at_s"]).alias("at_s"),
         pl.when(stamped).then(begun_s).otherwise(value).alias("value"),
+        pl.lit("").alias("instance"),
         pl.lit(None, dtype=pl.String).alias("missing_because"),
     )
     whole = frame.select(list(schema(SERIES))).cast(schema(SERIES))

@@ -9,6 +9,7 @@ from stithy.activities.hammer import LOAD
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.exits import Exit
 from stithy.metrics import (
+    ERROR_SHARE,
     PERCENTILES,
     Quantity,
     UnknownQuantity,
@@ -31,6 +32,7 @@ TARGET = ResponseTarget("p99.9", "new-order", 0.02)
 def test_every_metric_names_what_results_have_and_weighs_by_one_of_its_collector() -> None:
     """Else questions would have no values; each has a noun for sentences and whose it may be."""
     columns = {each.name for table in (WINDOW, LOAD, TRANSACTIONS) for each in table.columns}
+    columns.add(ERROR_SHARE)  # made of two columns when evidence is gathered
     assert len(set(names())) == len(names())
     for metric in (find(name) for name in names()):
         assert metric is not None

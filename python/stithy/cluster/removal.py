@@ -9,10 +9,10 @@ from pathlib import Path
 
 from stithy.cluster import admin, daemons, kernel, network
 from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
-from stithy.cluster.tools import Access, tool
+from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
-from stithy.hosts.processes import DELETED, end, pids_inside, pids_within
+from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of
 from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
@@ -53,8 +53,12 @@ def is_alive(folder: Path) -> bool:
 
 
 def pids_of(folder: Path) -> list[int]:
-    """All processes of the cluster, also where its folder was deleted under them."""
-    return [*pids_within(folder), *pids_within(Path(f"{folder}{DELETED}"))]
+    """All processes of the cluster, also where its folder was deleted under them.
+
+    A person's shell may work there, too: whatever is no program of a cluster is left alone.
+    """
+    within = [*pids_within(folder), *pids_within(Path(f"{folder}{DELETED}"))]
+    return [pid for pid in within if not PACKAGES.keys().isdisjoint(programs_of(pid))]
 
 
 def _forget(folder: Path) -> None:
@@ -88,7 +92,7 @@ def unblock(folder: Path) -> None:
 
     Where an OSD does not serve, the image is cut off: its requests then fail at once.
     """
-    for pid in pids_within(folder):
+    for pid in pids_of(folder):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     entry = read_entry(folder)

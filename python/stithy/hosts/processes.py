@@ -168,6 +168,13 @@ def _program(pid: int) -> str:
     return os.path.basename(_link(pid, "exe")).removesuffix(" (deleted)")
 
 
+def programs_of(pid: int) -> set[str]:
+    """The file name of its program; of a script in Python also that of the script."""
+    program = _program(pid)
+    script = cmdline(pid)[1:2] if program.startswith("python") else []
+    return {program, *map(os.path.basename, script)}
+
+
 def kill(pid: int) -> None:
     """Send SIGKILL and do not wait: a process inside a request of a mute device cannot end yet."""
     with suppress(ProcessLookupError):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from stithy.drives import filesystems
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.devices import mount_of
 from stithy.hosts.runner import Command, Runner
 from stithy.storage.formatted import erase_ends
@@ -13,6 +13,7 @@ from stithy.storage.space import Usage
 
 TIMEOUT_S = 600.0
 CLASS = Path("/sys/class/block")
+CONTROL = Path("/dev/zfs")
 MIRROR, PARITY = re.compile(r"mirror-\d+"), re.compile(r"raidz\d-\d+")
 PROPERTIES = ("used", "logicalused", "compressratio")
 
@@ -80,8 +81,7 @@ def remove(name: str, devices: Sequence[str], runner: Runner, blocks: Path = CLA
 
     Only what carries its name is touched, which no other pool has.
     """
-    code, known, _ = _run("zpool", ["list", "-H", "-o", "name,health"], runner)
-    health = dict(line.split("\t") for line in known.splitlines()) if code == 0 else {}
+    health = _health(runner)
     if health.get(name) == "SUSPENDED":
         raise InfrastructureError(
             "too many of its drives have failed, and ZFS does not let go of it",
@@ -93,6 +93,17 @@ def remove(name: str, devices: Sequence[str], runner: Runner, blocks: Path = CLA
     for device in map(Path, devices):
         if device.is_block_device():
             erase(name, device.resolve(), runner, blocks)
+
+
+def _health(runner: Runner) -> dict[str, str]:
+    """The pools that the kernel has; none where it has no ZFS, nor any program to ask."""
+    try:
+        code, known, _ = _run("zpool", ["list", "-H", "-o", "name,health"], runner)
+    except PreconditionError:
+        if CONTROL.exists():
+            raise
+        return {}
+    return dict(line.split("\t") for line in known.splitlines()) if code == 0 else {}
 
 
 def erase(name: str, device: Path, runner: Runner, blocks: Path) -> None:
