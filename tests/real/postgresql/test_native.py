@@ -7,6 +7,7 @@ import pytest
 from stithy.database.engines.postgresql import native
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.server import Server
+from stithy.database.engines.postgresql.upkeep import SEGMENTS
 from support.servers import running_server
 
 pytestmark = pytest.mark.needs_postgresql
@@ -51,6 +52,7 @@ def server() -> Iterator[Server]:
 def test_what_is_restored_is_the_template_down_to_places_and_statistics(server: Server) -> None:
     """Whatever was done to the database meanwhile; autovacuum would find nothing to do."""
     loaded = {name: asked(server, query) for name, query in STATE.items()}
+    segments = asked(server, SEGMENTS)
     native.keep(server.url, "kept1")
     for harm in ("UPDATE t SET text = 'x'", "DROP TABLE t", "CREATE TABLE more ()"):
         native.restore(server.url, "kept1", 0)
@@ -59,6 +61,8 @@ def test_what_is_restored_is_the_template_down_to_places_and_statistics(server: 
             assert asked(server, UNDONE, database) == "", database
         with connect(parse_url(server.url)) as session:
             session.run(harm)
+            session.run("SELECT pg_logical_emit_message(false, 'x', 'y'), pg_switch_wal()")
+        assert asked(server, SEGMENTS) == segments
 
 
 def test_a_second_template_leaves_the_first_one_as_it_is(server: Server) -> None:

@@ -6,8 +6,9 @@ from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, 
 
 SEGMENTS_MIN = 5
 SEGMENTS = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'"
+FILL = "SELECT pg_logical_emit_message(false, 'stithy', 'fill')"
 BESIDE = 2
-"""The segment that is written, and one that the checkpoint itself may begin."""
+"""The segment that is written, and one that the shutdown's checkpoint may begin."""
 
 OTHERS = (MAINTENANCE_DATABASE, "template1")
 """The databases that `initdb` makes beside the one under test, and autovacuum visits too."""
@@ -33,9 +34,11 @@ def fill_log(session: Connection, log_bytes: int) -> None:
     removing them).
     """
     wanted = _segments(session, log_bytes) + BESIDE
+    session.run(FILL)
     while session.run(SEGMENTS)[0][0] < wanted:
-        session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
         session.run("SELECT pg_switch_wal()")
+        # The next one is made when something is written to it: here, and not by the checkpoint.
+        session.run(FILL)
     session.run("CHECKPOINT")
 
 
