@@ -6,6 +6,7 @@ that is missing the test is skipped with the reason, or fails if `--require` nam
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -28,6 +29,8 @@ UNMEASURED = ROOT / "tests/unmeasured"
 PLUGINS = ROOT / "tests/fakes/plugins"
 PRINTED = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 """A file of a page: its name in a line, then what it holds."""
+SCRATCH = re.compile(r'"(/[\w/]+/stithy-[0-9a-f]{8})"')
+"""A directory of sockets, as a register of a run names it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -103,10 +106,16 @@ def _needs(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state directory of this test alone: runs and drives register there."""
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The state directory of this test alone: runs and drives register there.
+
+    A run that is cut off in it, as if by a kill, leaves its scratch directory.
+    """
     monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
-    return tmp_path / "state"
+    yield tmp_path / "state"
+    for register in (tmp_path / "state/runs").glob("*.jsonl"):
+        for scratch in SCRATCH.findall(register.read_text(errors="replace")):
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 @pytest.fixture
