@@ -187,11 +187,11 @@ def _own() -> Iterator[Metric]:
 
 
 def paired_metrics(of: str, said: str) -> Iterator[Metric]:
-    """Throughput and percentiles of users with what is beside them, by those without.
+    """Throughput and percentiles of users with what is beside them, relative to those without.
 
     `of`: what is beside them; `said`: `with backups`.
     """
-    whole = f"{said} by that without"
+    whole = f"{said} relative to that without"
     yield Metric(f"{of}.throughput_ratio", "", "higher", "values", "tpm",
                  f"throughput {whole}", f"Throughput {said}", combined="paired")  # fmt: skip
     for name in ("p95", "p99"):

@@ -78,7 +78,7 @@ def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
     said = [plugins("finding")[each.kind].say(each, "user") for each in built.findings
             if each.kind == "impact"]  # fmt: skip
     assert len(said) == 2, "throughput and the highest percentile that is known"
-    assert "throughput with backups by that without was 1." in said[0]
+    assert "throughput with backups relative to that without was 1." in said[0]
     assert " on disk and 1." in said[0]
     assert [said for said in built.findings[:1] if said.kind == "impact"] == []
 

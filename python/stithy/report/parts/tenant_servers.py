@@ -16,19 +16,21 @@ TITLE = "What each tenant's server did, alone and with the neighbour"
 NOTE = (
     "Each row is one tenant's own server: means over the blocks that have a valid window of both, "
     "sampled once per second. Waits for data files and for the write-ahead log are mean numbers of "
-    "its active sessions. Found in its buffers is the share of the blocks asked for that the "
-    "server did not have to request from the operating system. CPU time is that of all its "
-    "processes, as a share of one CPU. Without CPU time is the share of the scheduler's periods in "
-    "which it had used up its `cpu_share`."
+    "its active sessions. The buffer hit ratio is the share of blocks found in the server's own "
+    "buffers. CPU time is that of all its processes, as a share of one CPU."
+)
+HELD_BACK = (
+    "Held back is the share of the scheduler's periods in which the server had used up its "
+    "`cpu_share`."
 )
 
 QUANTITIES = {
     "active": ("Active sessions", "rate"),
     "data": ("Wait for data files", "rate"),
     "log": ("Wait for the log", "rate"),
-    "hit_share": ("Found in its buffers", "exact share"),
+    "hit_share": ("Buffer hit ratio", "share"),
     "cpu_share": ("CPU time", "share"),
-    "throttled_share": ("Without CPU time", "share"),
+    "throttled_share": ("Held back", "share"),
 }
 """What of a server is shown, by its name in `ServerWork`: its heading, and how it is written."""
 
@@ -44,6 +46,12 @@ def tenant_servers(context: Context) -> PageTable:
     frame = pl.DataFrame(rows, schema=types)
     shows = tuple(each for each in _shows() if frame[each.column].count())
     return PageTable(SERVERS, TITLE, shows, frame)
+
+
+def note(servers: PageTable) -> str:
+    """What the columns mean that the table has."""
+    held_back = servers.frame["throttled_share_with"].count()
+    return f"{NOTE} {HELD_BACK}" if held_back else NOTE
 
 
 def _shows() -> Iterator[Show]:

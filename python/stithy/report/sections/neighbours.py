@@ -29,8 +29,8 @@ from stithy.report.parts.neighbour import (
 )
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, Found, findings, state
 from stithy.report.parts.pooled import pooled_said
-from stithy.report.parts.tenant_servers import NOTE as OF_SERVERS
 from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
+from stithy.report.parts.tenant_servers import note as of_servers
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
 
@@ -205,7 +205,7 @@ def _blocks(page: Page, found: Found) -> Iterator[Block]:
     servers = page.tables[SERVERS]
     if not servers.frame.is_empty():
         yield from grid(servers)
-        yield from paragraph(OF_SERVERS, style="note")
+        yield from paragraph(of_servers(servers), style="note")
     missing = _missing(found)
     cycles = FELT if any(each.felt for each in found) else None
     pooled = pooled_said(each.growth for each in found)
