@@ -19,7 +19,7 @@ RUST_TIER :=
 RUST_AT_A_TIME ?= 2
 # What takes longer than this hangs, and is told so instead of keeping everybody waiting.
 RUST_TEST_MAX_S := 1200
-PYTHON_TEST_MAX_S := 1500
+PYTHON_TEST_MAX_S := 1800
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -72,10 +72,14 @@ def test_a_drive_that_vanishes_in_a_window_leaves_it_without_numbers_and_leaves_
     _nothing_left(stithy, out)
 
 
+@pytest.mark.long
 def test_a_sweep_that_is_killed_goes_on_with_the_maximum_that_it_measured(
     stithy: Stithy, place: Path
 ) -> None:
-    """Rates of both sessions are shares of the same number; the orphan of fio is gone."""
+    """Rates of both sessions are shares of the same number; the orphan of fio is gone.
+
+    Long: every sweep measures its maximum first. An interrupted one is tried each time.
+    """
     out = place / "out"
     stithy.kill(_at_work(out, 3), "run", _study(place, SWEEP), "--out", out)
     resumed = stithy.run("resume", out)

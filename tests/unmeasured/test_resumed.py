@@ -97,11 +97,15 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
 
 
+@pytest.mark.long
 @pytest.mark.needs_postgresql
 def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_kept(
     stithy: Stithy, place: Path, disk_place: Path
 ) -> None:
-    """Each window then has the rows of its own point, by all conditions and by their number."""
+    """Each window then has the rows of its own point, by all conditions and by their number.
+
+    Long: two datasets are loaded, one of them twice. A kill in the first one is tried each time.
+    """
     candidates, out = {"a": disk_place / "a"}, place / "out"
     vary = "{workload.warehouses: [1, 2]}"
     study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", vary=vary)

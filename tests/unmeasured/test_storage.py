@@ -90,10 +90,14 @@ def test_a_run_on_arrays_of_drives_is_killed_resumed_and_reported(
 MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 
 
+@pytest.mark.long
 def test_a_database_on_an_array_is_backed_up_restored_and_reported(
     stithy: Stithy, place: Path
 ) -> None:
-    """As on any other storage, with the same outcomes, values and section of the report."""
+    """As on any other storage, with the same outcomes, values and section of the report.
+
+    Long for its cycles; a neighbour on an array, the other scenario, is tried each time.
+    """
     scenarios.backed_up(stithy, place, MIRROR)
 
 
