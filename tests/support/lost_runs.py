@@ -55,14 +55,7 @@ def with_backups(root: Path, covered_share: float = 0.95) -> RunDirectory:
 def with_neighbour(root: Path) -> RunDirectory:
     """Two tenants of fakes beside nobody; their seconds and the neighbour's cycles are made up."""
     root.mkdir()
-    faked = FakedRun(root, hammer=FakeHammer(sound=True), text=TENANTS)
-    context = faked.start()
-    steps = tuple(
-        replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
-        for step in context.plan.steps
-        if step.kind != "lay-out-neighbour"
-    )
-    execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
+    faked = beside_nobody(root, TENANTS)
     for folder in sorted((faked.out / "windows").iterdir()):
         [row] = pl.read_parquet(folder / "window.parquet").to_dicts()
         level = int(Point.parse(row["point"]).values["neighbour"])
@@ -73,6 +66,19 @@ def with_neighbour(root: Path) -> RunDirectory:
             _write_values(folder, row["window_id"], "tenants", named)
             _write_cycles(folder, row)
     return RunDirectory(faked.out)
+
+
+def beside_nobody(root: Path, text: str) -> FakedRun:
+    """A run of tenants in which nothing works beside them: fakes read and write nothing."""
+    faked = FakedRun(root, hammer=FakeHammer(sound=True), text=text)
+    context = faked.start()
+    steps = tuple(
+        replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
+        for step in context.plan.steps
+        if step.kind != "lay-out-neighbour"
+    )
+    execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
+    return faked
 
 
 def _write_values(folder: Path, window_id: str, activity: str, named: Mapping[str, float]) -> None:

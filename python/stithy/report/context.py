@@ -129,8 +129,12 @@ class Context:
     @cached_property
     def valid_means(self) -> pl.DataFrame:
         """The same of valid windows alone: what a bar or a title may rest on."""
+        return self.of_valid(self.means)
+
+    def of_valid(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of valid windows."""
         valid = [window.id for window in self.evidence.windows if window.valid]
-        return self.means.filter(pl.col("window_id").is_in(valid))
+        return frame.filter(pl.col("window_id").is_in(valid))
 
     @cached_property
     def footer(self) -> str:
@@ -461,8 +465,10 @@ def with_paired(context: Context) -> Context:
     """The same with all that sections say is lost, as values of windows and of points."""
     of = (module.lost for module in plugins("section").values() if hasattr(module, "lost"))
     found = [each for lost in of for each in lost(context)]
+    if not found:
+        return context
     run, evidence = with_lost(context.run, context.evidence, found)
-    return replace(context, run=run, evidence=evidence) if found else context
+    return replace(context, run=run, evidence=evidence)
 
 
 def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:

@@ -110,27 +110,28 @@ def size_of_tree(root: Path, without: str | None = None) -> tuple[int, int]:
 
 def _files(root: Path, without: str | None) -> Iterator[Path]:
     """The files of a tree; where its links lead is not its own."""
-    for folder, folders, names in os.walk(root, onerror=_raise):
-        if without in folders and folder == str(root):
-            folders.remove(without)
-        paths = (Path(folder, name) for name in names)
-        yield from (path for path in paths if stat.S_ISREG(path.lstat().st_mode))
+    return (path for path, kind in _entries(root, without) if stat.S_ISREG(kind))
 
 
 def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]:
     """Relative paths of all files and of all directories, parents first, both sorted."""
     files: list[str] = []
     directories: list[str] = []
+    for path, kind in _entries(root, without):
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise _not_a_file(path)
+        (directories if stat.S_ISDIR(kind) else files).append(str(path.relative_to(root)))
+    return sorted(files), sorted(directories)
+
+
+def _entries(root: Path, without: str | None) -> Iterator[tuple[Path, int]]:
+    """All that lies in a tree, each with its mode."""
     for folder, folders, names in os.walk(root, onerror=_raise):
         if without in folders and folder == str(root):
             folders.remove(without)
         for name in [*folders, *names]:
             path = Path(folder, name)
-            kind = path.lstat().st_mode
-            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-                raise _not_a_file(path)
-            (directories if stat.S_ISDIR(kind) else files).append(str(path.relative_to(root)))
-    return sorted(files), sorted(directories)
+            yield path, path.lstat().st_mode
 
 
 def _raise(error: OSError) -> None:

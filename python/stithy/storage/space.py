@@ -188,7 +188,8 @@ NOT_TOLD_APART = (
 
 def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     """The same with what of it is the write-ahead log in these folders. Raises OSError."""
-    lengths, written = map(sum, zip((0, 0), *map(files_bytes, folders), strict=True))
+    found = [files_bytes(each) for each in folders]
+    written = sum(each for _, each in found)
     if not written:
         return space
     module = _with_books(volume.filesystem)
@@ -197,7 +198,7 @@ def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     elif space.below or module is not None:
         missing = {**space.missing, "reduction": NOT_TOLD_APART}
         # What blocks of a file are, a file system that compresses alone knows.
-        known = written if module is None else lengths
+        known = written if module is None else sum(length for length, _ in found)
         return replace(space, log_written_bytes=known, log_stored_bytes=None, missing=missing)
     else:
         stored = written

@@ -1,13 +1,11 @@
 """What the report says of tenants beside a neighbour, from a run of fakes."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from fakes.hammer import FakeHammer
 from stithy.analysis.answers.thresholds import Outcome, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import Point
@@ -16,9 +14,9 @@ from stithy.report.page import Page
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table
-from stithy.run.executor import execute
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.faked_run import FakedRun
+from support.lost_runs import beside_nobody
 
 STUDY = """
 study: Who bears a neighbour?
@@ -38,14 +36,7 @@ Added = Callable[[str], Iterable[tuple[str, str, str, str, float]]]
 
 def _page(tmp_path: Path, text: str, add: Added | None = None) -> Page:
     """Of a run in which nothing works beside the tenants: fakes read and write nothing."""
-    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), text=text)
-    context = faked.start()
-    steps = tuple(
-        replace(step, window=replace(step.window, activities=("tenants",))) if step.window else step
-        for step in context.plan.steps
-        if step.kind != "lay-out-neighbour"
-    )
-    execute(replace(context, plan=replace(context.plan, steps=steps)), faked.deciders)
+    faked = beside_nobody(tmp_path, text)
     if add is not None:
         _add_samples(faked.out, add)
     return Page(context_of(read_run(faked.out)))

@@ -49,10 +49,8 @@ def disturbance(
     ]  # fmt: skip
     pairs = [pair for _, _, pair in found]
     kept = [each for pair in pairs for each in pair.kept]
-    slowdowns, isolated = (
-        list(_slowdowns(pairs)),
-        _isolations([(at, pair) for at, _, pair in found]),
-    )
+    slowdowns = list(_slowdowns(pairs))
+    isolated = _isolations([(window, pair) for window, _, pair in found])
     told = {
         name: evidence.level_of(candidate, point, Quantity(f"neighbour.{name}_per_s"))
         for name in ("asked", "offered", "achieved", "limit_bytes")

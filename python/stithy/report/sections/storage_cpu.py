@@ -59,11 +59,8 @@ def _shares(context: Context, collector: str, metric: str) -> Shares:
 
     Servers of tenants are added up: they all work on the storage whose CPU time it is.
     """
-    valid = [window.id for window in context.evidence.windows if window.valid]
-    means = context.sampled.every_mean.filter(
-        (pl.col("collector") == collector)
-        & (pl.col("metric") == metric)
-        & pl.col("window_id").is_in(valid)
+    means = context.of_valid(context.sampled.every_mean).filter(
+        (pl.col("collector") == collector) & (pl.col("metric") == metric)
     )
     windows = means.group_by("candidate", "point", "window_id").agg(pl.col("mean").sum())
     found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())

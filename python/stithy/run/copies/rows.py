@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from stithy.database.engine import Instance
@@ -72,12 +72,12 @@ def initialise(context: Context, parts: Parts) -> None:
         own.symlink_to(parts.log)
 
 
-@contextmanager
-def loading(context: Context, candidate: str, tenant: int | None) -> Iterator[Instance]:
+def loading(
+    context: Context, candidate: str, tenant: int | None
+) -> AbstractContextManager[Instance]:
     """A server on the candidate's database with the settings of loading, inside only."""
     log = _log(context, candidate)
-    with context.servers.running(candidate, log, loading=True, tenant=tenant) as instance:
-        yield instance
+    return context.servers.running(candidate, log, loading=True, tenant=tenant)
 
 
 def load_again(context: Context, candidate: str, dataset: Dataset, instance: Instance) -> None:

@@ -5,11 +5,14 @@ database's answer. So its first bytes, as many as were written when the backup b
 that came later. What they hold must be in the backup, whole; what came while it ran may be.
 """
 
+import os
+
 from stithy.results.layout import WindowDirectory
 from stithy.run.activities.backup.outcomes import LOST
 from stithy.wire.jobs import WorkloadChoice
 from stithy.workload.program import Program, Watch
 
+CHUNK_BYTES = 2**20
 ROOM_BYTES = 4096
 """Zeros after the first bytes: those at the end of an entry among them, and room for more."""
 
@@ -17,11 +20,19 @@ ROOM_BYTES = 4096
 def length(directory: WindowDirectory) -> int | None:
     """How many bytes are written to a window's ledger by now; None where there is none.
 
-    The room after them is zeros, which those at the end of an entry are taken for.
+    The room after them is zeros, which those at the end of an entry are taken for. It is read from
+    the end: users are measured meanwhile.
     """
     if not directory.ledger.exists():
         return None
-    return len(directory.ledger.read_bytes().rstrip(b"\0"))
+    with directory.ledger.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            begin = file.seek(max(0, end - CHUNK_BYTES))
+            if written := file.read(end - begin).rstrip(b"\0"):
+                return begin + len(written)
+            end = begin
+    return 0
 
 
 def missing(
