@@ -26,6 +26,7 @@ from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import (
     DASH,
+    MINUS,
     count,
     listing,
     measured,
@@ -324,11 +325,11 @@ def interval(row: Row) -> str:
 
 
 def as_change(ratio: float) -> str:
-    """A ratio as a change: `+12.3 %`, `-0.04 %`; of tenfold or a hundredth on a factor: `×12.4`."""
+    """A ratio as a change: `+12.3 %`, `−0.04 %`; of tenfold or a hundredth on a factor: `×12.4`."""
     if 10 <= ratio < 1000:
         return f"×{ratio:.3g}"
     if not 0.01 <= ratio < 10:
         return f"×{times(ratio)}"
     change = 100 * (ratio - 1)
     decimals = next((each for each in (1, 2, 3) if round(change, each) or not change), 3)
-    return f"{change:+.{decimals}f} %"
+    return f"{change:+.{decimals}f} %".replace("-", MINUS)

@@ -122,9 +122,8 @@ def percent(share: float) -> str:
     It is rounded once: 4.529 % is `5 %`.
     """
     value, finer = 100 * share, round(100 * share, 1)
-    if 0 < abs(finer) < 1:
-        return f"{finer:.1f} %"
-    return f"{round(value):d} %"
+    text = f"{finer:.1f} %" if 0 < abs(finer) < 1 else f"{round(value):,d} %"
+    return text.replace("-", MINUS)
 
 
 def exactly(share: float) -> str:
@@ -133,7 +132,7 @@ def exactly(share: float) -> str:
 
 
 def signed_percent(share: float) -> str:
-    """A difference as per cent, with its sign: `+3 %`, `-0.4 %`, `0 %`."""
+    """A difference as per cent, with its sign: `+3 %`, `−0.4 %`, `0 %`."""
     text = percent(share)
     return f"+{text}" if share > 0 and text != "0 %" else text
 
