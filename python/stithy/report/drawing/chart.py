@@ -266,13 +266,13 @@ def joined(
 
 def joined_points(
     context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any],
-    tips: list[alt.Tooltip], *, size: int,
+    tips: list[alt.Tooltip], **look: Any,
 ) -> list[Spec]:  # fmt: skip
-    """That line with a mark for each row."""
+    """That line with a mark for each row, which looks so."""
     line = joined(context, drawing, rows, channels)
     at = {name: channels[name] for name in ("x", "y")} | candidate_channels(context)
     at |= {"opacity": picked(), "tooltip": tips}
-    return [line, drawing.followed(drawing.mark("point", rows, at, filled=True, size=size))]
+    return [line, drawing.followed(drawing.mark("point", rows, at, filled=True, **look))]
 
 
 _LOOKS: dict[str, tuple[Any, str]] = {
