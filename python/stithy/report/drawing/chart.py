@@ -199,16 +199,19 @@ def x_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.X:
     """A horizontal axis of numbers that ends where its domain does; `options` are Altair's."""
-    scale = alt.Scale(domain=list(domain), nice=False, **({"type": "log"} if log else {}))
-    return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(**options))
+    return alt.X(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
 
 
 def y_axis(
     field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
 ) -> alt.Y:
     """A vertical one."""
-    scale = alt.Scale(domain=list(domain), nice=False, **({"type": "log"} if log else {}))
-    return alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(**options))
+    return alt.Y(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
+
+
+def _scale(domain: Domain, log: bool) -> alt.Scale:
+    kind: dict[str, Any] = {"type": "log"} if log else {}
+    return alt.Scale(domain=list(domain), nice=False, **kind)
 
 
 def strip_axis(until: float, *, is_bottom: bool) -> alt.X:

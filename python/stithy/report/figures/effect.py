@@ -60,7 +60,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         return Absent(name, shows, "no block has values of two candidates that can be compared")
     first = context.evidence.candidates[0]
     drawing, that = Drawing(), "those" if metric.known.source == "window" else "that"
-    shows = (
+    columns = (
         context.axis_show, Show("candidate", "candidate"),
         Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
         Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
@@ -69,7 +69,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
     return drawing.figure(
         context, name, _title(context, metric, rows, first),
         _chart(context, metric, drawing, rows),
-        table_of(name, f"Ratio of {metric.noun} to {first}", shows, rows),
+        table_of(name, f"Ratio of {metric.noun} to {first}", columns, rows),
         caption=f"{capital(metric.noun)} of a candidate divided by {that} of {first}, "
         "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
         f"{_certainty(rows)}",

@@ -62,13 +62,15 @@ def _figure(context: Context, name: str) -> Drawn:
         READS: (_levels(context, factors.reads(context)), []),
     }
     known = {axis: rows for axis, rows in panels.items() if rows[0]}
+    joined = "lines join the means of valid windows"
+    means = joined if _joined(context) else "large ones are the means of valid windows"
     charts = [_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
     return drawing.figure(
         context, stem, f"Throughput, hits and device reads against {name}", beside(charts),
         _table(context, known),
         caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
         f"reads per second of the busiest block device, against {name}, "
-        f"{_rest(context)}. Small marks are windows; {_means(context)}."
+        f"{_rest(context)}. Small marks are windows; {means}."
         f"{bars_told(points)}",
         description=f"Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
@@ -78,11 +80,6 @@ def _figure(context: Context, name: str) -> Drawn:
 def _joined(context: Context) -> bool:
     """A line from word to word would say that there is something between them."""
     return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
-
-
-def _means(context: Context) -> str:
-    joined = "lines join the means of valid windows"
-    return joined if _joined(context) else "large ones are the means of valid windows"
 
 
 def _rest(context: Context) -> str:

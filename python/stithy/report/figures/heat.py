@@ -167,22 +167,18 @@ def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
 
 def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]) -> Spec:
     classes = _classes(panels)
-    columns = min(len(panels), 3)
+    columns, width = min(len(panels), 3), _width(len(panels))
     charts = [
         layer(
             _layers(drawing, panel, classes, marked[name], first=index % columns == 0),
-            width=_whole(_width(len(panels)), panel.columns),
+            # Columns are whole pixels wide: no seams show between these.
+            width=max(1, width // panel.columns) * panel.columns,
             height=(len(panel.cells.edges_s) - 1) * ROW_PX,
             title=name,
         )
         for index, (name, panel) in enumerate(panels.items())
     ]  # fmt: skip
     return grid(charts, columns)
-
-
-def _whole(width: int, columns: int) -> int:
-    """The widest panel of columns that are whole pixels wide: no seams show between these."""
-    return max(1, width // columns) * columns
 
 
 def _layers(

@@ -198,7 +198,9 @@ def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list
     limits = limit_ms(context, ALL)
     domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
-    columns = _columns(len(levels), reach)
+    # So many that no place stays empty, if all ticks have room for their labels.
+    number = len(levels)
+    columns = number if number < 3 or (number == 3 and reach < REACH_NARROW) else 2
     share = "Share of transactions"
     title = f"{share} that took at most as long" if columns < 3 else share
     charts = []
@@ -210,11 +212,6 @@ def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list
         width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
         charts.append(layer(layers, width=width, height=230, title=context.level(point)))
     return grid(charts, columns)
-
-
-def _columns(levels: int, reach: float) -> int:
-    """So many that no place stays empty, if all ticks have room for their labels."""
-    return levels if levels < 3 or (levels == 3 and reach < REACH_NARROW) else 2
 
 
 def _share_axis(reach: float, title: str | None) -> alt.X:

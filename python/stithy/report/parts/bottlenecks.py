@@ -19,7 +19,7 @@ from stithy.report.words.wording import capital, listing, percent, plural
 
 def bottleneck_windows(context: Context) -> PageTable:
     """What limited each window, what was seen, what else held, and what could not be reported."""
-    shows = (
+    shows: tuple[Show, ...] = (
         Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "Observation"),
         Show("also", "Other limits reached"), Show("storage_share", "Storage, at most", "share"),
         Show("storage_low", "from", "share"), Show("storage_high", "to (95 %)", "share"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.report.blocks import APPENDIX, Section, grid, opened, paragraph
+from stithy.report.blocks import APPENDIX, Block, Section, grid, opened, paragraph
 from stithy.report.page import Page
 from stithy.report.parts import bottlenecks
 from stithy.report.tables import PageTable
@@ -34,7 +34,7 @@ def sections(page: Page) -> Iterator[Section]:
     """Where a window has numbers to be judged."""
     if not page.tables["limited"].frame.is_empty():
         limited, stalls = page.tables["limited"], page.tables["stalls"]
-        blocks = (*paragraph(METHOD), *grid(limited), *opened(stalls))
+        blocks: tuple[Block, ...] = (*paragraph(METHOD), *grid(limited), *opened(stalls))
         data = (page.tables["limited-levels"],)
         heading = "What limited each window"
         yield Section("bottlenecks", APPENDIX + 100, heading, blocks, data=data)

@@ -167,7 +167,7 @@ def _row(context: Context, each: Disturbance) -> dict[str, Any]:
 
 
 def _growths(each: Disturbance) -> dict[str, float | None]:
-    found = {}
+    found: dict[str, float | None] = {}
     for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
         effect = each.growth[quantity].effect
         found |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.report.blocks import APPENDIX, Section, grid, paragraph
+from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
 from stithy.report.page import Page
 from stithy.report.parts import searches
 from stithy.report.tables import PageTable
@@ -29,5 +29,8 @@ def sections(page: Page) -> Iterator[Section]:
     """Where the study asked for a search."""
     asked = searches.asked(page.context)
     if asked:
-        blocks = (*paragraph(asked, METHOD), *grid(page.tables["search"], even_empty=True))
+        blocks: tuple[Block, ...] = (
+            *paragraph(asked, METHOD),
+            *grid(page.tables["search"], even_empty=True),
+        )
         yield Section("search", APPENDIX + 110, "The saturation search", blocks)
