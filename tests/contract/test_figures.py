@@ -132,7 +132,7 @@ def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> No
     states = {state for parts in metrics.CPU_STATES.values() for state in parts}
     assert states == declared[metrics.CPU]
     operations = {name for names in metrics.OPERATIONS.values() for name in names if name}
-    assert operations | {metrics.UTILISATION, metrics.QUEUE} <= declared[metrics.BLOCK]
+    assert operations | {metrics.QUEUE} <= declared[metrics.BLOCK]
     assert {metrics.PRESSURE_SOME} <= declared[metrics.PRESSURE]
     assert {metrics.CGROUP_USED, metrics.CGROUP_CACHE} <= declared[metrics.CGROUP]
     database = {

@@ -27,14 +27,13 @@ from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import (
     DASH,
     MINUS,
-    count,
     listing,
-    measured,
     percent,
     rate,
     signed,
     times,
 )
+from stithy.report.words.wording import value as with_unit
 from stithy.results.comparability import (
     Difference,
     NotComparable,
@@ -212,7 +211,7 @@ def machine(pair: Pair) -> list[str]:
         who = listing([name for name, run in zip(pair.names, (pair.base, pair.other), strict=True)
                        if not any(each.shares for each in run.evidence.baselines)])  # fmt: skip
         return [f"it is not known whether the machine was the same: {who} has no baseline check"]
-    parts = [_moved(each) for each in found if each.counts and _is_told(each.ratio)]
+    parts = [_moved(each) for each in found if each.counts and abs(each.ratio - 1) > TOLD_SHARE]
     reported = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
     others = _most_taken(pair)
     if others is not None and others.differs:
@@ -227,10 +226,6 @@ def machine(pair: Pair) -> list[str]:
 
 TOLD_SHARE = 0.01
 """Own: baseline checks of CPUs scatter by less; it widens intervals all the same."""
-
-
-def _is_told(ratio: float) -> bool:
-    return abs(ratio - 1) > TOLD_SHARE
 
 
 def _moved(each: Moved) -> str:
@@ -291,9 +286,7 @@ def level(point: Point) -> str:
 
 def shown(quantity: Quantity, value: float | None) -> str:
     """A value of a metric; a dash where there is none."""
-    if value is None:
-        return DASH
-    return count(value) if quantity.known.unit == "1/min" else measured(value, quantity.known.unit)
+    return DASH if value is None else with_unit(quantity, value)
 
 
 def change(row: Row) -> str:

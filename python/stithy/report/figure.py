@@ -15,6 +15,14 @@ from stithy.report.tables import PageTable
 
 
 @dataclass(frozen=True)
+class Title:
+    """A title, and the ratio it states, so that it can be found beside the page as well."""
+
+    text: str
+    ratio: float | None = None
+
+
+@dataclass(frozen=True)
 class Figure:
     """One figure.
 

@@ -4,7 +4,7 @@ A level with one window takes its percentiles from the window's table and needs 
 hammer. Logs of drives are read only where a study asks about a percentile of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -43,7 +43,8 @@ def merged_levels(
             windows = evidence.valid_at(name, point)
             if len(windows) < 2 or "load" not in windows[0].tables:
                 continue
-            if merged := _merged(directory, windows):
+            by_type = distributions(directory, windows, "response") or {}
+            if merged := merged_percentiles({kind: [each] for kind, each in by_type.items()}):
                 found[name, point] = merged
             else:
                 problems += _lost(directory, windows)
@@ -54,11 +55,6 @@ def _lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[Problem]
     """The logs of those windows whose times are not known."""
     lost = [each for each in windows if distributions(directory, [each], "response") is None]
     return [Problem(_log(directory, each, "response"), NOT_WHOLE) for each in lost]
-
-
-def _merged(directory: RunDirectory, windows: tuple[Window, ...]) -> Merged | None:
-    found = distributions(directory, windows, "response")
-    return merged_percentiles({name: [each] for name, each in found.items()}) if found else None
 
 
 def distributions(
@@ -280,18 +276,17 @@ def _merged_drives(
     spans = [(row["measure_from_s"], row["measure_to_s"]) for row in windows]
     found: dict[tuple[str, str], DriveTimes] = {}
     for role in shown["role"].unique(maintain_order=True):
-        logs = sorted(directory.drives.rglob(escape(f"{cell[0]}.{role}{LOG_SUFFIX}")))
         try:
             lines = [
                 each
-                for log in logs
+                for log in _logs(directory, cell[0], role)
                 # One reading of the log for all of the level's windows, which are neighbours.
                 for each in read_hlog(log, min(a for a, _ in spans), max(b for _, b in spans))
-                if any(each.lies_in(since, until) for since, until in spans)
+                if any(each.lies_in(*span) for span in spans)
             ]
         except (OSError, ValueError):
             continue
-        if not all(_within(lines, since, until) for since, until in spans):
+        if not all(any(each.lies_in(*span) for each in lines) for span in spans):
             continue  # part of the windows would be a distribution of something else
         for tag in dict.fromkeys(each.tag for each in lines):
             whole = merge(each.histogram for each in lines if each.tag == tag)
@@ -303,22 +298,19 @@ def _merged_drives(
     return found
 
 
-def _within(lines: Iterable[Interval], since: float, until: float) -> bool:
-    return any(each.lies_in(since, until) for each in lines)
+def _logs(directory: RunDirectory, candidate: str, role: str) -> list[Path]:
+    """Those of a drive: a resumed run made its drives anew, each time with logs of their own."""
+    return sorted(directory.drives.rglob(escape(f"{candidate}.{role}{LOG_SUFFIX}")))
 
 
 def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:
     """The times of an operation in a window's measurement, by role; empty unless all are known."""
     found: dict[str, Histogram] = {}
     for role in roles:
-        # A resumed run made its drives anew, each time with logs of their own.
-        logs = sorted(directory.drives.rglob(escape(f"{window.candidate}.{role}{LOG_SUFFIX}")))
         try:
-            lines = [
-                each
-                for log in logs
-                for each in read_log(log, window.row["measure_from_s"], window.row["measure_to_s"])
-            ]
+            span = (window.row["measure_from_s"], window.row["measure_to_s"])
+            logs = _logs(directory, window.candidate, role)
+            lines = [each for log in logs for each in read_log(log, *span)]
         except (OSError, ValueError):
             return {}
         merged = merge(each.histogram for each in lines if each.tag == operation)

@@ -18,7 +18,6 @@ OPERATIONS = {
     "write": ("writes_per_s", "write_latency_s", "write_bytes_per_s"),
     "flush": ("flushes_per_s", "flush_latency_s", None),
 }
-UTILISATION = "utilisation_share"
 QUEUE = "queue_length"
 
 PRESSURE = "pressure"

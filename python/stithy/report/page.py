@@ -6,7 +6,7 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,7 +17,17 @@ from markupsafe import Markup
 
 from stithy.registry import plugins
 from stithy.report.between import Pair
-from stithy.report.blocks import APPENDIX, ROWS_MAX, Picture, Section, in_files
+from stithy.report.blocks import (
+    APPENDIX,
+    ROWS_MAX,
+    Block,
+    Picture,
+    Section,
+    figures,
+    grid,
+    in_files,
+    paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.drawing import compose, draw, palette
 from stithy.report.drawing.compact import slim
@@ -82,6 +92,15 @@ class Page:
     def covered(self) -> frozenset[str]:
         """The metrics of activities whose values a section of their own has in its table."""
         return frozenset(metric for _, metric in _of_sections("covers", self))
+
+    def section(
+        self, name: str, order: int, title: str, *notes: str, above: Iterable[Block] = ()
+    ) -> Iterator[Section]:
+        """One of figures, the table of the same name and notes; nothing without a row in it."""
+        table = self.tables[name]
+        if not table.frame.is_empty():
+            shown = (*above, *figures(self.drawn_in(name)), *grid(table))
+            yield Section(name, order, title, (*shown, *paragraph(*notes, style="note")))
 
     def drawn_in(self, key: str) -> tuple[Drawn, ...]:
         """The figures of a section."""

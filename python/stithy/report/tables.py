@@ -5,8 +5,8 @@ CSV, so that each printed number can be found with full precision.
 """
 
 import io
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,11 @@ SHOW: dict[str, Callable[[Any], str]] = {
 
 WORDS = frozenset({"text", "id", "truth"})
 """The kinds that are no numbers."""
+
+TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("text", "id"), pl.String), "truth": pl.Boolean, "count": pl.Int64,
+}  # fmt: skip
+"""Of the cells of a kind, as a frame has them; of all other kinds they are real numbers."""
 
 
 KINDS: Mapping[Unit, str] = {
@@ -102,6 +107,12 @@ class PageTable:
             for row in self.frame.iter_rows(named=True)
         ]
 
+    def told(self, *always: str) -> "PageTable":
+        """The same without columns in which nothing stands, but for those named."""
+        there = (each for each in self.columns
+                 if each.column in always or self.frame[each.column].count())  # fmt: skip
+        return replace(self, columns=tuple(there))
+
     def write(self, folder: Path) -> None:
         """Write `<name>.parquet` and `<name>.csv` to `folder`."""
         # Through memory, so that a full disk is an OSError as everywhere else.
@@ -109,6 +120,21 @@ class PageTable:
         self.frame.write_parquet(content, compression="zstd")
         (folder / f"{self.name}.parquet").write_bytes(content.getvalue())
         (folder / f"{self.name}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
+
+
+def table_of(
+    name: str, caption: str, shows: Iterable[Show], rows: Iterable[dict[str, Any]], /, **types: Any
+) -> PageTable:
+    """A table of these rows, its columns in their order.
+
+    `types`: of columns that are not shown, and of counts that are no whole numbers. What is neither
+    shown nor has a type there is left out.
+    """
+    shows, rows = tuple(shows), list(rows)
+    known = {show.column: TYPES.get(show.kind, pl.Float64) for show in shows} | types
+    order = {**rows[0], **known} if rows else known
+    schema = {column: known[column] for column in order if column in known}
+    return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema))
 
 
 def _cell(value: Any, show: Show) -> Cell:

@@ -6,7 +6,6 @@ and those that steer and are not seen, are set by their number: `[U+1F600]`.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any
 
 import typst
 
-from stithy.report.drawing.draw import FONTS
-from stithy.report.words.escape import is_seen, numbered
+from stithy.report.drawing.draw import FONTS, size
+from stithy.report.words.escape import is_seen, numbered, texts_within
 
 ASSETS = Path(__file__).parent / "assets"
 STANDARD: Any = "ua-1"
@@ -25,7 +24,6 @@ PIXELS_PER_INCH = 2 * 96
 REMEMBERED = 10
 """After so many other documents typst-py lets Typst forget what it knows of one."""
 
-_SIZE = re.compile(r'<svg[^>]* width="([\d.]+)"[^>]* height="([\d.]+)"')
 _NOTHING = b"#set page(width: 1pt, height: 1pt, margin: 0pt)"
 _PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
 
@@ -36,16 +34,14 @@ Blocks = Sequence[Mapping[str, Any]]
 
 def pdf(blocks: Blocks, drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
     """The report as PDF; `drawings` are the figures' SVG by name, `made_at_s` its Unix time."""
-    return _compile((ASSETS / "report.typ").read_bytes(), _input(blocks, drawings), made_at_s)
-
-
-def images(blocks: Blocks, drawings: Mapping[str, str], ppi: float) -> list[bytes]:
-    """The pages of the same as PNG, for those who look after how they are set."""
-    source = (ASSETS / "report.typ").read_bytes()
-    sheets = _compiler().compile(
-        source, format="png", ppi=ppi, sys_inputs={"report": _input(blocks, drawings)}
-    )
-    return sheets if isinstance(sheets, list) else [sheets or b""]
+    headings = (each for each in blocks if each["kind"] == "heading")
+    pictured = [each["name"] for each in blocks if each["kind"] == "picture"]
+    document = {
+        "title": next(each["text"] for each in headings if each["level"] == 0),
+        "blocks": blocks,
+        "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
+    }
+    return _compile((ASSETS / "report.typ").read_bytes(), _json(document), made_at_s)
 
 
 def png(title: str, drawing: str, footer: str) -> bytes:
@@ -62,36 +58,14 @@ def png(title: str, drawing: str, footer: str) -> bytes:
     return image
 
 
-def _input(blocks: Blocks, drawings: Mapping[str, str]) -> str:
-    headings = (each for each in blocks if each["kind"] == "heading")
-    pictured = [each["name"] for each in blocks if each["kind"] == "picture"]
-    document = {
-        "title": next(each["text"] for each in headings if each["level"] == 0),
-        "blocks": blocks,
-        "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
-    }
-    return _json(document)
-
-
 def _size(drawing: str) -> dict[str, float]:
     """Width of a drawing and its height as a multiple of it."""
-    found = _SIZE.search(drawing)
-    width, height = (float(each) for each in found.groups()) if found else (1.0, 1.0)
+    width, height = size(drawing)
     return {"width": width, "height_to_width": height / width}
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_printable_within(value), ensure_ascii=False)
-
-
-def _printable_within(value: Any) -> Any:
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {key: _printable_within(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_printable_within(each) for each in value]
-    return value
+    return json.dumps(texts_within(value, printable), ensure_ascii=False)
 
 
 def printable(text: str) -> str:

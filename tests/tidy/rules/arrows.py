@@ -109,7 +109,6 @@ ACCEPTED = {
     "run.manifest": "run.activities.hammer",
     "report.parts.backups": "plan.scenarios.backup",
     "report.parts.neighbour": "plan.scenarios.noisy_neighbour",
-    "report.parts.neighbour_control": "plan.scenarios.noisy_neighbour",
     "report.parts.neighbour_findings": "plan.scenarios.noisy_neighbour",
     "report.parts.neighbour_marks": "plan.scenarios.noisy_neighbour",
     "run.preparation.equip": "storage.providers.path",

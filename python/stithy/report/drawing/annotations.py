@@ -11,10 +11,9 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import Line
-from stithy.report.drawing.compose import Drawing, Rows, Spec, unit
-from stithy.report.words.loads import named
+from stithy.report.drawing.compose import Drawing, Rows, Spec
+from stithy.report.words.loads import emulated, named
 from stithy.report.words.wording import count, duration
-from stithy.results.manifest import CandidateFacts
 
 SCHEMA = {
     "window_id": pl.String, "candidate": pl.String, "point": pl.String, "second": pl.Float64,
@@ -104,9 +103,8 @@ def mark_lines(drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:
         mine = [row for row in rows if row["what"] == name]
         if mine:
             # Not by a scale: layers share theirs, and that of a strip's lines is another.
-            rule = alt.Chart(drawing.add(mine))
-            rule = rule.mark_rule(color=palette.MARK[0], strokeDash=list(kind.dash))
-            layers.append(unit(rule.encode(x=x, tooltip=tips)))
+            look = {"color": palette.MARK[0], "strokeDash": list(kind.dash)}
+            layers.append(drawing.mark("rule", mine, {"x": x, "tooltip": tips}, **look))
     return layers
 
 
@@ -123,17 +121,12 @@ WORDS = {
 """What so many of are allowed in a second, by the profile's key."""
 
 
-def device_lines(
-    context: Context, key: str, reached: float, divisor: float = 1.0
-) -> tuple[Line, ...]:
-    """The limits by `key` that are near to what was reached, of each candidate that has one.
-
-    `reached`: the largest value drawn, in units of `divisor`.
-    """
+def device_lines(context: Context, key: str, reached: float) -> tuple[Line, ...]:
+    """The limits by `key` that are near to the largest value drawn, of each candidate with one."""
     return tuple(
-        Line(value / divisor, f"cap of {name}", context.styles[name].colour)
+        Line(value, f"cap of {name}", context.styles[name].colour)
         for name, value in _most(context, key).items()
-        if 0 < value / divisor <= DRAWN_WITHIN * reached
+        if 0 < value <= DRAWN_WITHIN * reached
     )
 
 
@@ -151,7 +144,7 @@ def device_limits_said(context: Context, keys: Sequence[str]) -> str:
 def _most(context: Context, key: str) -> Mapping[str, float]:
     """By candidate; one whose drives differ in it has no single limit."""
     found = {}
-    for candidate in _emulated(context):
+    for candidate in emulated(context.manifest):
         caps = {
             able.caps.get(key)
             for drive in candidate.drives
@@ -164,22 +157,14 @@ def _most(context: Context, key: str) -> Mapping[str, float]:
 
 def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
     """`generic-sata 93,000 reads, 43,000 writes`."""
-    for candidate in _emulated(context):
+    for candidate in emulated(context.manifest):
         for drive in {each.profile: each for each in candidate.drives}.values():
             able = ability(drive.profile, drive.scale)
             caps = able.caps if able is not None else {}
-            parts = [f"{_shown(key, caps[key])} {WORDS[key]}" for key in keys if key in caps]
+            units = {key: BYTES_PER_MB if key.endswith("_bytes_per_s") else 1 for key in keys}
+            parts = [f"{count(caps[key] / units[key])} {WORDS[key]}" for key in keys if key in caps]
             if parts:
                 yield f"{named(drive)} {', '.join(parts)}"
-
-
-def _shown(key: str, value: float) -> str:
-    return count(value / BYTES_PER_MB if key.endswith("_bytes_per_s") else value)
-
-
-def _emulated(context: Context) -> Iterator[CandidateFacts]:
-    candidates = context.manifest.candidates if context.manifest else ()
-    return (each for each in candidates if each.drives)
 
 
 MS_PER_S = 1000.0

@@ -6,7 +6,7 @@ of candidates appear only as data, never inside an expression, so no name can be
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,13 @@ from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
+    beside,
     extremes,
     grid,
     layer,
     spans,
     unit,
+    with_spans,
     x_at,
 )
 from stithy.report.drawing.palette import LEGEND_LIMIT
@@ -71,13 +73,14 @@ class Panel:
     """One small chart of a figure.
 
     `lines`: rows with `level`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
-    `domain`: of the vertical axis, shared by the panels that are to be compared. `limits`: values
-    that are drawn as lines, within the domain. `joined`: a line goes through the levels.
+    `domain`: of the vertical axis, shared by the panels that are to be compared; None: that of the
+    points. `limits`: values that are drawn as lines, within the domain. `joined`: a line goes
+    through the levels.
     """
 
     lines: Rows
     points: Rows
-    domain: Domain
+    domain: Domain | None = None
     title: str = ""
     width: int = WIDTH
     height: int = HEIGHT
@@ -109,12 +112,12 @@ def _round_up(value: float) -> float:
 
 def log_ticks(domain: Domain) -> list[float]:
     """1, 2, 5 of each decade; only decades where that is too many, more where it is too few."""
-    inside = _ticks(domain, (1, 2, 5))
+    inside = ticks_within(domain, (1, 2, 5))
     if len(inside) > 7:
-        return _ticks(domain, (1,))
+        return ticks_within(domain, (1,))
     for steps in (range(1, 10), _HALVES, _TENTHS):
         if len(inside) < 3:
-            inside = _ticks(domain, steps)
+            inside = ticks_within(domain, steps)
     return inside
 
 
@@ -122,7 +125,7 @@ _HALVES = tuple(each / 2 for each in range(2, 20))
 _TENTHS = tuple(each / 10 for each in range(10, 100))
 
 
-def _ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
+def ticks_within(domain: Domain, steps: Sequence[float]) -> list[float]:
     """These multiples of each power of ten, within the domain."""
     low, high = domain
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -192,6 +195,31 @@ def level_tip(context: Context) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:{kind}", title=context.axis.plural)
 
 
+def x_axis(
+    field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
+) -> alt.X:
+    """A horizontal axis of numbers that ends where its domain does; `options` are Altair's."""
+    return alt.X(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
+
+
+def y_axis(
+    field: str, title: str | None, domain: Domain, *, log: bool = False, **options: Any
+) -> alt.Y:
+    """A vertical one."""
+    return alt.Y(f"{field}:Q", title=title, scale=_scale(domain, log), axis=alt.Axis(**options))
+
+
+def _scale(domain: Domain, log: bool) -> alt.Scale:
+    kind: dict[str, Any] = {"type": "log"} if log else {}
+    return alt.Scale(domain=list(domain), nice=False, **kind)
+
+
+def strip_axis(until: float, *, is_bottom: bool) -> alt.X:
+    """The seconds of a window, which a stack of strips names once, below the last one."""
+    title, domain = "Second" if is_bottom else None, (0, until)
+    return x_axis("second", title, domain, grid=False, tickCount=6, format="d", labels=is_bottom)
+
+
 def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
     """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
     options: dict[str, Any] = {**labels(axis.format), "tickCount": 6, "minExtent": MIN_EXTENT}
@@ -216,27 +244,57 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
 
 
 def candidate_channels(context: Context, shown: Sequence[str] = ()) -> dict[str, Any]:
-    """Colour, marker and dash of the candidates, with one legend for all three; or for `shown`."""
-    options = {"values": list(shown)} if shown else {}
-    legend = _legend(context, symbolSize=110, symbolStrokeWidth=0, **options)
-    return {
-        "strokeDash": alt.StrokeDash(
-            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
-        ),
-        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
-        "shape": alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=legend),
-    }
+    """Colour and marker of the candidates, with one legend for both; or for `shown`."""
+    return _channels(context, _of_marks(context, shown), "color", "shape")
 
 
 def line_channels(context: Context) -> dict[str, Any]:
     """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
     legend = _legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
+    return _channels(context, legend, "color", "strokeDash")
+
+
+def own_channels(context: Context) -> dict[str, Any]:
+    """Colour and marker of the candidates where their names stand beside what is drawn."""
+    return _channels(context, None, "color", "shape")
+
+
+def joined(
+    context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any], *, width: float = 2
+) -> Spec:
+    """A line through what each candidate has, with the legend of its marks."""
+    look = _channels(context, _of_marks(context), "color", "strokeDash")
+    return drawing.mark("line", rows, {**channels, **look, "opacity": picked()}, strokeWidth=width)
+
+
+def joined_points(
+    context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any],
+    tips: list[alt.Tooltip], **look: Any,
+) -> list[Spec]:  # fmt: skip
+    """That line with a mark for each row, which looks so."""
+    line = joined(context, drawing, rows, channels)
+    at = {name: channels[name] for name in ("x", "y")} | candidate_channels(context)
+    at |= {"opacity": picked(), "tooltip": tips}
+    return [line, drawing.followed(drawing.mark("point", rows, at, filled=True, **look))]
+
+
+_LOOKS: dict[str, tuple[Any, str]] = {
+    "color": (alt.Color, "colour"), "shape": (alt.Shape, "marker"),
+    "strokeDash": (alt.StrokeDash, "dash"),
+}  # fmt: skip
+
+
+def _channels(context: Context, legend: alt.Legend | None, *names: str) -> dict[str, Any]:
+    known = {name: _LOOKS[name] for name in names}
     return {
-        "strokeDash": alt.StrokeDash(
-            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
-        ),
-        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
+        name: channel("candidate:N", scale=candidate_scale(context, look), legend=legend)
+        for name, (channel, look) in known.items()
     }
+
+
+def _of_marks(context: Context, shown: Sequence[str] = ()) -> alt.Legend:
+    options = {"values": list(shown)} if shown else {}
+    return _legend(context, symbolSize=110, symbolStrokeWidth=0, **options)
 
 
 def _legend(context: Context, **options: Any) -> alt.Legend:
@@ -259,30 +317,45 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     channels = {**candidate_channels(context), "opacity": picked()}
     title = context.axis.title if panel.last else None
     x = level_axis(context, title=title, field="x")
-    y = value_axis(axis, panel.domain, titled=panel.first)
-    dash = channels.pop("strokeDash")
+    domain = panel.domain or domain_of(with_spans(panel.points, axis.log), axis.log)
+    y = value_axis(axis, domain, titled=panel.first)
     lines = apart(context, panel.lines)
-    line = (
-        alt.Chart(drawing.add(lines))
-        .mark_line(strokeWidth=2 if panel.joined else 0)
-        .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
-    )
+    line = joined(context, drawing, lines, {"x": x, "y": y}, width=2 if panel.joined else 0)
+    points = apart(context, _few(drawing, panel.points))
     marks = [
-        unit(
-            alt.Chart(drawing.add(rows))
-            .mark_point(**look)
-            .encode(x=x, y=y, tooltip=tips, **channels)
-        )
-        for rows, look, tips in _marks(
-            context, axis, lines, apart(context, _few(drawing, panel.points))
-        )
+        drawing.mark("point", rows, {"x": x, "y": y, "tooltip": tips, **channels}, **look)
+        for rows, look, tips in _marks(context, axis, lines, points)
     ]
-    bars = _bars(drawing, apart(context, spans(panel.points, axis.log)), x, channels)
+    spanned = apart(context, spans(panel.points, axis.log))
+    colour = {"color": channels["color"], "opacity": channels["opacity"]}
+    bars = intervals(drawing, spanned, {"x": x, **colour}, strokeWidth=1.5, clip=True)
     limits = limit_lines(drawing, y, panel.limits)
     return layer(
-        [*limits, unit(line), *bars, drawing.followed(marks[0]), *marks[1:]],
+        [*limits, line, *bars, drawing.followed(marks[0]), *marks[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
+
+
+def side_by_side(
+    context: Context, drawing: Drawing, axis: Axis, series: Mapping[str, tuple[Rows, Rows]],
+    limits: Mapping[str, tuple[Line, ...]] | None = None, **panel: Any,
+) -> Spec:  # fmt: skip
+    """Charts from left to right with one vertical scale, by their titles; `panel`: of each."""
+    limits = limits or {}
+    drawn = [
+        row
+        for lines, points in series.values()
+        for row in (*lines, *with_spans(points, axis.log))
+    ]
+    drawn += [{"value": each.value} for lines in limits.values() for each in lines]
+    domain = domain_of(drawn, axis.log)
+    return beside([
+        by_users(
+            context, drawing, axis,
+            Panel(*rows, domain, title, first=index == 0, limits=limits.get(title, ()), **panel),
+        )
+        for index, (title, rows) in enumerate(series.items())
+    ])  # fmt: skip
 
 
 APART = 0.04
@@ -301,12 +374,14 @@ def apart(context: Context, rows: Rows) -> Rows:
     return [{**row, "x": row["level"] * 2 ** shift[row["candidate"]]} for row in ordered]
 
 
-def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> list[Spec]:
-    if not rows:
-        return []
-    bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
-    ends: dict[str, Any] = {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
-    return [unit(bars.encode(**ends, color=channels["color"], opacity=channels["opacity"]))]
+def intervals(
+    drawing: Drawing, rows: Rows, channels: dict[str, Any], *, across: bool = False, **look: Any
+) -> list[Spec]:
+    """A bar from `low` to `high` for each row that has them: upright, or `across` the chart."""
+    known = [row for row in rows if row["low"] is not None]
+    upright = {"y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
+    ends = {"x": alt.X("low:Q"), "x2": alt.X2("high:Q")} if across else upright
+    return [drawing.mark("rule", known, {**channels, **ends}, **look)] if known else []
 
 
 def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
@@ -370,25 +445,18 @@ def _few(drawing: Drawing, points: Rows) -> Rows:
     return [dict(row) for rows in both for row in extremes(rows)]
 
 
-def _tip_format(axis: Axis) -> str:
-    return ".1%" if axis.format == PERCENT else ",.4~g"
-
-
 _OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", title="window"))
 
 
 def _tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
+    number = ".1%" if axis.format == PERCENT else ",.4~g"
     return [
-        alt.Tooltip("candidate:N", title="candidate"),
-        level_tip(context),
-        alt.Tooltip("value:Q", title=axis.title, format=_tip_format(axis)),
-        *more,
-    ]
+        alt.Tooltip("candidate:N", title="candidate"), level_tip(context),
+        alt.Tooltip("value:Q", title=axis.title, format=number), *more,
+    ]  # fmt: skip
 
 
-def bars_by_users(
-    context: Context, drawing: Drawing, rows: Rows, stack: "Stack", *, height: int = 240
-) -> Spec:
+def bars_by_users(context: Context, drawing: Drawing, rows: Rows, stack: "Stack") -> Spec:
     """Stacked bars, one for each level, one chart for each candidate.
 
     `rows`: with the value of the axis, `candidate`, `part`, `order`, `value`. A level without
@@ -407,14 +475,11 @@ def bars_by_users(
                 f"{field}:O", title=context.axis.title, axis=alt.Axis(labelAngle=0, grid=False),
                 scale=alt.Scale(domain=levels),
             ),
-            y=alt.Y(
-                "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
-                scale=alt.Scale(domain=list(stack.domain), nice=False),
-                axis=alt.Axis(
-                    **labels(stack.axis.format), minExtent=MIN_EXTENT,
-                    **exactly(even_ticks(stack.domain) or stack.domain),
-                ),
-            ),
+            y=y_axis(
+                "value", stack.axis.title if index % columns == 0 else None, stack.domain,
+                **labels(stack.axis.format), minExtent=MIN_EXTENT,
+                **exactly(even_ticks(stack.domain) or stack.domain),
+            ).stack("zero"),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=list(stack.colours), range=list(stack.colours.values())),
@@ -426,7 +491,7 @@ def bars_by_users(
                 alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
             ],
         )
-        .properties(width=(WIDTH + 20) // columns - 45, height=height))
+        .properties(width=(WIDTH + 20) // columns - 45, height=240))
         for index, name in enumerate(names)
     ]  # fmt: skip
     return grid(charts, columns)

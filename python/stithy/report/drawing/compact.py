@@ -91,53 +91,32 @@ def _moved(path: str, x: float, y: float) -> str:
     here, steps = (0.0, 0.0), []
     for command, text in _STEP.findall(path):
         values = [float(each) for each in re.findall(_NUMBER, text)]
-        here, step = _STEPS[command](here, values, (x, y))
-        steps.append(step)
+        there = _end(command, values, here)
+        right, down = there[0] - here[0], there[1] - here[1]
+        if command == "M":
+            steps.append(f"M{_short(x + there[0])},{_short(y + there[1])}")
+        elif command == "A":
+            steps.append("a" + ",".join(map(_short, (*values[:-2], right, down))))
+        else:
+            steps.append("Z" if command == "Z" else _to(right, down))
+        here = there
     return "".join(steps)
 
 
-Point = tuple[float, float]
-
-
-def _start(_: Point, values: list[float], at: Point) -> tuple[Point, str]:
-    there = (values[0], values[1])
-    return there, f"M{_short(at[0] + there[0])},{_short(at[1] + there[1])}"
-
-
-def _go(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    there = (values[-2], values[-1])
-    return there, _to(there[0] - here[0], there[1] - here[1])
-
-
-def _arc(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    there = (values[-2], values[-1])
-    shape = ",".join(map(_short, values[:-2]))
-    return there, f"a{shape},{_short(there[0] - here[0])},{_short(there[1] - here[1])}"
-
-
-def _across(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    return (values[0], here[1]), _to(values[0] - here[0], 0)
-
-
-def _down(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    return (here[0], values[0]), _to(0, values[0] - here[1])
-
-
-def _by_x(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    return (here[0] + values[0], here[1]), _to(values[0], 0)
-
-
-def _by_y(here: Point, values: list[float], _: Point) -> tuple[Point, str]:
-    return (here[0], here[1] + values[0]), _to(0, values[0])
-
-
-def _end(here: Point, _: list[float], __: Point) -> tuple[Point, str]:
-    return here, "Z"
-
-
-_STEPS = {
-    "M": _start, "L": _go, "A": _arc, "H": _across, "V": _down, "h": _by_x, "v": _by_y, "Z": _end,
-}  # fmt: skip
+def _end(command: str, values: list[float], here: tuple[float, float]) -> tuple[float, float]:
+    """Where a step of a path leads."""
+    match command:
+        case "H":
+            return values[0], here[1]
+        case "V":
+            return here[0], values[0]
+        case "h":
+            return here[0] + values[0], here[1]
+        case "v":
+            return here[0], here[1] + values[0]
+        case "Z":
+            return here
+    return values[-2], values[-1]
 
 
 def _to(right: float, down: float) -> str:

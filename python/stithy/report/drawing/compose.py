@@ -6,7 +6,10 @@ from typing import Any
 import altair as alt
 
 from stithy.analysis.verdict.statistics import factor_interval, mean_interval
-from stithy.report.words.escape import seen
+from stithy.report.context import Context
+from stithy.report.figure import Figure, Title
+from stithy.report.tables import PageTable
+from stithy.report.words.escape import seen, texts_within
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -34,6 +37,13 @@ class Drawing:
         self.rows[name] = short
         return alt.NamedData(name=name)
 
+    def mark(
+        self, kind: str, rows: Iterable[dict[str, Any]], channels: Mapping[str, Any], **look: Any
+    ) -> Spec:
+        """A chart of these rows by one kind of mark, such as `point`, that looks so."""
+        mark = getattr(alt.Chart(self.add(rows)), f"mark_{kind}")
+        return unit(mark(**look).encode(**channels))
+
     def followed(self, unit: Spec) -> Spec:
         """The chart, entered as one whose legend picks candidates."""
         name = f"view-{len(self.views)}"
@@ -42,7 +52,8 @@ class Drawing:
 
     def spec(self, chart: Spec) -> Spec:
         """The whole figure as Vega-Lite; the theme is added when it is drawn."""
-        document = {"$schema": _SCHEMA, **_seen_within(chart), "datasets": self.rows}
+        # Names in scales and titles stand as in the data: XML cannot hold some unseen letters.
+        document = {"$schema": _SCHEMA, **texts_within(chart, seen), "datasets": self.rows}
         if self.thinned:
             document["usermeta"] = MARK
         if self.views:
@@ -50,6 +61,17 @@ class Drawing:
             pick = {"name": PICK, "select": select, "bind": "legend", "views": self.views}
             document["params"] = [pick]
         return document
+
+    def figure(
+        self, context: Context, name: str, title: str | Title, chart: Spec, table: PageTable,
+        *, caption: str, description: str,
+    ) -> Figure:  # fmt: skip
+        """The figure of this drawing; its description begins with the title, which is a finding."""
+        known = Title(title) if isinstance(title, str) else title
+        return Figure(
+            name, known.text, caption, f"{known.text}. {description}", context.footer,
+            self.spec(chart), table, known.ratio,
+        )  # fmt: skip
 
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
@@ -59,20 +81,6 @@ def _short(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
     return seen(value) if isinstance(value, str) else value
-
-
-def _seen_within(value: Any) -> Any:
-    """Names in scales and titles as they stand in the data: with no letter that is not seen.
-
-    A drawing is XML, in which some of them cannot be at all.
-    """
-    if isinstance(value, str):
-        return seen(value)
-    if isinstance(value, dict):
-        return {key: _seen_within(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_seen_within(each) for each in value]
-    return value
 
 
 def unit(chart: alt.Chart) -> Spec:
@@ -161,18 +169,23 @@ def bars_told(points: Rows) -> str:
     return BARS if spans(points, log=False) else ""
 
 
-def spans(points: Rows, log: bool) -> Rows:
-    """The interval over the valid blocks of each candidate and level that has three or more.
-
-    On a logarithmic axis it is that of the geometric mean. Of several devices the busiest counts.
-    """
+def busiest(points: Iterable[Row]) -> dict[tuple[float, str], dict[Any, float]]:
+    """By level and candidate the value of each valid block, of several devices the busiest's."""
     blocks: dict[tuple[float, str], dict[Any, float]] = {}
     for point in points:
         if point["valid"]:
             known = blocks.setdefault((point["level"], point["candidate"]), {})
             known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
+    return blocks
+
+
+def spans(points: Rows, log: bool) -> Rows:
+    """The interval over the valid blocks of each candidate and level that has three or more.
+
+    On a logarithmic axis it is that of the geometric mean.
+    """
     rows = []
-    for (level, candidate), found in blocks.items():
+    for (level, candidate), found in busiest(points).items():
         values = list(found.values())
         if len(values) >= SPAN_BLOCKS_LEAST and (not log or min(values) > 0):
             low, high = factor_interval(values) if log else mean_interval(values)

@@ -1,6 +1,6 @@
 """The rows of a figure: candidates at the levels, their windows, and the table of these."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import polars as pl
@@ -11,6 +11,20 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.compose import Rows
 from stithy.report.tables import PageTable, Show
+
+
+def groups_but(factor: str, points: Iterable[Point]) -> dict[Point, list[Point]]:
+    """The points that have a factor, by all their other ones."""
+    groups: dict[Point, list[Point]] = {}
+    for point in points:
+        if factor in point.values:
+            groups.setdefault(without(point, factor), []).append(point)
+    return groups
+
+
+def without(point: Point, factor: str) -> Point:
+    """All of a point but one of its factors."""
+    return Point(tuple(each for each in point.factors if each[0] != factor))
 
 
 def window_row(context: Context, window: Window, **values: float) -> dict[str, Any]:
@@ -61,9 +75,9 @@ def mean_points(
 
     `of`: the subject that is meant, where there are several.
     """
-    means = context.means.filter((pl.col("collector") == collector) & (pl.col("metric") == metric))
+    means = context.means.filter(collector=collector, metric=metric)
     if of is not None:
-        means = means.filter(pl.col("subject") == of)
+        means = means.filter(subject=of)
     valid = {window.id: window.valid for window in context.drawn}
     return [
         {
@@ -74,6 +88,11 @@ def mean_points(
         }
         for row in context.placed(means).to_dicts()
     ]  # fmt: skip
+
+
+def scaled(points: Rows, scale: float) -> Rows:
+    """The points in another unit."""
+    return [{**point, "value": point["value"] * scale} for point in points]
 
 
 def level_means(context: Context, points: Rows) -> Rows:

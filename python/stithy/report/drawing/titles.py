@@ -1,7 +1,6 @@
 """Titles of figures: the finding in a few words, never beyond the evidence of its points."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stithy.analysis.answers.comparisons import Compared
@@ -12,6 +11,8 @@ from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
+from stithy.report.drawing.compose import busiest
+from stithy.report.figure import Title
 from stithy.report.words.wording import capital, factor, listing, rate
 from stithy.report.words.wording import margin as said_margin
 
@@ -24,14 +25,6 @@ CLOSE_FACTOR = 1.10
 
 FACTOR_LEAST, FACTOR_MOST = 0.1, 100
 """Own: beyond these a factor says less than the two values themselves."""
-
-
-@dataclass(frozen=True)
-class Title:
-    """A title, and the ratio it states, so that it can be found beside the page as well."""
-
-    text: str
-    ratio: float | None = None
 
 
 NAMED_MOST = 3
@@ -51,6 +44,11 @@ def named(
         return joined([reported(one) for one in each])
     ordered = sorted(each, key=by)
     return f"{joined([reported(ordered[0]), reported(ordered[-1])])}, the others between them"
+
+
+def named_by(values: Mapping[str, float], shown: Callable[[float], str], **how: Any) -> str:
+    """The same of values by candidate: `12 ms on sata and 3 ms on nvme`."""
+    return named([*values], values.__getitem__, lambda at: f"{shown(values[at])} on {at}", **how)
 
 
 def compare_title(
@@ -138,12 +136,11 @@ def _told_apart(
 
 def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
     """At how many levels both have blocks enough for a verdict."""
-    blocks: dict[float, dict[str, set[Any]]] = {}
-    for point in points:
-        if point["valid"] and point["candidate"] in names:
-            known = blocks.setdefault(point["level"], {})
-            known.setdefault(point["candidate"], set()).add(point["block"])
-    shared = (set.intersection(*known.values()) for known in blocks.values() if len(known) == 2)
+    blocks: dict[float, list[set[Any]]] = {}
+    for (level, name), known in busiest(points).items():
+        if name in names:
+            blocks.setdefault(level, []).append({*known})
+    shared = (set.intersection(*known) for known in blocks.values() if len(known) == 2)
     return sum(len(each) >= BLOCKS_LEAST for each in shared)
 
 
@@ -162,14 +159,11 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
 
 
 def _paired(points: Sequence[Row], low: str, high: str, level: float) -> Effect:
-    """The effect over blocks with a valid point of both; of several devices the busiest counts."""
-    blocks: dict[str, dict[int, float]] = {low: {}, high: {}}
-    for point in points:
-        if point["valid"] and point["level"] == level and point["candidate"] in blocks:
-            known = blocks[point["candidate"]]
-            known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
-    shared = sorted(blocks[low].keys() & blocks[high].keys())
-    return paired_ratio([blocks[low][b] for b in shared], [blocks[high][b] for b in shared])
+    """The effect over blocks with a valid point of both."""
+    blocks = busiest(points)
+    a, b = (blocks.get((level, name), {}) for name in (low, high))
+    shared = sorted(a.keys() & b.keys())
+    return paired_ratio([a[block] for block in shared], [b[block] for block in shared])
 
 
 def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:

@@ -7,9 +7,10 @@ One window has no bounds, and a percentile of too few values is left out. Source
 
 import json
 import re
+from collections.abc import Iterable
 
 from stithy.analysis.verdict.statistics import mean_interval
-from stithy.metrics import Metric, Quantity
+from stithy.metrics import Quantity
 from stithy.point import Point, written
 from stithy.report.context import Context
 from stithy.report.export import Export, note_of, reported, require_valid, workload_name
@@ -41,22 +42,21 @@ def _named(point: Point) -> str:
 
 
 def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:
+    valid, level = context.evidence.valid_at(candidate, point), context.evidence.printable_level
     found = {
-        f"{each.name}-seconds" if each.unit == "s" else each.name: _measure(
-            context, candidate, point, each
+        f"{each.name}-seconds" if each.unit == "s" else each.name: _bounded(
+            level(candidate, point, each.column),
+            (window.printable(each.column) for window in valid),
+            is_rate=each.percent is None,
         )
         for each in reported(context)
     }
     found |= {
-        _slug(each): _value(context, candidate, point, each)
+        re.sub(r"[^a-z0-9]+", "-", str(each).lower()): _value(context, candidate, point, each)
         for each in context.declared
         if each.known.compared
     }
     return {slug: values for slug, values in found.items() if values}
-
-
-def _slug(quantity: Quantity) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", str(quantity).lower())
 
 
 def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -> dict[str, float]:
@@ -68,25 +68,16 @@ def _value(context: Context, candidate: str, point: Point, quantity: Quantity) -
         return {"value": value, **{name: end for name, end in ends.items() if end is not None}}
     found = (context.evidence.value_of(window, quantity).number
              for window in context.evidence.valid_at(candidate, point))  # fmt: skip
-    known = [number for number in found if number is not None]
-    if value is None:
-        return {}
-    return _bounded(value, known, is_rate=quantity.known.percent is None)
+    return _bounded(value, found, is_rate=quantity.known.percent is None)
 
 
-def _measure(context: Context, candidate: str, point: Point, metric: Metric) -> dict[str, float]:
+def _bounded(
+    value: float | None, found: Iterable[float | None], *, is_rate: bool
+) -> dict[str, float]:
     """The value and its bounds; empty where nothing was measured, or of too few values."""
-    value = context.evidence.printable_level(candidate, point, metric.column)
     if value is None:
         return {}
-    each = [
-        window.printable(metric.column) for window in context.evidence.valid_at(candidate, point)
-    ]
-    known = [number for number in each if number is not None]
-    return _bounded(value, known, is_rate=metric.percent is None)
-
-
-def _bounded(value: float, known: list[float], *, is_rate: bool) -> dict[str, float]:
+    known = [number for number in found if number is not None]
     if len(known) < 2:
         return {"value": value}
     low, high = mean_interval(known) if is_rate else (min(known), max(known))

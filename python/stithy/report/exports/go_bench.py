@@ -61,17 +61,14 @@ def _windows(context: Context) -> Iterator[str]:
     for window in context.evidence.windows:
         if window.valid:
             head = f"Benchmark{_word(name)}{_keys(window)}"
-            yield f"{head} {_iterations(window)} {_values(context, window)}"
+            iterations = max(1, int(window.value("transactions") or 0))
+            yield f"{head} {iterations} {_values(context, window)}"
 
 
 def _keys(window: Window) -> str:
     """The level last: what ends in a hyphen and a number would be taken for a count of CPUs."""
     factors = "".join(f"/{name}={_word(str(value))}" for name, value in window.point.factors)
     return f"/candidate={_word(window.candidate)}{factors}"
-
-
-def _iterations(window: Window) -> int:
-    return max(1, int(window.value("transactions") or 0))
 
 
 def _values(context: Context, window: Window) -> str:

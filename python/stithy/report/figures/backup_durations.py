@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
-from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.compose import Drawing
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.backups import drawn_point
-from stithy.report.parts.durations import Duration, charts, finding, table
+from stithy.report.parts.durations import Duration, figure, of_windows
 
 NAME = "backup_durations"
 ORDER = 15
@@ -24,31 +22,20 @@ def draw(context: Context) -> list[Drawn]:
     point = drawn_point(context)
     if point is None:
         return []
-    cycles = list(_cycles(context, point))
+    cycles = of_windows(context, point, _of_window)
     if not cycles:
         because = "no valid window has a backup that succeeded"
         return [Absent(KEY, "duration of backup and restore", because)]
-    title, drawing = finding(context, cycles, OPERATIONS), Drawing()
     return [
-        Figure(
-            name=KEY,
-            title=title,
+        figure(
+            context, KEY, cycles, OPERATIONS,
             caption="Duration of each backup and of each restore that succeeded (marks), and their "
             f"mean (bars), of all valid windows {point.at(context.level_unit)}. A restore "
             "ends when a second server answers.",
-            description=f"{title}. Bar charts of the duration of backups and of restores, with a "
+            description="Bar charts of the duration of backups and of restores, with a "
             "bar for each candidate and a mark for each cycle.",
-            footer=context.footer,
-            spec=drawing.spec(charts(context, drawing, cycles, OPERATIONS)),
-            table=table(KEY, title, cycles),
         )
-    ]
-
-
-def _cycles(context: Context, point: Point) -> Iterator[Duration]:
-    for name in context.evidence.candidates:
-        for window in context.evidence.valid_at(name, point):
-            yield from _of_window(window)
+    ]  # fmt: skip
 
 
 def _of_window(window: Window) -> Iterator[Duration]:
@@ -59,6 +46,6 @@ def _of_window(window: Window) -> Iterator[Duration]:
             duration_s = span["to_s"] - span["from_s"]
             values = (window.values.get((metric, span["name"])) for metric in OF_CYCLES)
             yield Duration(
-                window.candidate, window.block, operation, number, duration_s,
+                operation, window.candidate, window.block, number, duration_s,
                 *(each["value"] if each else None for each in values),
             )  # fmt: skip

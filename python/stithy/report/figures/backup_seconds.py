@@ -1,7 +1,6 @@
 """A window with backups over time: users, devices of data and backup, CPU and log, spans shaded."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
@@ -13,11 +12,17 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
-from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
+from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of, strip_axis, y_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.backups import drawn_point
-from stithy.report.parts.devices import MOVED, busiest_device, devices_by_role
+from stithy.report.parts.devices import (
+    MOVED,
+    Strip,
+    busiest_device,
+    devices_by_role,
+    strip_shows,
+)
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, plural, took
 
@@ -35,25 +40,16 @@ BACKLOG = " “To archive” counts the finished files of the log that wait for 
 READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
 
 
-@dataclass(frozen=True)
-class _Strip:
-    """A quantity over time: its title, and what the table shows it as; `scale` to the drawing."""
-
-    title: str
-    kind: str
-    scale: float = 1.0
-
-
-STRIPS: Mapping[str, _Strip] = {
-    "tpm": _Strip("TPM", "count"),
-    "read_s": _Strip("Reads (ms)", "duration", MS_PER_S),
-    "write_s": _Strip("Writes (ms)", "duration", MS_PER_S),
-    "data_bytes": _Strip("Data (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
-    "backup_s": _Strip("To (ms)", "duration", MS_PER_S),
-    "backup_bytes": _Strip("To (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
-    "cpu": _Strip("CPU (%)", "share", 100.0),
-    "log_bytes": _Strip("Log (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
-    "log_files": _Strip("To archive (files)", "count"),
+STRIPS: Mapping[str, Strip] = {
+    "tpm": Strip("TPM", "count"),
+    "read_s": Strip("Reads (ms)", "duration", MS_PER_S),
+    "write_s": Strip("Writes (ms)", "duration", MS_PER_S),
+    "data_bytes": Strip("Data (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "backup_s": Strip("To (ms)", "duration", MS_PER_S),
+    "backup_bytes": Strip("To (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "cpu": Strip("CPU (%)", "share", 100.0),
+    "log_bytes": Strip("Log (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+    "log_files": Strip("To archive (files)", "count"),
 }  # fmt: skip
 
 
@@ -85,26 +81,22 @@ def _figure(
     spans = {name: list(_spans(window)) for name, window in windows.items()}
     title, drawing = _finding(spans), Drawing()
     present = [each for each in STRIPS if frame[each].count()]
-    shown = listing([STRIPS[each].title.partition(" (")[0].lower() for each in present])
-    return Figure(
-        name=KEY,
-        title=title,
+    shown = listing([STRIPS[each].name.lower() for each in present])
+    return drawing.figure(
+        context, KEY, title, _charts(drawing, context, present, spans, frame),
+        PageTable(
+            KEY, title,
+            (Show("candidate", "candidate"), Show("second", "second", "count"),
+             *strip_shows(STRIPS, present)),
+            frame.select("candidate", "second", *present),
+        ),
         caption=f"Every second of a window {point.at(context.level_unit)}, "
         "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
         "data are of the device of the data, “to” is that of the backups where it is another; "
         "latencies are means of the requests that the device completed in the second; of stacked "
         "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all "
         f"programs.{BACKLOG if 'log_files' in present else ''}",
-        description=f"{title}. Line charts over the seconds of a window: {shown}.",
-        footer=context.footer,
-        spec=drawing.spec(_charts(drawing, context, present, spans, frame)),
-        table=PageTable(
-            KEY, title,
-            (Show("candidate", "candidate"), Show("second", "second", "count"),
-             *(Show(each, STRIPS[each].title.partition(" (")[0], STRIPS[each].kind)
-               for each in present)),
-            frame.select("candidate", "second", *present),
-        ),
+        description=f"Line charts over the seconds of a window: {shown}.",
     )  # fmt: skip
 
 
@@ -132,14 +124,14 @@ def _finding(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
 
 def _seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:
     """All strips by candidate and second, side by side; null where there is no value."""
-    parts = [_of_window(context, name, window) for name, window in windows.items()]
+    rows = [row for name, window in windows.items() for row in _of_window(context, name, window)]
     types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
-    return pl.concat([pl.DataFrame(schema=types), *parts])
+    return pl.DataFrame(rows, schema=types)
 
 
-def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
-    facts = context.manifest.candidates if context.manifest else ()
-    devices = next((devices_by_role(each) for each in facts if each.name == name), {})
+def _of_window(context: Context, name: str, window: Window) -> Rows:
+    facts = context.facts_of(name)
+    devices = devices_by_role(facts) if facts else {}
     keys = {"data", "backup"} & devices.keys()
     of = {role: busiest_device(context, window, (READ_S, WRITE_S), devices[role]) for role in keys}
     found: dict[str, Mapping[int, float]] = {
@@ -153,13 +145,11 @@ def _of_window(context: Context, name: str, window: Window) -> pl.DataFrame:
     if backup := of.get("backup"):
         found |= {"backup_s": backup[WRITE_S], "backup_bytes": backup[MOVED]}
     seconds = sorted(set().union(*(each.keys() for each in found.values())))
-    rows = [
+    return [
         {"candidate": name, "second": second}
         | {strip: found.get(strip, {}).get(second) for strip in STRIPS}
         for second in seconds
     ]
-    types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
-    return pl.DataFrame(rows, schema=types)
 
 
 def _samples(context: Context, window: Window, collector: str, metric: str) -> dict[int, float]:
@@ -171,8 +161,7 @@ def _cpu(context: Context, window: Window) -> dict[int, float]:
     """The share of all CPUs that were not idle."""
     idle = [each for name in ("idle", "iowait") for each in metrics.CPU_STATES[name]]
     samples = context.samples_by_second(metrics.CPU, idle, {window.id})
-    whole = samples.filter(pl.col("subject") == "")
-    summed = whole.group_by("second").agg(pl.col("value").sum())
+    summed = samples.filter(subject="").group_by("second").agg(pl.col("value").sum())
     return {row["second"]: max(0.0, 1 - row["value"]) for row in summed.iter_rows(named=True)}
 
 
@@ -217,23 +206,15 @@ def _chart(
     *, title: str, left: bool, bottom: bool,
 ) -> Spec:  # fmt: skip
     shown = STRIPS[strip]
-    x = alt.X(
-        "second:Q", title="Second" if bottom else None,
-        scale=alt.Scale(domain=[0, last], nice=False),
-        axis=alt.Axis(grid=False, tickCount=6, format="d", labels=bottom),
-    )  # fmt: skip
-    y = alt.Y(
-        "value:Q", title=shown.title if left else None,
-        scale=alt.Scale(domain=list(domain), nice=False),
-        axis=alt.Axis(format=NUMBERS, tickCount=3, minExtent=EXTENT),
-    )  # fmt: skip
+    x = strip_axis(last, is_bottom=bottom)
+    title_y = shown.title if left else None
+    y = y_axis("value", title_y, domain, format=NUMBERS, tickCount=3, minExtent=EXTENT)
     known = frame.drop_nulls(strip)
     rows = [{"second": second, "value": float(f"{value * shown.scale:.4g}")}
             for second, value in known.select("second", strip).iter_rows()]  # fmt: skip
     layers = [*_shades(drawing, spans, x)]
     if rows:
-        line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.3, color=colour)
-        layers.append(unit(line.encode(x=x, y=y)))
+        layers.append(drawing.mark("line", rows, {"x": x, "y": y}, strokeWidth=1.3, color=colour))
     return layer(layers, width=width, height=HEIGHT, title=title)
 
 
@@ -244,5 +225,5 @@ def _shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
     for kind, (colour, opacity) in looks.items():
         mine = [each for each in spans if each["kind"] == kind]
         if mine:
-            rect = alt.Chart(drawing.add(mine)).mark_rect(color=colour, opacity=opacity)
-            yield unit(rect.encode(x=x, x2=alt.X2("until:Q"), tooltip=tips))
+            ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
+            yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.point import Point
@@ -15,11 +14,14 @@ from stithy.report.drawing.chart import (
     Line,
     candidate_channels,
     domain_of,
+    intervals,
     labels,
     limit_lines,
     picked,
+    x_axis,
+    y_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.backups import (
     COVERED_LEAST,
@@ -29,7 +31,7 @@ from stithy.report.parts.backups import (
     limit_share,
     settings_of,
 )
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import listing, percent, took
 
 NAME = "backups"
@@ -71,29 +73,23 @@ def _figure(
     rows = [_row(each) for each in settings]
     at = at_load(context, load)
     title, drawing = _finding(context, settings, share, tail, at), Drawing()
-    return Figure(
-        name=stem,
-        title=title,
+    shows = (
+        Show("candidate", "candidate"), Show("setting", "setting"),
+        Show("duration_s", "backup", "duration"),
+        Show("change", f"{tail} with backups", "signed share"),
+        Show("low", "from", "signed share"), Show("high", "to", "signed share"),
+    )  # fmt: skip
+    return drawing.figure(
+        context, stem, title, _chart(context, drawing, rows, share, tail),
+        table_of(stem, title, shows, rows),
         caption=f"Change of {tail} with backups against the duration of a backup{at}, a mark for "
         "each setting. Bars are the 95 % intervals of the change; a hollow mark has none, as it "
         f"has too few blocks. The broken line is the limit of +{percent(share)}. Marks "
         "further down and to the left are better. Named are settings with at least "
         f"{BLOCKS_LEAST} blocks whose backups ran during {percent(COVERED_LEAST)} of the "
         f"measurement.{_not_drawn(unknown)}",
-        description=f"{title}. A chart of the change of {tail} against the duration of a backup, "
+        description=f"A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, drawing, rows, share, tail)),
-        table=PageTable(
-            stem, title,
-            (
-                Show("candidate", "candidate"), Show("setting", "setting"),
-                Show("duration_s", "backup", "duration"),
-                Show("change", f"{tail} with backups", "signed share"),
-                Show("low", "from", "signed share"), Show("high", "to", "signed share"),
-            ),
-            pl.DataFrame(rows, schema=_TYPES),
-        ),
     )  # fmt: skip
 
 
@@ -101,12 +97,6 @@ def _not_drawn(settings: list[Setting]) -> str:
     """Which settings have no mark, as the change or the duration is not known."""
     names = [f"{each.candidate} ({each.text})" for each in settings]
     return f" Not drawn, as a value is missing: {listing(names)}." if names else ""
-
-
-_TYPES: dict[str, Any] = {
-    "candidate": pl.String, "setting": pl.String,
-    **dict.fromkeys(("duration_s", "change", "low", "high"), pl.Float64),
-}  # fmt: skip
 
 
 def _row(of: Setting) -> dict[str, Any]:
@@ -136,26 +126,23 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
     ends = [row[key] for row in rows for key in ("change", "low", "high") if row[key] is not None]
     span = [*ends, 0.0, share]
     spare = 0.06 * (max(span) - min(span))
-    scale = alt.Scale(domain=[min(span) - spare, max(span) + spare], nice=False)
-    y = alt.Y(
-        "change:Q", title=f"Change of {tail} with backups", scale=scale,
-        axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=6),
-    )  # fmt: skip
+    domain = (min(span) - spare, max(span) + spare)
+    title = f"Change of {tail} with backups"
+    y = y_axis("change", title, domain, **labels(SIGNED_PERCENT), tickCount=6)
     durations = [{"value": row["duration_s"] / _left_of_name(row["setting"])} for row in rows]
-    x = alt.X(
-        "duration_s:Q", title="Duration of a backup (s)",
-        scale=alt.Scale(domain=list(domain_of(durations, log=False)), nice=False),
-        axis=alt.Axis(tickCount=6),
-    )  # fmt: skip
+    longest = domain_of(durations, log=False)
+    x = x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
     limit = Line(share, f"+{percent(share)}", palette.MARK[0])
-    across = alt.Y("value:Q", scale=scale)
-    layers = [*limit_lines(drawing, across, [limit]), *_bars(context, drawing, rows, x)]
-    layers += _marks(context, drawing, rows, x, y)
+    across = alt.Y("value:Q", scale=alt.Scale(domain=list(domain), nice=False))
+    channels = {**candidate_channels(context), "opacity": picked()}
+    colour = {"color": channels["color"], "opacity": picked()}
+    layers = limit_lines(drawing, across, [limit])
+    layers += intervals(drawing, rows, {"x": x, **colour}, strokeWidth=1.5)
+    layers += _marks(drawing, rows, {"x": x, "y": y, **channels})
     if len(rows) <= NAMED_MOST:
-        text = alt.Chart(drawing.add(rows)).mark_text(
-            align="left", dx=9, dy=-7, color=palette.MUTED[0]
-        )
-        layers.append(unit(text.encode(x=x, y=y, text=alt.Text("setting:N"), opacity=picked())))
+        beside = {"x": x, "y": y, "text": alt.Text("setting:N"), "opacity": picked()}
+        look = {"align": "left", "dx": 9, "dy": -7, "color": palette.MUTED[0]}
+        layers.append(drawing.mark("text", rows, beside, **look))
     return layer(layers, width=WIDTH, height=HEIGHT)
 
 
@@ -164,19 +151,7 @@ def _left_of_name(name: str) -> float:
     return 1 - min(0.5, (GAP + LETTER * len(name)) / WIDTH)
 
 
-def _bars(context: Context, drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:
-    mine = [row for row in rows if row["low"] is not None]
-    if not mine:
-        return []
-    bars = alt.Chart(drawing.add(mine)).mark_rule(strokeWidth=1.5)
-    ends: dict[str, Any] = {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
-    colour = candidate_channels(context)["color"]
-    return [unit(bars.encode(**ends, color=colour, opacity=picked()))]
-
-
-def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
-    channels = candidate_channels(context)
-    del channels["strokeDash"]  # there are no lines
+def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[Spec]:
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("setting:N"),
         alt.Tooltip("duration_s:Q", title="backup (s)", format=",.4~g"),
@@ -189,6 +164,5 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
     for is_full, look in ((True, {"filled": True, "size": 75}), (False, hollow)):
         mine = [row for row in rows if (row["low"] is not None) is is_full]
         if mine:
-            chart = alt.Chart(drawing.add(mine)).mark_point(**look)
-            drawn.append(unit(chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked())))
+            drawn.append(drawing.mark("point", mine, {**channels, "tooltip": tips}, **look))
     return [drawing.followed(drawn[0]), *drawn[1:]]

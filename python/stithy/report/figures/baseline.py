@@ -16,9 +16,9 @@ from stithy.analysis.validity.baseline import (
 )
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels
-from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels, y_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, percent, plural
 
@@ -35,34 +35,27 @@ def draw(context: Context) -> list[Drawn]:
     baselines = context.evidence.baselines
     known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
-        because = f"there {_are(len(known))}, at least {LEAST} are needed"
+        there = f"{'is' if len(known) == 1 else 'are'} {plural(len(known), 'baseline check')}"
+        because = f"there {there} with numbers, at least {LEAST} are needed"
         return [Absent("baselines", "whether the machine stayed the same", because)]
     clear = {trend.gauge.column for trend in _clear(baselines)}
     if not clear and not any(baseline.off for baseline in baselines):
         return []
-    title = _title(baselines)
     rows = _rows(baselines)
     drawing = Drawing()
     return [
-        Figure(
-            name="baselines",
-            title=title,
+        drawing.figure(
+            context, "baselines", _title(baselines), _charts(drawing, baselines, rows),
+            _table(rows),
             caption="Results of the baseline check before each block, as differences from the "
             "median of all checks. For one CPU and for all CPUs the result is the work per second: "
             "more is faster. For reads it is the median time: more is slower. Large marks lie "
             "outside the band. The band is three times the median deviation, or the smallest "
             "difference that counts if that is more.",
-            description=f"{title}. Three charts against the time since the first baseline check, "
+            description="Three charts against the time since the first baseline check, "
             "each with a mark for each block and a band for what is usual.",
-            footer=context.footer,
-            spec=drawing.spec(_charts(drawing, baselines, rows)),
-            table=_table(rows),
         )
-    ]
-
-
-def _are(known: int) -> str:
-    return f"{'is' if known == 1 else 'are'} {plural(known, 'baseline check')} with numbers"
+    ]  # fmt: skip
 
 
 def _clear(baselines: Sequence[Baseline]) -> list[Trend]:
@@ -80,8 +73,7 @@ def _title(baselines: Sequence[Baseline]) -> str:
     if clear := _clear(baselines):
         shown = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
         parts.append(f"over the run {listing(shown)} drifted")
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}"
+    return capital("; ".join(parts))
 
 
 def _rows(baselines: Sequence[Baseline]) -> Rows:
@@ -119,13 +111,10 @@ def _chart(
         "minutes:Q", title="Minutes", scale=alt.Scale(domain=[0, last], nice=False, padding=6),
         axis=alt.Axis(grid=False, tickCount=5),
     )  # fmt: skip
-    y = alt.Y(
-        "value:Q", title="From the median" if gauge is GAUGES[0] else None,
-        scale=alt.Scale(domain=[-most, most], nice=False),
-        axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=5),
-    )  # fmt: skip
-    band = alt.Chart(drawing.add([{"value": -allowed, "to": allowed}]))
-    layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2=alt.Y2("to:Q")))]
+    title = "From the median" if gauge is GAUGES[0] else None
+    y = y_axis("value", title, (-most, most), **labels(SIGNED_PERCENT), tickCount=5)
+    band, ends = [{"value": -allowed, "to": allowed}], {"y": y, "y2": alt.Y2("to:Q")}
+    layers = [drawing.mark("rect", band, ends, color=palette.GRID[0])]
     tips = [
         alt.Tooltip("point:N"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title="off", format="+.1%"),
@@ -134,10 +123,9 @@ def _chart(
     for is_off, colour, size in ((False, palette.MUTED[0], 30), (True, palette.MARK[0], 110)):
         some = [row for row in mine if row["off"] is is_off]
         if some:
-            points = alt.Chart(drawing.add(some)).mark_point(
-                filled=True, size=size, opacity=1, color=colour
-            )
-            layers.append(unit(points.encode(x=x, y=y, tooltip=tips)))
+            look = {"filled": True, "size": size, "opacity": 1, "color": colour}
+            at = {"x": x, "y": y, "tooltip": tips}
+            layers.append(drawing.mark("point", some, at, **look))
     return layer(layers, width=width, height=150, title=capital(gauge.what))
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, pairs_of
 from stithy.analysis.answers.findings import question
@@ -13,11 +12,11 @@ from stithy.analysis.verdict.decide import DIFFERENT, Stage, decided_from, inter
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
-from stithy.report.drawing.chart import WIDTH, candidate_scale
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.chart import WIDTH, own_channels, x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import claimed, why_none
-from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.figure import Absent, Drawn
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import exactly, finely, plural, told_apart, upper_bound
 
 NAME = "blocks"
@@ -51,20 +50,18 @@ def draw(context: Context) -> list[Drawn]:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent("verdict-by-block", shows, because)]
     stages = _stages(context, answered)
-    title, rows = _title(stages, answered), _rows(stages)
+    rows = _rows(stages)
     scale, drawing = _scale(rows, answered.verdict.margin_share), Drawing()
+    interim = sum(stage.is_interim for stage in stages)
     return [
-        Figure(
-            name="verdict-by-block",
-            title=title,
+        drawing.figure(
+            context, "verdict-by-block", _title(stages, answered),
+            _chart(context, drawing, answered, rows, scale), _table(stages),
             caption=f"{_caption(context, answered, scale)} {_why(stages)}",
-            description=f"{title}. Chart of the ratio of {answered.b} to {answered.a} against the "
+            description=f"Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
-            f"{plural(_interim(stages), 'interim analysis', 'interim analyses')} the mean so far "
+            f"{plural(interim, 'interim analysis', 'interim analyses')} the mean so far "
             "with its interval, between the two lines of the boundary.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, answered, rows, scale)),
-            table=_table(stages),
         )
     ]  # fmt: skip
 
@@ -79,10 +76,6 @@ def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
         among=pairs_of(evidence),
         b_later=answered.effect.b_later,
     )
-
-
-def _interim(stages: Sequence[Stage]) -> int:
-    return sum(stage.is_interim for stage in stages)
 
 
 def _title(stages: Sequence[Stage], answered: Compared) -> str:
@@ -114,7 +107,8 @@ def _why(stages: Sequence[Stage]) -> str:
     """What ended it, or what is still in the way, in numbers."""
     found = decided_from(stages)
     stage = found or stages[-1]
-    mean, boundary = _apart(_factor(stage.mean), _boundary(stage))
+    line = math.copysign(stage.boundary or 0.0, stage.mean)  # on the side of the mean
+    mean, boundary = _apart(_factor(stage.mean), _factor(line))
     at = f"At {stage.blocks} blocks the mean was {mean}"
     low, high = _ends(stage)
     if found is not None and stage.verdict.call in DIFFERENT:
@@ -129,11 +123,6 @@ def _apart(mean: float, boundary: float) -> tuple[str, str]:
     """Both as they are written, with so many digits that it shows on which side the mean lies."""
     shown = finely(mean), finely(boundary)
     return shown if shown[0] != shown[1] or mean == boundary else told_apart(mean, boundary, "")
-
-
-def _boundary(stage: Stage) -> float:
-    """The line on the side of the mean, as a ratio."""
-    return _factor(math.copysign(stage.boundary or 0.0, stage.mean))
 
 
 def _ends(stage: Stage) -> tuple[float | None, float | None]:
@@ -180,13 +169,10 @@ def _chart(
 
 def _blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
     """Blocks from the first to the last, by themselves or with what was known after them."""
-    return alt.X(
-        f"{field}:Q", title="Blocks so far",
-        scale=alt.Scale(domain=[0.5, len(rows) + 0.5 + AFTER], nice=False),
-        axis=alt.Axis(
-            values=[row["blocks"] for row in (rows if len(rows) <= BLOCKS_LABELLED else interims)],
-            format="d", grid=False, labelOverlap="greedy",
-        ),
+    labelled = rows if len(rows) <= BLOCKS_LABELLED else interims
+    return x_axis(
+        field, "Blocks so far", (0.5, len(rows) + 0.5 + AFTER), format="d", grid=False,
+        values=[row["blocks"] for row in labelled], labelOverlap="greedy",
     )  # fmt: skip
 
 
@@ -210,11 +196,10 @@ def _scale(rows: Rows, margin_share: float) -> ratios.Scale:
 def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = 1 + answered.verdict.margin_share
-    band = alt.Chart(drawing.add([{"at": -math.log(margin), "to": math.log(margin)}]))
-    one = alt.Chart(drawing.add([{"at": 0.0}]))
+    band = [{"at": -math.log(margin), "to": math.log(margin)}]
     return [
-        unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2=alt.Y2("to:Q"))),
-        unit(one.mark_rule(color=palette.AXIS[0], strokeWidth=1.5).encode(y=y)),
+        drawing.mark("rect", band, {"y": y, "y2": alt.Y2("to:Q")}, color=palette.GRID[0]),
+        drawing.mark("rule", [{"at": 0.0}], {"y": y}, color=palette.AXIS[0], strokeWidth=1.5),
     ]
 
 
@@ -224,16 +209,14 @@ def _bounds(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     style: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
     for side in ("boundary_low", "boundary_high"):
         some = [{"after": row["after"], "at": math.log(row[side])} for row in interims]
-        chart = alt.Chart(drawing.add(some))
+        at, dashed = {"x": x, "y": y}, {"strokeDash": [6, 4], "strokeWidth": 1.5}
+        layers.append(drawing.mark("line", some, at, **dashed, **style))
         # A single interim analysis makes no line, so each has a mark of its own, too.
-        line = chart.mark_line(strokeDash=[6, 4], strokeWidth=1.5, **style)
-        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=36, **style)
-        layers += [unit(line.encode(x=x, y=y)), unit(ends.encode(x=x, y=y))]
-    named = [{**some[0], "text": "boundary"}]
-    text = alt.Chart(drawing.add(named)).mark_text(
-        align="right", dx=-23, baseline="middle", **style
-    )
-    return [*layers, unit(text.encode(x=x, y=y, text=alt.Text("text:N")))]
+        tick = {"orient": "horizontal", "thickness": 1.5, "size": 36}
+        layers.append(drawing.mark("tick", some, at, **tick, **style))
+    named, beside = [{**some[0], "text": "boundary"}], {**at, "text": alt.Text("text:N")}
+    look = {"align": "right", "dx": -23, "baseline": "middle"}
+    return [*layers, drawing.mark("text", named, beside, **look, **style)]
 
 
 def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
@@ -248,15 +231,13 @@ def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
         alt.Tooltip("blocks:Q", title="block"),
         alt.Tooltip("value:Q", title="its ratio", format=".4f"),
     ]
-    chart = alt.Chart(drawing.add(dots))
-    points = chart.mark_point(filled=True, size=28, opacity=1, color=palette.MUTED[0])
-    return unit(points.encode(x=x, y=y, tooltip=tips))
+    look = {"filled": True, "size": 28, "opacity": 1, "color": palette.MUTED[0]}
+    return drawing.mark("point", dots, {"x": x, "y": y, "tooltip": tips}, **look)
 
 
 def _marks(context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     """The means at the interim analyses with their intervals, in the style of their candidate."""
-    colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
-    shape = alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=None)
+    own = own_channels(context)
     tips = [
         alt.Tooltip("blocks:Q", title="blocks"),
         *(alt.Tooltip(f"{key}:Q", title=words, format=".4f") for key, words in _TOLD.items()),
@@ -264,12 +245,11 @@ def _marks(context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.
     ]
     logs = {"at": "value", "from": "low", "to": "high"}
     placed = [{**row, **{key: math.log(row[of]) for key, of in logs.items()}} for row in interims]
-    chart = alt.Chart(drawing.add(placed))
-    bars = chart.mark_rule(strokeWidth=3, clip=True)
-    points = chart.mark_point(filled=True, size=130, opacity=1)
+    ends = {"x": x, "y": alt.Y("from:Q"), "y2": alt.Y2("to:Q"), "color": own["color"]}
+    at = {"x": x, "y": y, **own, "tooltip": tips}
     return [
-        unit(bars.encode(x=x, y=alt.Y("from:Q"), y2=alt.Y2("to:Q"), color=colour)),
-        unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)),
+        drawing.mark("rule", placed, ends, strokeWidth=3, clip=True),
+        drawing.mark("point", placed, at, filled=True, size=130, opacity=1),
     ]
 
 
@@ -286,10 +266,4 @@ def _table(stages: Sequence[Stage]) -> PageTable:
         Show("boundary_high", "above", "fine ratio"),
         Show("interim", "interim analysis", "truth"), Show("verdict", "verdict"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        "blocks": pl.Int64, "block_ratio": pl.Float64, "value": pl.Float64, "low": pl.Float64,
-        "high": pl.Float64, "boundary_low": pl.Float64, "boundary_high": pl.Float64,
-        "interim": pl.Boolean, "verdict": pl.String,
-    }  # fmt: skip
-    frame = pl.DataFrame(_rows(stages), schema=schema)
-    return PageTable("verdict-by-block", "The verdict, block by block", shows, frame)
+    return table_of("verdict-by-block", "The verdict, block by block", shows, _rows(stages))

@@ -1,5 +1,6 @@
 """What candidates cost against what they do, where the study says what they cost."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,15 @@ from stithy.report.drawing.chart import (
     Axis,
     candidate_channels,
     domain_of,
+    intervals,
     value_axis,
+    x_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
+from stithy.report.words import servers
 from stithy.report.words.wording import rate
 from stithy.units import Money
 
@@ -59,35 +63,27 @@ def draw(context: Context) -> list[Drawn]:
         because = "fewer than two candidates have both a cost and a valid window"
         return [Absent("cost", "throughput against cost", because)]
     metric = context.evidence.throughput
-    title = f"Cost per {metric.label} {context.at(point)}: {_told(places)}"
     points = _points(context, point, places)
     drawing = Drawing()
     return [
-        Figure(
-            name="cost",
-            title=title,
+        drawing.figure(
+            context, "cost", f"Cost per {metric.label} {context.at(point)}: {_told(places)}",
+            _chart(context, drawing, places, points), _table(metric, places, points),
             caption=f"{metric.title} {context.at(point)} against the cost of each "
             "candidate as the study gives it. Both axes begin at zero. "
             f"{_best(places).candidate} has the lowest cost per {metric.label}. Points on the "
             f"broken line have the same cost per {metric.label}; points below it have a higher "
             f"one.{bars_told(points)} "
             "Only the author of the study knows what the cost includes.",
-            description=f"{title}. Chart of throughput against cost with a mark for each candidate "
+            description="Chart of throughput against cost with a mark for each candidate "
             "and a line from zero through the one whose throughput costs least.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, places, points)),
-            table=_table(metric, places, points),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _costs(context: Context) -> dict[str, Money]:
     known = context.manifest.candidates if context.manifest else ()
-    return {
-        each.name: Money(each.cost.amount, each.cost.currency)
-        for each in known
-        if each.cost is not None
-    }
+    return {each.name: cost for each in known if (cost := servers.cost(each)) is not None}
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
@@ -147,24 +143,18 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
         *({"value": bar["high"]} for bar in bars),
     ]
     y = value_axis(Axis(metric.title), domain_of(tops, log=False))
-    x = alt.X(
-        "cost:Q", title=f"Cost ({places[0].cost.currency})",
-        scale=alt.Scale(domain=list(ends), nice=False), axis=alt.Axis(format=NUMBERS, tickCount=6),
-    )  # fmt: skip
+    title = f"Cost ({places[0].cost.currency})"
+    x = x_axis("cost", title, ends, format=NUMBERS, tickCount=6)
     layers = [_equal(drawing, _best(places), ends[1], x, y)]
     channels = candidate_channels(context)
-    channels.pop("strokeDash")
-    if bars:
-        rules = alt.Chart(drawing.add(bars)).mark_rule(strokeWidth=2)
-        spanned = rules.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=channels["color"])
-        layers.append(unit(spanned))
+    layers += intervals(drawing, bars, {"x": x, "color": channels["color"]}, strokeWidth=2)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
         alt.Tooltip("value:Q", title=metric.label, format=",.0f"),
         alt.Tooltip("each:Q", title=f"cost per {metric.label}", format=",.4~g"),
     ]  # fmt: skip
-    shown = alt.Chart(drawing.add(marks)).mark_point(filled=True, size=130, opacity=1)
-    layers.append(unit(shown.encode(x=x, y=y, tooltip=tips, **channels)))
+    at = {"x": x, "y": y, "tooltip": tips, **channels}
+    layers.append(drawing.mark("point", marks, at, filled=True, size=130, opacity=1))
     return layer(layers, width=WIDTH, height=240)
 
 
@@ -173,19 +163,12 @@ def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> S
     line: list[dict[str, Any]] = [
         {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
     ]  # fmt: skip
-    mark = alt.Chart(drawing.add(line)).mark_line(
-        color=palette.MARK[0], strokeDash=[6, 4], strokeWidth=1.5, clip=True
-    )
-    return unit(mark.encode(x=x, y=y))
+    look = {"color": palette.MARK[0], "strokeDash": [6, 4], "strokeWidth": 1.5, "clip": True}
+    return drawing.mark("line", line, {"x": x, "y": y}, **look)
 
 
 def _table(metric: Quantity, places: Sequence[_Place], points: Rows) -> PageTable:
-    windows = {
-        place.candidate: sum(
-            point["valid"] for point in points if point["candidate"] == place.candidate
-        )
-        for place in places
-    }
+    windows = Counter(point["candidate"] for point in points if point["valid"])
     rows = [
         {
             "candidate": place.candidate, "cost": place.cost.amount,

@@ -7,7 +7,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import PERCENT, Axis, Stack, bars_by_users
 from stithy.report.drawing.compose import Drawing, Rows
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, percent
 
@@ -26,44 +26,35 @@ def draw(context: Context) -> list[Drawn]:
     rows = _rows(context)
     if not rows:
         return [Absent("cpu-by-users", "CPU states", "no valid window has samples of `cpu`")]
-    title = _title(context, rows)
+    served = "load" in context.tables
+    programs = "the driver, the server and all other programs" if served else "all programs"
     drawing = Drawing()
     colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
     stack = Stack(Axis("Share of all CPUs", format=PERCENT), (0.0, 1.0), colours)
     return [
-        Figure(
-            name="cpu-by-users",
-            title=title,
-            caption="Mean share of all CPUs of the host in each state, during the measurements of "
-            f"the valid windows. It includes {_programs(context)}.",
-            description=f"{title}. Stacked bars of CPU states, one bar for each "
-            f"{'number of ' * context.axis.counts}{context.axis.plural}, one chart for each "
-            "candidate.",
-            footer=context.footer,
-            spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
-            table=PageTable(
-                "cpu-by-users",
-                "Share of CPU time by state",
+        drawing.figure(
+            context, "cpu-by-users", _title(context, rows),
+            bars_by_users(context, drawing, rows, stack),
+            PageTable(
+                "cpu-by-users", "Share of CPU time by state",
                 (
                     context.axis_show, Show("candidate", "candidate"),
                     Show("part", "state"), Show("value", "share of all CPUs", "share"),
                 ),
                 pl.DataFrame(rows).select(context.axis.name, "candidate", "part", "value"),
             ),
+            caption="Mean share of all CPUs of the host in each state, during the measurements of "
+            f"the valid windows. It includes {programs}.",
+            description="Stacked bars of CPU states, one bar for each "
+            f"{'number of ' * context.axis.counts}{context.axis.plural}, one chart for each "
+            "candidate.",
         )
     ]  # fmt: skip
 
 
-def _programs(context: Context) -> str:
-    served = "load" in context.tables
-    return "the driver, the server and all other programs" if served else "all programs"
-
-
 def _rows(context: Context) -> Rows:
     """Share of each state by candidate and level, over its windows that have samples."""
-    means = context.valid_means.filter(
-        (pl.col("collector") == metrics.CPU) & (pl.col("subject") == "")
-    )
+    means = context.valid_means.filter(collector=metrics.CPU, subject="")
     levels = means.group_by("candidate", "point", "metric").agg(pl.col("mean").mean())
     known = {(r["candidate"], r["point"], r["metric"]): r["mean"] for r in levels.to_dicts()}
     rows = []
@@ -74,8 +65,7 @@ def _rows(context: Context) -> Rows:
                 if found:
                     rows.append({
                         **context.place(point), "candidate": name, "part": WORDS[state],
-                        "order": order,
-                        "value": sum(found),
+                        "order": order, "value": sum(found),
                     })  # fmt: skip
     return rows
 

@@ -10,10 +10,10 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import Axis, Panel, Stack, bars_by_users, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
+from stithy.report.drawing.compose import Drawing, Rows, bars_told
 from stithy.report.drawing.points import level_means, mean_points, points_table
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import rate
 from stithy.units import format_size
@@ -75,21 +75,14 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
     title = compare_title(
         context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
     )
-    drawing = Drawing()
-    domain = domain_of(with_spans(points, log=False), log=False)
-    panel = Panel(lines, points, domain, height=240)
-    return Figure(
-        name=curve.name,
-        title=title.text,
-        ratio=title.ratio,
+    drawing, panel = Drawing(), Panel(lines, points, height=240)
+    value = Show("value", curve.axis, "rate")
+    return drawing.figure(
+        context, curve.name, title, by_users(context, drawing, Axis(curve.axis), panel),
+        points_table(context, curve.name, curve.axis, points, value),
         caption=_caption(curve, context.engine) + bars_told(points),
-        description=f"{title.text}. Line chart of {curve.noun} against "
-        f"{context.axis.title.lower()}, one line for each candidate.",
-        footer=context.footer,
-        spec=drawing.spec(by_users(context, drawing, Axis(curve.axis), panel)),
-        table=points_table(
-            context, curve.name, curve.axis, points, Show("value", curve.axis, "rate")
-        ),
+        description=f"Line chart of {curve.noun} against {context.axis.title.lower()}, one line "
+        "for each candidate.",
     )  # fmt: skip
 
 
@@ -101,9 +94,7 @@ def _caption(curve: _Curve, engine: Declaration) -> str:
 
 
 def _waits(context: Context) -> Drawn:
-    chosen = context.valid_means.filter(
-        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
-    )
+    chosen = context.valid_means.filter(collector=metrics.DATABASE, metric=metrics.WAITING)
     keys = ["level", context.axis.name, "candidate"]
     # A window without a wait counts as 0, or one that had it would stand for all.
     frame = (
@@ -119,32 +110,28 @@ def _waits(context: Context) -> Drawn:
     parts = [part for part in known if part in set(frame["part"])]
     parts += sorted(set(frame["part"]) - set(parts))
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
-    title = _wait_title(frame, known)
     drawing = Drawing()
     tops = frame.group_by(*keys).agg(pl.col("value").sum()).to_dicts()
     pairs = dict(zip(known, palette.WAIT_COLOURS, strict=False))
     colours = {part: pairs.get(part, palette.OTHER_WAIT)[0] for part in parts}
     stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
-    return Figure(
-        name="waits-by-users",
-        title=title,
-        caption="Mean number of active sessions by the server's type of wait event, in valid "
-        "windows, sampled once per second. CPU means that a session does not wait. A wait ends "
-        "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
-        "include time in the queue for a CPU.",
-        description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
-        f"each number of {context.axis.plural}, one chart for each candidate.",
-        footer=context.footer,
-        spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
-        table=PageTable(
-            "waits-by-users",
-            "Mean number of active sessions by what they wait for",
+    return drawing.figure(
+        context, "waits-by-users", _wait_title(frame, known),
+        bars_by_users(context, drawing, rows, stack),
+        PageTable(
+            "waits-by-users", "Mean number of active sessions by what they wait for",
             (
                 context.axis_show, Show("candidate", "candidate"),
                 Show("part", "waits for"), Show("value", "sessions", "rate"),
             ),
             frame.drop("level"),
         ),
+        caption="Mean number of active sessions by the server's type of wait event, in valid "
+        "windows, sampled once per second. CPU means that a session does not wait. A wait ends "
+        "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
+        "include time in the queue for a CPU.",
+        description="Stacked bars of active sessions by type of wait event, one bar for "
+        f"each number of {context.axis.plural}, one chart for each candidate.",
     )  # fmt: skip
 
 

@@ -9,10 +9,11 @@ from stithy.metrics import values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import annotations
-from stithy.report.drawing.chart import WIDTH, Axis, Line, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
-from stithy.report.drawing.titles import Title, compare_title
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.chart import WIDTH, Axis, Line, side_by_side
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, with_spans
+from stithy.report.drawing.points import scaled
+from stithy.report.drawing.titles import compare_title
+from stithy.report.figure import Absent, Drawn, Title
 from stithy.report.tables import SHOW, PageTable, Show
 from stithy.report.words.wording import listing
 
@@ -78,24 +79,20 @@ Panels = dict[str, Rows]
 def draw(context: Context) -> list[Drawn]:
     """Rates, latencies and queue; each, or why it is not there."""
     names = metrics.OPERATIONS
+    latencies = {
+        word: _rows(context, context.latencies(metrics.BLOCK, names[operation][1]))
+        for operation, word in OPERATIONS.items()
+    }
     return [
         _figure(context, RATE, {w: _mean(context, names[op][0]) for op, w in OPERATIONS.items()}),
-        _figure(context, LATENCY, {w: _latency(context, op) for op, w in OPERATIONS.items()}),
+        _figure(context, LATENCY, latencies),
         _figure(context, SLOWEST, {w: _slowest(context, op) for op, w in OPERATIONS.items()}),
         _figure(context, QUEUE, {"queue": _mean(context, metrics.QUEUE)}),
     ]
 
 
 def _mean(context: Context, metric: str | None) -> Rows:
-    chosen = context.means.filter(
-        (pl.col("collector") == metrics.BLOCK) & (pl.col("metric") == metric)
-    )
-    return _rows(context, chosen)
-
-
-def _latency(context: Context, operation: str) -> Rows:
-    _, latency, _ = metrics.OPERATIONS[operation]
-    return _rows(context, context.latencies(metrics.BLOCK, latency))
+    return _rows(context, context.means.filter(collector=metrics.BLOCK, metric=metric))
 
 
 def _slowest(context: Context, operation: str) -> Rows:
@@ -115,10 +112,9 @@ def _rows(context: Context, frame: pl.DataFrame) -> Rows:
     return [
         {
             "level": row["level"], context.axis.name: row[context.axis.name],
-            "candidate": row["candidate"], "device": row["subject"],
-            "block": row["block"], "value": row["mean"],
-            "valid": valid[row["window_id"]],
-            "note": f"{row['subject']}{'' if valid[row['window_id']] else ', invalid'}",
+            "candidate": row["candidate"], "device": row["subject"], "block": row["block"],
+            "value": row["mean"], "valid": (is_valid := valid[row["window_id"]]),
+            "note": f"{row['subject']}{'' if is_valid else ', invalid'}",
         }
         for row in context.placed(frame).to_dicts()
     ]  # fmt: skip
@@ -129,21 +125,16 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
     if not filled:
         return Absent(family.name, family.noun, family.absent)
     rows = [{"operation": title, **row} for title, part in filled.items() for row in part]
-    title = _title(context, family, filled)
     drawing = Drawing()
-    return Figure(
-        name=family.name,
-        title=title.text,
-        ratio=title.ratio,
+    return drawing.figure(
+        context, family.name, _title(context, family, filled),
+        _charts(context, drawing, family, filled), _table(context, family, rows),
         caption=family.caption
         + bars_told(rows)
         + annotations.device_limits_said(context, [*family.limits.values(), *family.also])
         + _without(context, family, rows),
-        description=f"{title.text}. {_charted(context, filled)}, one line for each candidate.",
-        footer=context.footer,
-        spec=drawing.spec(_charts(context, drawing, family, filled)),
-        table=_table(context, family, rows),
-    )
+        description=f"{_charted(context, filled)}, one line for each candidate.",
+    )  # fmt: skip
 
 
 def _charted(context: Context, panels: Panels) -> str:
@@ -158,20 +149,13 @@ def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels)
     drawn = {title: _scaled(rows, family) for title, rows in panels.items()}
     everything = [row for rows in drawn.values() for row in with_spans(rows, family.axis.log)]
     limits = {title: _limits(context, family, title, everything) for title in drawn}
-    everything += [{"value": line.value} for lines in limits.values() for line in lines]
-    domain = domain_of(everything, family.axis.log)
     width = WIDTH if len(drawn) == 1 else (WIDTH + 20) // len(drawn) - 30
-    charts = [
-        by_users(
-            context, drawing, family.axis,
-            Panel(
-                _lines(context, family, rows), rows, domain, title=title if len(drawn) > 1 else "",
-                width=width, height=250, first=index == 0, limits=limits[title],
-            ),
-        )
-        for index, (title, rows) in enumerate(drawn.items())
-    ]  # fmt: skip
-    return grid(charts, len(charts))
+    titles = {title: title if len(drawn) > 1 else "" for title in drawn}
+    return side_by_side(
+        context, drawing, family.axis,
+        {titles[name]: (_lines(context, family, rows), rows) for name, rows in drawn.items()},
+        {titles[name]: each for name, each in limits.items()}, width=width, height=250,
+    )  # fmt: skip
 
 
 def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> tuple[Line, ...]:
@@ -220,7 +204,7 @@ def _lines(context: Context, family: _Family, rows: Rows) -> Rows:
 
 def _scaled(rows: Rows, family: _Family) -> Rows:
     positive = [row for row in rows if row["value"] > 0 or not family.axis.log]
-    return [{**row, "value": row["value"] * family.scale} for row in positive]
+    return scaled(positive, family.scale)
 
 
 def _table(context: Context, family: _Family, rows: Rows) -> PageTable:

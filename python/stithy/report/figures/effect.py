@@ -6,12 +6,10 @@ By the metric that the question asks.
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.answers.comparisons import comparisons
 from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.decide import DIFFERENT
-from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.metrics import Quantity
 from stithy.report.context import Context
@@ -23,13 +21,15 @@ from stithy.report.drawing.chart import (
     WIDTH,
     apart,
     candidate_channels,
+    intervals,
     level_axis,
     level_tip,
+    y_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import CLOSE_FACTOR
-from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.figure import Absent, Drawn
+from stithy.report.tables import Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, capital, multiple, upper_bound
 
@@ -59,64 +59,38 @@ def _one(context: Context, metric: Quantity) -> Drawn:
     if not rows:
         return Absent(name, shows, "no block has values of two candidates that can be compared")
     first = context.evidence.candidates[0]
-    title = _title(context, metric, rows, first)
-    drawing = Drawing()
-    return Figure(
-        name=name,
-        title=title,
-        caption=f"{capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
+    drawing, that = Drawing(), "those" if metric.known.source == "window" else "that"
+    columns = (
+        context.axis_show, Show("candidate", "candidate"),
+        Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
+        Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
+        Show("pairs", "blocks", "count"),
+    )  # fmt: skip
+    return drawing.figure(
+        context, name, _title(context, metric, rows, first),
+        _chart(context, metric, drawing, rows),
+        table_of(name, f"Ratio of {metric.noun} to {first}", columns, rows),
+        caption=f"{capital(metric.noun)} of a candidate divided by {that} of {first}, "
         "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
         f"{_certainty(rows)}",
-        description=f"{title}. Points of the ratio to {first} against "
+        description=f"Points of the ratio to {first} against "
         f"{context.axis.title.lower()}, one mark for each other candidate, with a "
         "reference line at 1.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, metric, drawing, rows)),
-        table=PageTable(
-            name,
-            f"Ratio of {metric.noun} to {first}",
-            (
-                context.axis_show, Show("candidate", "candidate"),
-                Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
-                Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
-                Show("pairs", "blocks", "count"),
-            ),
-            pl.DataFrame(rows, schema={**context.place_types, **_SCHEMA}).drop("level"),
-        ),
     )  # fmt: skip
-
-
-_SCHEMA = {
-    "candidate": pl.String, "value": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "pairs": pl.Int64,
-}  # fmt: skip
-
-
-def _that(metric: Quantity) -> str:
-    """What stands for the noun when it is said again."""
-    return "those" if metric.known.source == "window" else "that"
 
 
 def _rows(context: Context, metric: Quantity) -> Rows:
     evidence = context.evidence
     first, *others = evidence.candidates
-    effects = [
-        (point, name, evidence.effect(first, name, point, metric))
+    return [
+        {
+            **context.place(point), "candidate": name, "value": effect.ratio, "low": effect.low,
+            "high": effect.high, "pairs": effect.pairs,
+        }
         for point in evidence.levels
         for name in others
-    ]
-    return [
-        {**context.place(point), **_row(name, effect)}
-        for point, name, effect in effects
-        if effect.ratio
-    ]
-
-
-def _row(name: str, effect: Effect) -> dict[str, Any]:
-    return {
-        "candidate": name, "value": effect.ratio, "low": effect.low,
-        "high": effect.high, "pairs": effect.pairs,
-    }  # fmt: skip
+        if (effect := evidence.effect(first, name, point, metric)).ratio
+    ]  # fmt: skip
 
 
 def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
@@ -181,10 +155,14 @@ def _certainty(rows: Rows) -> str:
 def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> Spec:
     first, *others = context.evidence.candidates
     channels = candidate_channels(context, others)
-    channels.pop("strokeDash")
     x = level_axis(context, title=context.axis.title, field="x")
-    y = _ratio_axis(metric, rows, first)
-    one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
+    # A logarithmic axis that always holds 1.
+    ends = ratios.domain((row[end] for row in rows for end in ("value", "low", "high")), ROOM)
+    y = y_axis(
+        "value", f"{metric.label}, ratio to {shortened(first, NAME_LETTERS)}", ends, log=True,
+        values=ratios.ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT,
+    )  # fmt: skip
+    line = {"color": palette.AXIS[0], "strokeWidth": 1.5}
     tips = [
         alt.Tooltip("candidate:N"), level_tip(context),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
@@ -192,30 +170,16 @@ def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> 
     ]  # fmt: skip
     placed = apart(context, rows)
     known = [row for row in placed if row["low"] is not None]
-    layers = [unit(one.encode(y=y))]
-    if known:
-        bars = alt.Chart(drawing.add(known)).mark_rule(strokeWidth=2)
-        span = bars.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=channels["color"])
-        layers.append(unit(span))
+    layers = [drawing.mark("rule", [{"value": 1.0}], {"y": y}, **line)]
+    layers += intervals(drawing, known, {"x": x, "color": channels["color"]}, strokeWidth=2)
     # The legend takes its marks from the filled ones, even where there are none.
     for some, look in ((known, _FILLED), ([row for row in placed if row not in known], _HOLLOW)):
         if some or look is _FILLED:
-            points = alt.Chart(drawing.add(some)).mark_point(size=75, opacity=1, **look)
-            layers.append(unit(points.encode(x=x, y=y, tooltip=tips, **channels)))
+            at = {"x": x, "y": y, "tooltip": tips, **channels}
+            layers.append(drawing.mark("point", some, at, size=75, opacity=1, **look))
     return layer(layers, width=WIDTH, height=HEIGHT - 60)
 
 
 _FILLED: dict[str, Any] = {"filled": True}
 _HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
 """Without an interval a mark is hollow, as in the figure of all comparisons."""
-
-
-def _ratio_axis(metric: Quantity, rows: Rows, first: str) -> alt.Y:
-    """A logarithmic axis that always holds 1."""
-    values = [value for row in rows for value in (row["value"], row["low"], row["high"])]
-    ends = ratios.domain(values, ROOM)
-    return alt.Y(
-        "value:Q", title=f"{metric.label}, ratio to {shortened(first, NAME_LETTERS)}",
-        scale=alt.Scale(type="log", domain=list(ends), nice=False),
-        axis=alt.Axis(values=ratios.ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT),
-    )  # fmt: skip

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from stithy.point import Point, are_amounts
+from stithy.point import are_amounts
 from stithy.report.context import Context
-from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
-from stithy.report.drawing.points import window_rows
+from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, beside
+from stithy.report.drawing.points import window_rows, without
 from stithy.report.drawing.quantities import axis_of, quantity_rows
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital
@@ -36,19 +36,16 @@ def _asked_figure(context: Context, name: str) -> Drawn:
     if not points:
         return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
     drawing, axis = Drawing(), axis_of(context, metric)
-    title = f"{capital(metric.noun)} against {name}"
-    return Figure(
-        name=stem,
-        title=title,
+    return drawing.figure(
+        context, stem, f"{capital(metric.noun)} against {name}",
+        _chart(context, drawing, axis, lines, points, width=WIDTH),
+        _table(context, {axis: (lines, points)}),
         caption=f"{axis.title} against {name}, {_rest(context)}. Small marks are windows, large "
         f"ones the values of all valid windows{', joined by lines' if _joined(context) else ''}."
         f"{bars_told(points)}",
-        description=f"{title}. Chart against {name}, for each candidate: "
+        description=f"Chart against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, drawing, axis, lines, points, width=WIDTH)),
-        table=_table(context, {axis: (lines, points)}),
-    )
+    )  # fmt: skip
 
 
 def _figure(context: Context, name: str) -> Drawn:
@@ -65,21 +62,19 @@ def _figure(context: Context, name: str) -> Drawn:
         READS: (_levels(context, factors.reads(context)), []),
     }
     known = {axis: rows for axis, rows in panels.items() if rows[0]}
+    joined = "lines join the means of valid windows"
+    means = joined if _joined(context) else "large ones are the means of valid windows"
     charts = [_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
-    title = f"Throughput, hits and device reads against {name}"
-    return Figure(
-        name=stem,
-        title=title,
+    return drawing.figure(
+        context, stem, f"Throughput, hits and device reads against {name}", beside(charts),
+        _table(context, known),
         caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
         f"reads per second of the busiest block device, against {name}, "
-        f"{_rest(context)}. Small marks are windows; {_means(context)}."
+        f"{_rest(context)}. Small marks are windows; {means}."
         f"{bars_told(points)}",
-        description=f"{title}. Charts against {name}, for each candidate: "
+        description=f"Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(grid(charts, len(charts))),
-        table=_table(context, known),
-    )
+    )  # fmt: skip
 
 
 def _joined(context: Context) -> bool:
@@ -87,15 +82,9 @@ def _joined(context: Context) -> bool:
     return are_amounts(point.values[context.axis.name] for point in context.evidence.levels)
 
 
-def _means(context: Context) -> str:
-    joined = "lines join the means of valid windows"
-    return joined if _joined(context) else "large ones are the means of valid windows"
-
-
 def _rest(context: Context) -> str:
     """Where all other factors were."""
-    every = context.evidence.levels[0].factors
-    return context.at(Point(tuple(each for each in every if each[0] != context.axis.name)))
+    return context.at(without(context.evidence.levels[0], context.axis.name))
 
 
 def _levels(context: Context, cells: Mapping[tuple[str, str], float]) -> Rows:
@@ -118,17 +107,10 @@ def _chart(
     drawn = points or [
         {**row, "block": 0, "valid": True, "note": "all valid windows"} for row in lines
     ]
-    domain = (0.0, 1.0) if axis is HITS else domain_of(with_spans(drawn, log=False), log=False)
     panel = Panel(
-        lines,
-        drawn,
-        domain,
-        title=axis.title,
-        width=width,
-        height=230,
-        first=False,
+        lines, drawn, (0.0, 1.0) if axis is HITS else None, axis.title, width, 230, first=False,
         joined=_joined(context),
-    )
+    )  # fmt: skip
     return by_users(context, drawing, axis, panel)
 
 

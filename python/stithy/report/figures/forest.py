@@ -13,11 +13,11 @@ from stithy.analysis.answers.findings import question
 from stithy.metrics import P99
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
-from stithy.report.drawing.chart import WIDTH, candidate_scale
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.chart import WIDTH, intervals, own_channels, x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import claimed, why_none
-from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.figure import Absent, Drawn, Title
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
 from stithy.study.durability import suffix
@@ -62,21 +62,17 @@ def draw(context: Context) -> list[Drawn]:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent(NAME, "all comparisons with their intervals", because)]
     chosen = _chosen(context, answered)
-    drawing, title = Drawing(), _title(context, answered)
+    drawing, what = Drawing(), f"{answered.metric.label} {context.at(answered.point)}"
+    title = Title(f"{what}: {claimed(answered)}", answered.effect.ratio)
     return [
-        Figure(
-            name=NAME,
-            title=title,
-            ratio=answered.effect.ratio,
+        drawing.figure(
+            context, NAME, title, _chart(context, drawing, chosen.drawn), _table(context, chosen),
             caption=_caption(context, chosen),
-            description=f"{title}. Forest plot of {plural(len(chosen.drawn), 'ratio')} on a "
+            description=f"Forest plot of {plural(len(chosen.drawn), 'ratio')} on a "
             "logarithmic axis with a line at 1, one row for each comparison, with its interval and "
             "its verdict.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, chosen.drawn)),
-            table=_table(context, chosen),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _chosen(context: Context, answered: Compared) -> _Chosen:
@@ -122,11 +118,6 @@ def _turn(context: Context, answered: Compared, each: Compared) -> tuple[Any, ..
     return metrics.index(each.metric), each.point != answered.point, place, -better, each.b
 
 
-def _title(context: Context, answered: Compared) -> str:
-    """The answer in few words, never beyond the verdict."""
-    return f"{answered.metric.label} {context.at(answered.point)}: {claimed(answered)}"
-
-
 def _names(context: Context, each: Compared) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
@@ -141,10 +132,6 @@ def _given_up(context: Context, *names: str) -> str:
     ends = {context.suffix(name) for name in names}
     end = ends.pop() if len(ends) == 1 else suffix(context.given_up)
     return f" {shortened(end, NAME_LETTERS)}" if end else ""
-
-
-def _to(chosen: _Chosen) -> str:
-    return upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
 
 
 def _caption(context: Context, chosen: _Chosen) -> str:
@@ -191,16 +178,13 @@ def _is_cut(each: Compared, domain: ratios.Domain) -> bool:
 def _chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> Spec:
     domain = _domain(drawn)
     rows = [_row(context, index, each, domain) for index, each in enumerate(drawn)]
-    x = alt.X(
-        "value:Q", title="Ratio",
-        scale=alt.Scale(type="log", domain=list(domain), nice=False),
-        axis=alt.Axis(values=ratios.ticks(domain), format=",~f", grid=False),
-    )  # fmt: skip
+    options = {"values": ratios.ticks(domain), "format": ",~f", "grid": False}
+    x = x_axis("value", "Ratio", domain, log=True, **options)
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
     left, numbers = _room(rows, "metric", "pair") + 2 * GAP, _room(rows, "number")
     width = WIDTH - left - GAP - numbers - VERDICT
     units = [*_ground(context, drawing, x), *_marks(context, drawing, rows, x, y)]
-    units += [unit(each) for each in _texts(drawing, rows, y, (left, width, numbers))]
+    units += _texts(drawing, rows, y, (left, width, numbers))
     return layer(units, width=width, height=STEP * len(rows))
 
 
@@ -241,15 +225,15 @@ def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = context.evidence.primary.margin_share
     band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
-    shade = alt.Chart(drawing.add(band)).mark_rect(color=palette.GRID[0])
-    one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
-    return [unit(shade.encode(x=x, x2=alt.X2("to:Q"))), unit(one.encode(x=x))]
+    return [
+        drawing.mark("rect", band, {"x": x, "x2": alt.X2("to:Q")}, color=palette.GRID[0]),
+        drawing.mark("rule", [{"value": 1.0}], {"x": x}, color=palette.AXIS[0], strokeWidth=1.5),
+    ]
 
 
 def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     """Intervals as bars, thin where they are plain; points hollow where there is none."""
-    colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
-    shape = alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=None)
+    own = own_channels(context)
     tips = [
         alt.Tooltip("pair:N", title="ratio of"), alt.Tooltip("metric:N", title="by"),
         alt.Tooltip("number:N", title="ratio"), alt.Tooltip("verdict:N", title="verdict"),
@@ -259,10 +243,8 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
     units = []
     for is_plain, width in ((False, 3.0), (True, 1.2)):
         some = [row for row in known if row["plain"] is is_plain]
-        if some:
-            bars = alt.Chart(drawing.add(some)).mark_rule(strokeWidth=width)
-            ends: dict[str, Any] = {"x": alt.X("low:Q"), "x2": alt.X2("high:Q")}
-            units.append(unit(bars.encode(**ends, y=y, color=colour)))
+        at = {"y": y, "color": own["color"]}
+        units += intervals(drawing, some, at, across=True, strokeWidth=width)
     hollow = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
     for is_there, look in ((True, {"filled": True}), (False, hollow)):
         for is_primary, size in ((True, 130), (False, 60)):
@@ -271,14 +253,12 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
                 if (row["low"] is not None) is is_there and row["primary"] is is_primary
             ]  # fmt: skip
             if some:
-                points = alt.Chart(drawing.add(some)).mark_point(size=size, opacity=1, **look)
-                units.append(unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)))
+                at = {"x": x, "y": y, **own, "tooltip": tips}
+                units.append(drawing.mark("point", some, at, size=size, opacity=1, **look))
     return units
 
 
-def _texts(
-    drawing: Drawing, rows: Rows, y: alt.Y, widths: tuple[int, int, int]
-) -> Iterator[alt.Chart]:
+def _texts(drawing: Drawing, rows: Rows, y: alt.Y, widths: tuple[int, int, int]) -> Iterator[Spec]:
     """What is compared on the left, the numbers and the verdict on the right.
 
     `widths` are pixels: left of the plot, of the plot, of the numbers.
@@ -292,14 +272,15 @@ def _texts(
     for is_primary, weight in ((True, 600), (False, 400)):
         some = [row for row in rows if row["primary"] is is_primary]
         for name, place, side, colour in columns if some else ():
-            look: dict[str, Any] = {"align": side, "color": colour, "fontWeight": weight}
-            texts = alt.Chart(drawing.add(some)).mark_text(
-                x=place, baseline="middle", fontSize=12, **look
-            )
-            yield texts.encode(y=y, text=alt.Text(f"{name}:N"))
+            look: dict[str, Any] = {
+                "x": place, "baseline": "middle", "fontSize": 12,
+                "align": side, "color": colour, "fontWeight": weight,
+            }  # fmt: skip
+            yield drawing.mark("text", some, {"y": y, "text": alt.Text(f"{name}:N")}, **look)
 
 
 def _table(context: Context, chosen: _Chosen) -> PageTable:
+    to = upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
     rows = [
         {
             "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label,
@@ -312,16 +293,11 @@ def _table(context: Context, chosen: _Chosen) -> PageTable:
         for drawn, some in ((True, chosen.drawn), (False, chosen.table_only))
         for each in some
     ]  # fmt: skip
-    schema: dict[str, Any] = {
-        "pair": pl.String, "metric": pl.String, **context.factor_types, "value": pl.Float64,
-        "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
-        "primary": pl.Boolean, "drawn": pl.Boolean, "because": pl.String,
-    }  # fmt: skip
     shows = (
         Show("pair", "compared"), Show("metric", "by"),
         *context.factor_shows, Show("value", "ratio", "fine ratio"),
-        Show("low", "from", "fine ratio"), Show("high", _to(chosen), "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", to, "fine ratio"),
         Show("blocks", "blocks", "count"), Show("verdict", "verdict"),
         Show("drawn", "drawn", "truth"),
     )  # fmt: skip
-    return PageTable(NAME, "Every comparison", shows, pl.DataFrame(rows, schema=schema))
+    return table_of(NAME, "Every comparison", shows, rows, primary=pl.Boolean, because=pl.String)

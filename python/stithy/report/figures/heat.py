@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
@@ -18,12 +17,12 @@ from stithy.metrics import values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
 from stithy.report.drawing.annotations import MS_PER_S
-from stithy.report.drawing.chart import WIDTH, Axis, value_axis
+from stithy.report.drawing.chart import WIDTH, Axis, ticks_within, value_axis, x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.titles import named_by
+from stithy.report.figure import Absent, Drawn
 from stithy.report.latencies import seconds
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import block_said, capital, listing, plural, took
 from stithy.results.hlog import Histogram, merge
 
@@ -68,21 +67,17 @@ def draw(context: Context) -> list[Drawn]:
     if not panels:
         because = f"no window of {block_said(block)} has a complete latency log"
         return [Absent(NAME, shows, because)]
-    title, marked = _title(context, block, panels), _marked(context, panels)
-    drawing = Drawing()
+    marked, drawing = _marked(context, panels), Drawing()
     return [
-        Figure(
-            name=NAME,
-            title=title,
+        drawing.figure(
+            context, NAME, _title(context, block, panels), _charts(drawing, panels, marked),
+            _table(panels),
             caption=_caption(context, block, panels, marked),
-            description=f"{title}. Heat maps of time against response time, one for each "
+            description="Heat maps of time against response time, one for each "
             f"candidate: {listing(list(panels))}. The colour of a cell is the number of "
             "transactions per second with that response time.",
-            footer=context.footer,
-            spec=drawing.spec(_charts(drawing, panels, marked)),
-            table=_table(panels),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _panels(context: Context, block: Block) -> dict[str, _Panel]:
@@ -96,9 +91,10 @@ def _panels(context: Context, block: Block) -> dict[str, _Panel]:
     if not whole:
         return {}
     low_s = max(1e-6, min(each.min_s or 1e-6 for each in whole))
-    edges = log_edges(low_s, max(each.max_s or low_s for each in whole), _rows_most(len(logs)))
+    rows_most = ROWS_MOST if len(logs) <= 2 else ROWS_MOST // 2
+    edges = log_edges(low_s, max(each.max_s or low_s for each in whole), rows_most)
     longest = max(second for found in logs.values() for second, _ in found) + 1
-    column_s = math.ceil(longest / _columns_most(len(logs)))
+    column_s = math.ceil(longest / min(COLUMNS_MOST, _width(len(logs)) // COLUMN_PX_LEAST))
     return {
         name: _Panel(
             block.windows[name],
@@ -108,14 +104,6 @@ def _panels(context: Context, block: Block) -> dict[str, _Panel]:
         )
         for name, found in logs.items()
     }
-
-
-def _rows_most(panels: int) -> int:
-    return ROWS_MOST if panels <= 2 else ROWS_MOST // 2
-
-
-def _columns_most(panels: int) -> int:
-    return min(COLUMNS_MOST, _width(panels) // COLUMN_PX_LEAST)
 
 
 def _width(panels: int) -> int:
@@ -142,8 +130,7 @@ def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     slowest = {name: value for name, value in known.items() if value is not None}
     if len(slowest) < len(known):
         return f"Response times of each second {context.at(block.point)}"
-    each = named([*slowest], slowest.__getitem__, lambda name: f"{took(slowest[name])} on {name}")
-    at = capital(context.at(block.point))
+    at, each = capital(context.at(block.point)), named_by(slowest, took)
     return f"{at}, the 95th percentile of the slowest second was {each}"
 
 
@@ -180,11 +167,12 @@ def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
 
 def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]) -> Spec:
     classes = _classes(panels)
-    columns = min(len(panels), 3)
+    columns, width = min(len(panels), 3), _width(len(panels))
     charts = [
         layer(
             _layers(drawing, panel, classes, marked[name], first=index % columns == 0),
-            width=_whole(_width(len(panels)), panel.columns),
+            # Columns are whole pixels wide: no seams show between these.
+            width=max(1, width // panel.columns) * panel.columns,
             height=(len(panel.cells.edges_s) - 1) * ROW_PX,
             title=name,
         )
@@ -193,25 +181,19 @@ def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str,
     return grid(charts, columns)
 
 
-def _whole(width: int, columns: int) -> int:
-    """The widest panel of columns that are whole pixels wide: no seams show between these."""
-    return max(1, width // columns) * columns
-
-
 def _layers(
     drawing: Drawing, panel: _Panel, classes: list[float], marked: Rows, *, first: bool
 ) -> list[Spec]:
     """The cells, where the measurement began, and what happened."""
     low_ms, high_ms = panel.cells.edges_s[0] * MS_PER_S, panel.cells.edges_s[-1] * MS_PER_S
-    x = alt.X(
-        "second:Q", title="Second", axis=alt.Axis(grid=False, tickCount=6, format="d"),
-        scale=alt.Scale(domain=[0, panel.columns * panel.cells.column_s], nice=False),
-    )  # fmt: skip
+    until = panel.columns * panel.cells.column_s
+    x = x_axis("second", "Second", (0, until), grid=False, tickCount=6, format="d")
     y = value_axis(AXIS, (low_ms, high_ms), titled=first)
-    begun = alt.Chart(drawing.add([{"second": panel.window.measure_after_s}]))
+    after = [{"second": panel.window.measure_after_s}]
+    begun = drawing.mark("rule", after, {"x": x}, color=palette.MUTED[0])
     return [
         _squares(drawing, panel, classes, x, y),
-        unit(begun.mark_rule(color=palette.MUTED[0]).encode(x=x)),
+        begun,
         *annotations.mark_lines(drawing, marked, x),
     ]
 
@@ -240,7 +222,9 @@ def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y:
         )
         .mark_rect()
     )
-    colours = alt.Scale(domain=labels, range=_colours(len(labels)))
+    # The last colours of the scale stand out most.
+    shown = [light for light, _ in palette.HEAT_COLOURS[-len(labels) :]]
+    colours = alt.Scale(domain=labels, range=shown)
     colour = alt.Color("rate:N", scale=colours, legend=legend)
     x2, y2 = alt.X2("until:Q"), alt.Y2("to:Q")
     return unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
@@ -258,10 +242,9 @@ def _rates(panel: _Panel) -> dict[tuple[int, int], float]:
 def _classes(panels: Mapping[str, _Panel]) -> list[float]:
     """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
     rates = [rate for panel in panels.values() for rate in _rates(panel).values()]
-    low, high = min(rates), max(rates)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    bounds = [float(f"{step}e{decade}") for decade in decades for step in STEPS]
-    inside = [bound for bound in bounds if low < bound <= high]
+    inside = [
+        bound for bound in ticks_within((min(rates), max(rates)), STEPS) if bound > min(rates)
+    ]
     return inside[-(len(palette.HEAT_COLOURS) - 1) :]
 
 
@@ -272,11 +255,6 @@ def _labels(classes: list[float]) -> list[str]:
     shown = [f"{bound:,g}" for bound in classes]
     between = [f"{low} to {high}" for low, high in zip(shown, shown[1:], strict=False)]
     return [f"under {shown[0]}", *between, f"{shown[-1]} or more"]
-
-
-def _colours(number: int) -> list[str]:
-    """The colours of so many classes: the last ones of the scale, which stand out most."""
-    return [light for light, _ in palette.HEAT_COLOURS[-number:]]
 
 
 def _packed(panel: _Panel, classes: list[float]) -> Rows:
@@ -306,13 +284,9 @@ def _table(panels: Mapping[str, _Panel]) -> PageTable:
         for name, panel in panels.items()
         for (column, row), number in sorted(panel.cells.counts.items())
     ]  # fmt: skip
-    return PageTable(
-        NAME,
-        "Transactions by second and response time",
-        (
-            Show("candidate", "candidate"), Show("block", "block", "count"),
-            Show("second", "from second", "count"), Show("from_s", "from", "duration"),
-            Show("to_s", "to", "duration"), Show("transactions", "transactions", "count"),
-        ),
-        pl.DataFrame(rows),
+    shows = (
+        Show("candidate", "candidate"), Show("block", "block", "count"),
+        Show("second", "from second", "count"), Show("from_s", "from", "duration"),
+        Show("to_s", "to", "duration"), Show("transactions", "transactions", "count"),
     )  # fmt: skip
+    return table_of(NAME, "Transactions by second and response time", shows, rows)

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.findings import Limits, limits_of
+from stithy.analysis.answers.findings import limits_of
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.observation import bounds
 from stithy.analysis.bottlenecks.rules import RULES
@@ -16,9 +16,9 @@ from stithy.point import Point, said
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH, level_tip
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit, x_at, y_at
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, x_at, y_at
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.findings.limits import in_short
 from stithy.report.tables import PageTable, Show
 
@@ -43,22 +43,21 @@ def draw(context: Context) -> list[Drawn]:
         because = "no window has samples of the collectors"
         return [Absent("limits", "what limited each window", because)]
     found = limits_of(context.evidence, context.limited)
-    title = _title(context, found)
+    title = "What limited the throughput, by candidate and level"
+    if found is not None and len(found.of) <= 3:
+        title = in_short(found, context.level_unit)
     drawing = Drawing()
     known = bottleneck_styles(is_open=context.is_open)
     parts = list(_parts(context, windows, known))
     return [
-        Figure(
-            name="limits",
-            title=title,
+        drawing.figure(
+            context, "limits", title, _strip(context, drawing, parts, known),
+            _table(context),
             caption=_caption(parts),
-            description=f"{title}. A row for each candidate and a cell for each level; the cells "
+            description="A row for each candidate and a cell for each level; the cells "
             "are divided by how many windows each limit had, marked by colour and letter.",
-            footer=context.footer,
-            spec=drawing.spec(_strip(context, drawing, parts, known)),
-            table=_table(context),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _kind(context: Context, window: Window) -> str | None:
@@ -66,12 +65,6 @@ def _kind(context: Context, window: Window) -> str | None:
     if not window.valid:
         return INVALID
     return context.limited[window.id].kind if window.id in context.limited else None
-
-
-def _title(context: Context, found: Limits | None) -> str:
-    if found is None or len(found.of) > 3:
-        return "What limited the throughput, by candidate and level"
-    return in_short(found, context.level_unit)
 
 
 def _caption(parts: Rows) -> str:
@@ -119,32 +112,29 @@ def _strip(
         "candidate:N", title=None, sort=None, scale=alt.Scale(domain=names, paddingInner=0.18),
         axis=alt.Axis(domain=False, ticks=False, labelLimit=NAMES_WIDTH - 10),
     )  # fmt: skip
-    data = drawing.add({key: p[key] for key in (context.axis.name, *_DRAWN)} for p in parts)
+    data = [{key: p[key] for key in (context.axis.name, *_DRAWN)} for p in parts]
+    there = {part["limit"] for part in parts}
+    shown = [each for key, each in known.items() if key in there]
+    ink, above, text = palette.INK[0], {"fontSize": 12, "baseline": "bottom"}, alt.Text("text:N")
     charts = [
-        *_rects(context, data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
-        unit(
-            alt.Chart(data).mark_text(color=palette.INK[0], fontSize=12, fontWeight=600)
-            .encode(x=alt.X("middle:Q"), y=y, text=alt.Text("letter:N"))
+        _rects(context, drawing, data, x, y, shown),
+        drawing.mark(
+            "text", data, {"x": alt.X("middle:Q"), "y": y, "text": alt.Text("letter:N")},
+            color=ink, fontSize=12, fontWeight=600,
         ),
-        unit(
-            alt.Chart(drawing.add(_heads(context)))
-            .mark_text(color=palette.MUTED[0], fontSize=12, baseline="bottom")
-            .encode(x=alt.X("from:Q"), y=y_at(-6), text=alt.Text("text:N"))
+        drawing.mark(
+            "text", _heads(context), {"x": alt.X("from:Q"), "y": y_at(-6), "text": text},
+            color=palette.MUTED[0], **above,
         ),
-        unit(
-            alt.Chart(drawing.add([{"text": context.axis.title}]))
-            .mark_text(color=palette.INK[0], fontSize=12, baseline="bottom", align="right")
-            .encode(x=x_at(-6), y=y_at(-6), text=alt.Text("text:N"))
+        drawing.mark(
+            "text", [{"text": context.axis.title}], {"x": x_at(-6), "y": y_at(-6), "text": text},
+            color=ink, align="right", **above,
         ),
     ]  # fmt: skip
     return layer(charts, width=WIDTH - NAMES_WIDTH, height=ROW_HEIGHT * len(names))
 
 
 _DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
-
-
-def _is_in(parts: Rows, limit: str) -> bool:
-    return any(part["limit"] == limit for part in parts)
 
 
 def _heads(context: Context) -> Rows:
@@ -155,8 +145,9 @@ def _heads(context: Context) -> Rows:
 
 
 def _rects(
-    context: Context, data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[BottleneckStyle]
-) -> list[Spec]:
+    context: Context, drawing: Drawing, data: Rows, x: alt.X, y: alt.Y,
+    shown: Sequence[BottleneckStyle],
+) -> Spec:  # fmt: skip
     legend = alt.Legend(
         title=None, orient="bottom", direction="horizontal", columns=3, columnPadding=18,
         symbolType="square", symbolSize=160, symbolStrokeColor=palette.AXIS[0],
@@ -167,9 +158,9 @@ def _rects(
         alt.Tooltip("candidate:N"), level_tip(context),
         alt.Tooltip("label:N", title="limited by"), alt.Tooltip("windows:Q"),
     ]  # fmt: skip
-    rect = alt.Chart(data).mark_rect(stroke=palette.AXIS[0], strokeWidth=1)
     colour = alt.Color("label:N", scale=scale, legend=legend)
-    return [unit(rect.encode(x=x, x2=alt.X2("to:Q"), y=y, color=colour, tooltip=tips))]
+    at = {"x": x, "x2": alt.X2("to:Q"), "y": y, "color": colour, "tooltip": tips}
+    return drawing.mark("rect", data, at, stroke=palette.AXIS[0], strokeWidth=1)
 
 
 _SAMPLED = ("storage", "device-latency", "log", "locks", "driver")

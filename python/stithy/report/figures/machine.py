@@ -4,9 +4,9 @@ import polars as pl
 
 from stithy.report import metrics
 from stithy.report.context import Context
-from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, bars_told, grid, with_spans
-from stithy.report.drawing.points import level_means, mean_points
+from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, side_by_side
+from stithy.report.drawing.compose import Drawing, Rows, bars_told
+from stithy.report.drawing.points import level_means, mean_points, scaled
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -18,6 +18,9 @@ ORDER = 32
 SECTION = "machine"
 
 BYTES_PER_MIB = 2**20
+MEMORY = {
+    metrics.CGROUP_USED: "in use within the limit", metrics.CGROUP_CACHE: "page cache alone",
+}  # fmt: skip
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -27,10 +30,10 @@ def draw(context: Context) -> list[Drawn]:
 
 def _pressure(context: Context) -> Drawn:
     panels = {
-        words: mean_points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, of=resource)
+        words: points
         for resource, words in metrics.RESOURCES.items()
+        if (points := mean_points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, of=resource))
     }
-    panels = {words: points for words, points in panels.items() if points}
     if not panels:
         return Absent(
             "pressure-by-users", "pressure on CPU, storage and memory",
@@ -58,10 +61,10 @@ def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
 
 def _memory(context: Context) -> Drawn:
     panels = {
-        "in use within the limit": mean_points(context, metrics.CGROUP, metrics.CGROUP_USED),
-        "page cache alone": mean_points(context, metrics.CGROUP, metrics.CGROUP_CACHE),
+        words: points
+        for metric, words in MEMORY.items()
+        if (points := mean_points(context, metrics.CGROUP, metric))
     }
-    panels = {words: points for words, points in panels.items() if points}
     if not panels:
         return Absent(
             "memory-by-users", "memory of the server and its page cache",
@@ -87,32 +90,15 @@ def _figure(
     caption: str,
 ) -> Figure:
     drawing = Drawing()
-    drawn = {words: _scaled(points, scale) for words, points in panels.items()}
-    domain = domain_of(
-        [row for rows in drawn.values() for row in with_spans(rows, log=False)], log=False
-    )
-    charts = [
-        by_users(
-            context, drawing, axis,
-            Panel(
-                level_means(context, rows), rows, domain, title=words, height=220, first=index == 0,
-                width=(WIDTH + 20) // max(2, len(drawn)) - 30,
-            ),
-        )
-        for index, (words, rows) in enumerate(drawn.items())
-    ]  # fmt: skip
+    drawn = {words: scaled(points, scale) for words, points in panels.items()}
+    series = {words: (level_means(context, points), points) for words, points in drawn.items()}
+    width = (WIDTH + 20) // max(2, len(drawn)) - 30
     rows = [{"what": words, **row} for words, points in panels.items() for row in points]
-    return Figure(
-        name=name,
-        title=title,
-        caption=caption + bars_told(rows),
-        description=f"{title}. Line charts against {context.axis.title.lower()} "
-        f"({', '.join(panels)}), one line for each candidate.",
-        footer=context.footer,
-        spec=drawing.spec(grid(charts, len(charts))),
-        table=PageTable(
-            name,
-            title,
+    return drawing.figure(
+        context, name, title,
+        side_by_side(context, drawing, axis, series, height=220, width=width),
+        PageTable(
+            name, title,
             (
                 Show("what", "what"), context.axis_show,
                 Show("candidate", "candidate"), Show("block", "block", "count"),
@@ -120,8 +106,7 @@ def _figure(
             ),
             pl.DataFrame(rows).drop("level"),
         ),
+        caption=caption + bars_told(rows),
+        description=f"Line charts against {context.axis.title.lower()} "
+        f"({', '.join(panels)}), one line for each candidate.",
     )  # fmt: skip
-
-
-def _scaled(points: Rows, scale: float) -> Rows:
-    return [{**point, "value": point["value"] * scale} for point in points]

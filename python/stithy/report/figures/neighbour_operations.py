@@ -1,10 +1,7 @@
 """What the device does second by second: the tenants alone, and beside the neighbour."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
@@ -12,13 +9,12 @@ from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
-from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Spec, grid, layer, unit
-from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.parts.devices import MOVED, busiest_device
-from stithy.report.parts.neighbour import drawn_point, first_pair
-from stithy.report.parts.neighbour_marks import Marks, bars, marked, marks
+from stithy.report.drawing.chart import Axis, domain_of, value_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid
+from stithy.report.figure import Absent, Drawn
+from stithy.report.parts.devices import MOVED, Strip, busiest_device, strip_shows
+from stithy.report.parts.neighbour import drawn_point, first_pair, medians_said
+from stithy.report.parts.neighbour_marks import Marks, marked, marks, panel
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count
 
@@ -27,27 +23,17 @@ ORDER = 16
 SECTION = "neighbours"
 NEEDS = ("tenant_seconds",)
 KEY = "neighbour-operations"
-WIDTH, HEIGHT = 320, 110
+HEIGHT = 110
 WORDS = {"alone": "alone", "with": "with the neighbour"}
 READS = metrics.OPERATIONS["read"][0]
 WRITES, WRITE_S = metrics.OPERATIONS["write"][:2]
 
 
-@dataclass(frozen=True)
-class _Strip:
-    """A quantity over time: its title, what the table shows it as, the scale to the drawing."""
-
-    title: str
-    kind: str
-    scale: float = 1.0
-    log: bool = False
-
-
-STRIPS: Mapping[str, _Strip] = {
-    READS: _Strip("Reads per second", "rate"),
-    WRITES: _Strip("Writes per second", "rate"),
-    WRITE_S: _Strip("Write latency (ms)", "duration", MS_PER_S, log=True),
-    MOVED: _Strip("Read and written (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
+STRIPS: Mapping[str, Strip] = {
+    READS: Strip("Reads per second", "rate"),
+    WRITES: Strip("Writes per second", "rate"),
+    WRITE_S: Strip("Write latency (ms)", "duration", MS_PER_S, log=True),
+    MOVED: Strip("Read and written (MB/s)", "bandwidth", 1 / BYTES_PER_MB),
 }
 
 
@@ -62,25 +48,20 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent(KEY, "operations of the device over time", because)]
     present = [each for each in STRIPS if frame[each].count()]
     title, drawing, found = _finding(context, frame), Drawing(), marks(context, point)
+    shows = (
+        Show("candidate", "candidate"), Show("neighbour", "neighbour"),
+        Show("second", "second", "count"),
+        *strip_shows(STRIPS, present),
+    )  # fmt: skip
+    table = PageTable(KEY, title, shows, frame.select(show.column for show in shows))
     return [
-        Figure(
-            name=KEY,
-            title=title,
+        drawing.figure(
+            context, KEY, title, _charts(context, drawing, frame, present, found), table,
             caption="Each second of the busiest device, with what tenants and neighbour do on it: "
             "the tenants alone (left), and with the neighbour (right)"
             f"{marked(context, point, found)}. Both windows are of one block, the first valid one.",
-            description=f"{title}. Line charts against time, a line for each candidate: alone, and "
+            description="Line charts against time, a line for each candidate: alone, and "
             "with the neighbour.",
-            footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, frame, present, found)),
-            table=PageTable(
-                KEY, title,
-                (Show("candidate", "candidate"), Show("neighbour", "neighbour"),
-                 Show("second", "second", "count"),
-                 *(Show(each, STRIPS[each].title.partition(" (")[0], STRIPS[each].kind)
-                   for each in present)),
-                frame.select("candidate", "neighbour", "second", *present),
-            ),
         )
     ]  # fmt: skip
 
@@ -88,40 +69,31 @@ def draw(context: Context) -> list[Drawn]:
 def _seconds(context: Context, point: Point) -> pl.DataFrame:
     """By candidate, alone and with the neighbour, and second: all strips side by side."""
     types = {"candidate": pl.String, "neighbour": pl.String, "second": pl.Int64}
-    parts = [
-        _of_window(context, window).with_columns(
-            pl.lit(name).alias("candidate"), pl.lit(word).alias("neighbour")
-        )
+    rows = [
+        {"candidate": name, "neighbour": word, **row}
         for name in context.evidence.candidates
         for word, window in zip(WORDS, first_pair(context, name, point), strict=False)
+        for row in _of_window(context, window)
     ]
-    empty = pl.DataFrame(schema=types | dict.fromkeys(STRIPS, pl.Float64))
-    return pl.concat([empty, *(each.select(empty.columns) for each in parts)])
+    return pl.DataFrame(rows, schema=types | dict.fromkeys(STRIPS, pl.Float64))
 
 
-def _of_window(context: Context, window: Window) -> pl.DataFrame:
+def _of_window(context: Context, window: Window) -> Rows:
     """The seconds of the device that moves most."""
     found = busiest_device(context, window, (READS, WRITES, WRITE_S))
-    rows: list[dict[str, Any]] = [
+    return [
         {"second": at, **{each: found[each].get(at) for each in STRIPS}}
         for at in sorted({second for each in found.values() for second in each})
     ]
-    return pl.DataFrame(rows, schema={"second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)})
 
 
 def _finding(context: Context, frame: pl.DataFrame) -> str:
     """The median second of each candidate, both kinds of operations together."""
     both = pl.col(READS).fill_null(0) + pl.col(WRITES).fill_null(0)
-    medians = frame.group_by("candidate", "neighbour").agg(both.median().alias("done"))
-    known = {(name, word): float(value) for name, word, value in medians.iter_rows()}
-    names = [
-        name for name in context.evidence.candidates if all((name, word) in known for word in WORDS)
-    ]
-    said = named(
-        names,
-        lambda name: known[name, "with"],
-        lambda name: f"{count(known[name, 'alone'])} and {count(known[name, 'with'])} on {name}",
-    )
+    said = medians_said(
+        context, frame, both, lambda _, beside: beside,
+        lambda alone, beside: f"{count(alone)} and {count(beside)}",
+    )  # fmt: skip
     return f"Operations per second of the device, alone and with the neighbour: {said}"
 
 
@@ -141,25 +113,9 @@ def _charts(
         domain = domain_of(rows, log=shown.log)
         for word, title in WORDS.items():
             mine = [row for row in rows if row["neighbour"] == word]
-            charts.append(_panel(
-                context, drawing, mine, value_axis(Axis(shown.title, shown.log), domain,
-                                                   titled=word == "alone"),
-                f"Seconds, {title}" if strip == present[-1] else None,
-                found if word == "with" else (),
+            y = value_axis(Axis(shown.title, shown.log), domain, titled=word == "alone")
+            charts.append(panel(
+                context, drawing, mine, y, f"Seconds, {title}" if strip == present[-1] else None,
+                found if word == "with" else (), height=HEIGHT, strokeWidth=1.5,
             ))  # fmt: skip
     return grid(charts, len(WORDS))
-
-
-def _panel(
-    context: Context,
-    drawing: Drawing,
-    rows: list[dict[str, Any]],
-    y: alt.Y,
-    title: str | None,
-    found: Marks,
-) -> Spec:
-    x = alt.X("second:Q", title=title, axis=alt.Axis(format="d", tickCount=6))
-    line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.5)
-    own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    worked = bars(context, drawing, found, title, HEIGHT)
-    return layer([drawing.followed(unit(own)), *worked], width=WIDTH, height=HEIGHT)

@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import altair as alt
-import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.metrics import Quantity
 from stithy.plan.scenarios.noisy_neighbour.spans import cycles, part_of, parts
-from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB
 from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.drawing.titles import named
-from stithy.report.figure import Drawn, Figure
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
+from stithy.report.drawing.titles import named_by
+from stithy.report.figure import Drawn
 from stithy.report.parts.neighbour import drawn_point, first_pair
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import value
 
 NAME = "neighbour_throughput"
@@ -43,31 +41,28 @@ class _Stretch:
 
 def draw(context: Context) -> list[Drawn]:
     """A line that is 0 between cycles, for each candidate, in the window that is drawn."""
-    point = drawn_point(context)
-    found = [] if point is None else list(_stretches(context, point))
+    point, names = drawn_point(context), context.evidence.candidates
+    if point is None:
+        return []
+    drawn = [window for name in names for window in first_pair(context, name, point)[1:]]
+    found = [each for window in drawn for each in _of_window(window)]
     if not found:
         return []
     title, drawing = _finding(context, found), Drawing()
+    shows = (
+        Show("candidate", "candidate"), Show("part", "part"), Show("from_s", "from", "duration"),
+        Show("to_s", "to", "duration"), Show("rate", "bytes of databases", "bandwidth"),
+    )  # fmt: skip
     return [
-        Figure(
-            name=KEY,
-            title=title,
+        drawing.figure(
+            context, KEY, title, _chart(context, drawing, found),
+            table_of(KEY, title, shows, map(vars, found)),
             caption="Bytes of the database by the time of each part of a cycle, and 0 between "
             "cycles, in the window with the neighbour that is drawn above. Only cycles that "
             "succeeded are drawn: of one that the end of the window cut the bytes are not known.",
-            description=f"{title}. Line chart of throughput against time, with a line for each "
-            "candidate.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, found)),
-            table=_table(title, found),
+            description="Line chart of throughput against time, with a line for each candidate.",
         )
-    ]
-
-
-def _stretches(context: Context, point: Point) -> Iterator[_Stretch]:
-    for name in context.evidence.candidates:
-        for window in first_pair(context, name, point)[1:]:
-            yield from _of_window(window)
+    ]  # fmt: skip
 
 
 def _of_window(window: Window) -> Iterator[_Stretch]:
@@ -93,9 +88,7 @@ def _finding(context: Context, found: list[_Stretch]) -> str:
         mine = [each for each in found if each.candidate == name]
         if took_s := sum(each.to_s - each.from_s for each in mine):
             means[name] = sum(each.rate * (each.to_s - each.from_s) for each in mine) / took_s
-    said = named(
-        list(means), means.__getitem__, lambda name: f"{value(RATE, means[name])} on {name}"
-    )
+    said = named_by(means, lambda rate: value(RATE, rate))
     return f"While it works, the neighbour goes through its databases at {said}"
 
 
@@ -104,9 +97,9 @@ def _chart(context: Context, drawing: Drawing, found: list[_Stretch]) -> Spec:
             for row in _steps([each for each in found if each.candidate == name])]  # fmt: skip
     y = value_axis(Axis("Bytes of databases (MB/s)"), domain_of(rows, log=False))
     x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
-    line = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=1.5, interpolate="step-after")
-    own = line.encode(x=x, y=y, opacity=picked(), **line_channels(context))
-    return layer([drawing.followed(unit(own))], width=WIDTH, height=HEIGHT)
+    channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+    line = drawing.mark("line", rows, channels, strokeWidth=1.5, interpolate="step-after")
+    return layer([drawing.followed(line)], width=WIDTH, height=HEIGHT)
 
 
 def _steps(found: list[_Stretch]) -> Rows:
@@ -122,11 +115,3 @@ def _steps(found: list[_Stretch]) -> Rows:
         {"candidate": each.candidate, "second": at_s, "value": rate / BYTES_PER_MB}
         for each, at_s, rate in (*first, *rows)
     ]
-
-
-def _table(title: str, found: list[_Stretch]) -> PageTable:
-    shows = (
-        Show("candidate", "candidate"), Show("part", "part"), Show("from_s", "from", "duration"),
-        Show("to_s", "to", "duration"), Show("rate", "bytes of databases", "bandwidth"),
-    )  # fmt: skip
-    return PageTable(KEY, title, shows, pl.DataFrame([vars(each) for each in found]))

@@ -7,7 +7,6 @@ does. Histograms of valid windows are merged, never averaged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import altair as alt
 import polars as pl
@@ -26,10 +25,11 @@ from stithy.report.drawing.chart import (
     line_channels,
     picked,
     value_axis,
+    x_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
+from stithy.report.drawing.titles import named_by
+from stithy.report.figure import Absent, Drawn
 from stithy.report.latencies import distribution
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, took
@@ -77,21 +77,17 @@ def draw(context: Context) -> list[Drawn]:
         because = "no valid window has a complete latency log with enough values"
         return [Absent(NAME, "response times by percentile", because)]
     drawn = [point for point in levels if any(line.point == point for line in lines)]
-    title = _title(context, lines)
     drawing = Drawing()
     return [
-        Figure(
-            name=NAME,
-            title=title,
+        drawing.figure(
+            context, NAME, _title(context, lines), _charts(context, drawing, drawn, lines),
+            _table(context, lines),
             caption=_caption(context, drawn, lines),
-            description=f"{title}. Line charts of response time against the percentile, one chart "
+            description="Line charts of response time against the percentile, one chart "
             f"for {listing([context.level(point) for point in drawn])} each, one line for each "
             "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
-            footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, drawn, lines)),
-            table=_table(context, lines),
         )
-    ]
+    ]  # fmt: skip
 
 
 def levels_drawn(context: Context) -> list[Point]:
@@ -147,10 +143,7 @@ def _title(context: Context, lines: list[_Line]) -> str:
     if len(here) > 1 and _alike(context, here, times_s, name, point):
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in the {name} of response time"
-    each = named(
-        [*times_s], times_s.__getitem__, lambda one: f"{took(times_s[one])} on {one}", most=2
-    )
-    return f"{at}, {share} took at most {each}"
+    return f"{at}, {share} took at most {named_by(times_s, took, most=2)}"
 
 
 def _told(here: list[_Line]) -> tuple[str, dict[str, float]]:
@@ -205,7 +198,9 @@ def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list
     limits = limit_ms(context, ALL)
     domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
-    columns = _columns(len(levels), reach)
+    # So many that no place stays empty, if all ticks have room for their labels.
+    number = len(levels)
+    columns = number if number < 3 or (number == 3 and reach < REACH_NARROW) else 2
     share = "Share of transactions"
     title = f"{share} that took at most as long" if columns < 3 else share
     charts = []
@@ -219,32 +214,20 @@ def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list
     return grid(charts, columns)
 
 
-def _columns(levels: int, reach: float) -> int:
-    """So many that no place stays empty, if all ticks have room for their labels."""
-    return levels if levels < 3 or (levels == 3 and reach < REACH_NARROW) else 2
-
-
 def _share_axis(reach: float, title: str | None) -> alt.X:
     ticks = [tick for tick in TICKS if tick <= reach]
-    return alt.X(
-        "reach:Q",
-        scale=alt.Scale(type="log", domain=[1, reach * 1.05], nice=False),
-        title=title,
-        axis=alt.Axis(values=ticks, labelExpr=_labels(), grid=True, labelOverlap=False),
-    )
+    options = {"values": ticks, "labelExpr": LABELS, "grid": True, "labelOverlap": False}
+    return x_axis("reach", title, (1, reach * 1.05), log=True, **options)
 
 
-@cache
-def _labels() -> str:
-    """An expression that names the ticks; it holds constants alone."""
-    cases = [f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.items()]
-    return "".join(cases) + "''"
+LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.items()) + "''"
+"""An expression that names the ticks; it holds constants alone."""
 
 
 def _layers(
     context: Context, drawing: Drawing, lines: list[_Line], x: alt.X, y: alt.Y
 ) -> list[Spec]:
-    channels = line_channels(context)
+    channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
     tips = [
         alt.Tooltip("candidate:N"),
         alt.Tooltip("share:Q", title="share", format=".4%"),
@@ -254,8 +237,8 @@ def _layers(
     for what, width in ((RESPONSE, 2.0), (SERVICE, 0.8)):
         rows = _rows([line for line in lines if line.what == what])
         if rows:
-            mark = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=width)
-            specs.append(unit(mark.encode(x=x, y=y, opacity=picked(), tooltip=tips, **channels)))
+            line = drawing.mark("line", rows, {**channels, "tooltip": tips}, strokeWidth=width)
+            specs.append(line)
     return [drawing.followed(specs[0]), *specs[1:]]
 
 

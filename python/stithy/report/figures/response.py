@@ -3,11 +3,11 @@
 from stithy.metrics import ALL, P95
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
-from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told, beside, with_spans
-from stithy.report.drawing.points import points_table, window_rows
-from stithy.report.drawing.titles import compare_title, named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.chart import WIDTH, Axis, side_by_side
+from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told
+from stithy.report.drawing.points import points_table, scaled, window_rows
+from stithy.report.drawing.titles import compare_title, named_by
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import Show
 from stithy.report.words.wording import capital, took
 
@@ -35,23 +35,20 @@ def _together(context: Context) -> Drawn:
     noun = "95th percentile of response time"
     title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
     drawing = Drawing()
-    return Figure(
-        name="response-by-users",
-        title=title.text,
-        ratio=title.ratio,
+    return drawing.figure(
+        context, "response-by-users", title,
+        _row(context, drawing, "", series, height=270, last=True),
+        points_table(
+            context, "response-by-users", "Response time by percentile", rows, VALUE, "percentile"
+        ),
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
         "beyond it."
         f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
-        description=f"{title.text}. Three line charts of response time against "
+        description="Three line charts of response time against "
         f"{context.axis.title.lower()}: median, 95th and 99th percentile, one line for "
         "each candidate.",
-        footer=context.footer,
-        spec=drawing.spec(_row(context, drawing, "", series, height=270, last=True)),
-        table=points_table(
-            context, "response-by-users", "Response time by percentile", rows, VALUE, "percentile"
-        ),
-    )
+    )  # fmt: skip
 
 
 def _by_transaction(context: Context) -> Drawn:
@@ -68,23 +65,19 @@ def _by_transaction(context: Context) -> Drawn:
     if not rows:
         because = "no window has enough transactions of a type"
         return Absent("response-by-transaction", "response times of each type", because)
-    title = _slowest(context, kinds)
-    return Figure(
-        name="response-by-transaction",
-        title=title,
+    return drawing.figure(
+        context, "response-by-transaction", _slowest(context, kinds), above(charts),
+        points_table(
+            context, "response-by-transaction", "Response time by transaction type", rows, VALUE,
+            "transaction", "percentile",
+        ),
         caption="Median, 95th and 99th percentile of the response time of each transaction type. "
         "A percentile is drawn only if enough values lie beyond it. The charts of a row share a "
         "logarithmic axis."
         f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
-        description=f"{title}. Grid of line charts of response time against "
+        description="Grid of line charts of response time against "
         f"{context.axis.title.lower()}: one row for each transaction type "
         f"({', '.join(kinds)}), one column for each percentile.",
-        footer=context.footer,
-        spec=drawing.spec(above(charts)),
-        table=points_table(
-            context, "response-by-transaction", "Response time by transaction type", rows, VALUE,
-            "transaction", "percentile",
-        ),
     )  # fmt: skip
 
 
@@ -109,8 +102,8 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
     others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
     who = f"{slowest} on {on}" if others else slowest
-    each = named([*of_it], of_it.__getitem__, lambda name: f"{took(of_it[name])} on {name}")
-    return f"{capital(context.at(highest))}, {who} takes longest: its 95th percentile is {each}"
+    at, each = capital(context.at(highest)), named_by(of_it, took)
+    return f"{at}, {who} takes longest: its 95th percentile is {each}"
 
 
 def _row(
@@ -123,23 +116,14 @@ def _row(
     last: bool,
 ) -> Spec:
     """Three charts side by side with one scale."""
-    ms = {key: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()}
-    limits = {key: limit_ms(context, kind or ALL, key) for key in series}
-    drawn = [row for _, points in ms.values() for row in with_spans(points, log=True)]
-    lines = ({"value": each.value} for limit in limits.values() for each in limit)
-    domain = domain_of([*drawn, *lines], log=True)
-    charts = [
-        by_users(
-            context, drawing, AXIS,
-            Panel(
-                *ms[key], domain, title=f"{kind}, {words}" if kind else words, width=PANEL_WIDTH,
-                height=height, first=key == "p50", last=last, limits=limits[key],
-            ),
-        )
-        for key, words in PERCENTILES.items()
-    ]  # fmt: skip
-    return beside(charts)
+    of = {key: f"{kind}, {words}" if kind else words for key, words in PERCENTILES.items()}
+    return side_by_side(
+        context, drawing, AXIS,
+        {of[key]: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()},
+        {of[key]: limit_ms(context, kind or ALL, key) for key in series},
+        width=PANEL_WIDTH, height=height, last=last,
+    )  # fmt: skip
 
 
 def _ms(rows: Rows) -> Rows:
-    return [{**row, "value": row["value"] * MS_PER_S} for row in rows if row["value"] > 0]
+    return scaled([row for row in rows if row["value"] > 0], MS_PER_S)

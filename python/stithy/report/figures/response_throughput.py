@@ -22,10 +22,13 @@ from stithy.report.drawing.chart import (
     Axis,
     candidate_channels,
     domain_of,
+    intervals,
+    joined,
     level_tip,
     limit_lines,
     picked,
     value_axis,
+    x_axis,
 )
 from stithy.report.drawing.compose import (
     BARS,
@@ -36,11 +39,10 @@ from stithy.report.drawing.compose import (
     extremes,
     layer,
     spans,
-    unit,
 )
-from stithy.report.drawing.points import window_row
+from stithy.report.drawing.points import scaled, window_row
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, count, took
 
@@ -77,25 +79,23 @@ def draw(context: Context) -> list[Drawn]:
     if (because := _why_none(context, quantity, places)) is not None:
         return [Absent(NAME, shows, because)]
     points = list(_points(context, quantity))
-    title, throughput = _title(context, quantity, places), context.evidence.throughput
-    drawing = Drawing()
+    noun, drawing = context.evidence.throughput.noun, Drawing()
+    limit = response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
     return [
-        Figure(
-            name=NAME,
-            title=title,
-            caption=f"{capital(quantity.noun)} against {throughput.noun}. Each large mark is "
+        drawing.figure(
+            context, NAME, _title(context, quantity, places),
+            _chart(context, drawing, quantity, places, points),
+            _table(context, quantity, places, points),
+            caption=f"{capital(quantity.noun)} against {noun}. Each large mark is "
             "a level, with its number of users. A line joins the levels of a candidate in "
             "ascending order. Marks further down and to the right are better. If a line bends "
             "back, more users got less work done. Small marks are windows; hollow ones are "
             "invalid. The vertical axis is logarithmic."
-            f"{_limit_told(context, quantity)}{_bars_told(points)}",
-            description=f"{title}. Line chart of response time against throughput, one line for "
+            f"{limit}{BARS if _spans(points, 'value') else ''}",
+            description="Line chart of response time against throughput, one line for "
             f"each candidate through its levels: {', '.join(context.evidence.candidates)}.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, quantity, places, points)),
-            table=_table(context, quantity, places, points),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _why_none(context: Context, quantity: Quantity, places: list[_Place]) -> str | None:
@@ -186,14 +186,6 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
         yield from (each for each in here if each.point.level == level)
 
 
-def _limit_told(context: Context, quantity: Quantity) -> str:
-    return response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
-
-
-def _bars_told(points: Rows) -> str:
-    return BARS if _spans(points, "value") else ""
-
-
 def _spans(points: Rows, key: str) -> Rows:
     """The intervals of one of the two values."""
     return spans([{**point, "value": point[key]} for point in points], log=key == "value")
@@ -203,7 +195,7 @@ def _chart(
     context: Context, drawing: Drawing, quantity: Quantity, places: list[_Place], points: Rows
 ) -> Spec:
     kind = quantity.of or ALL
-    shown = [{**point, "value": point["value"] * MS_PER_S} for point in points]
+    shown = scaled(points, MS_PER_S)
     levels = [
         {
             **context.place(place.point), "candidate": place.candidate, "done": place.done,
@@ -215,85 +207,49 @@ def _chart(
     ends = [{"value": each[end]} for each in _spans(shown, "value") for end in ("low", "high")]
     drawn = [*shown, *levels, *ends, *({"value": each.value} for each in limits)]
     y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
-    x = _throughput_axis(context.evidence.throughput.title, [*shown, *levels])
-    channels = candidate_channels(context)
-    dash = channels.pop("strokeDash")
-    line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)
-    joined = line.encode(
-        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("level:Q"),
-        opacity=picked(),
-    )  # fmt: skip
+    done = domain_of([{"value": row["done"]} for row in (*shown, *levels)], log=False)
+    throughput = context.evidence.throughput.title
+    x = x_axis("done", throughput, done, format=NUMBERS, tickCount=6)
+    line = joined(context, drawing, levels, {"x": x, "y": y, "order": alt.Order("level:Q")})
+    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
+    full = {**channels, "tooltip": _tips(context)}
     layers = [
-        *limit_lines(drawing, y, limits), unit(joined),
-        *_bars(drawing, shown, levels, x, y, channels),
-        *_windows(context, drawing, shown, x, y, channels),
-        *_levels(context, drawing, levels, x, y, channels),
+        *limit_lines(drawing, y, limits), line, *_bars(drawing, shown, levels, channels),
+        *_windows(context, drawing, shown, channels),
+        drawing.followed(drawing.mark("point", levels, full, filled=True, size=95)),
         _numbers(context, drawing, levels, x, y),
     ]  # fmt: skip
     return layer(layers, width=WIDTH, height=HEIGHT + 20)
 
 
-def _throughput_axis(title: str, shown: Rows) -> alt.X:
-    domain = domain_of([{"value": row["done"]} for row in shown], log=False)
-    return alt.X(
-        "done:Q", title=title,
-        scale=alt.Scale(domain=list(domain), nice=False),
-        axis=alt.Axis(format=NUMBERS, tickCount=6),
-    )  # fmt: skip
-
-
-def _bars(
-    drawing: Drawing, shown: Rows, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
-) -> list[Spec]:
+def _bars(drawing: Drawing, shown: Rows, levels: Rows, channels: dict[str, Any]) -> Iterator[Spec]:
     """A cross of both intervals at each level."""
     places = {(row["level"], row["candidate"]): row for row in levels}
-    layers = []
-    for key, other in (("value", "done"), ("done", "value")):
+    for key, other, along in (("value", "done", "x"), ("done", "value", "y")):
         rows = [
             {**span, other: places[span["level"], span["candidate"]][other]}
             for span in _spans(shown, key)
             if (span["level"], span["candidate"]) in places
         ]
-        if rows:
-            bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
-            ends: dict[str, Any] = (
-                {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
-                if key == "value"
-                else {"x": alt.X("low:Q"), "x2": alt.X2("high:Q"), "y": y}
-            )
-            layers.append(unit(bars.encode(color=channels["color"], opacity=picked(), **ends)))
-    return layers
+        at = {name: channels[name] for name in (along, "color", "opacity")}
+        is_across = along == "y"
+        yield from intervals(drawing, rows, at, across=is_across, strokeWidth=1.5, clip=True)
 
 
 def _windows(
-    context: Context, drawing: Drawing, shown: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
-) -> list[Spec]:
+    context: Context, drawing: Drawing, shown: Rows, channels: dict[str, Any]
+) -> Iterator[Spec]:
     """The windows as small marks; of too many the ends of each level."""
     if len(shown) > POINTS_MOST:
         drawing.thinned = True
-    layers = []
+    tips = [*_tips(context), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
     hollow = {"filled": False, "fill": palette.PAPER[0], "size": 60, "strokeWidth": 1.5}
     for is_valid, look in ((True, {"filled": True, "size": 24}), (False, hollow)):
         rows: Rows = [row for row in shown if row["valid"] is is_valid]
         rows = [dict(row) for row in extremes(rows)] if len(shown) > POINTS_MOST else rows
         if rows:
-            chart = alt.Chart(drawing.add(_plain(rows))).mark_point(**look)
-            tips = [*_tips(context), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
-            marks = chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked())
-            layers.append(unit(marks))
-    return layers
-
-
-def _plain(rows: Rows) -> Rows:
-    return [{key: value for key, value in row.items() if key != "valid"} for row in rows]
-
-
-def _levels(
-    context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
-) -> list[Spec]:
-    chart = alt.Chart(drawing.add(levels)).mark_point(filled=True, size=95)
-    marks = unit(chart.encode(x=x, y=y, tooltip=_tips(context), **channels, opacity=picked()))
-    return [drawing.followed(marks)]
+            plain = [{key: row[key] for key in row if key != "valid"} for row in rows]
+            yield drawing.mark("point", plain, {**channels, "tooltip": tips}, **look)
 
 
 def _tips(context: Context) -> list[alt.Tooltip]:
@@ -317,15 +273,11 @@ def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.
             if (mine := [row["level"] for row in levels if row["candidate"] == name])
         }
         rows = [row for row in levels if row["level"] in ends[row["candidate"]]]
-    texts = alt.Chart(drawing.add(_apart(rows))).mark_text(
-        dx=9, dy=9, align="left", baseline="middle"
-    )
-    return unit(texts.encode(x=x, y=y, text=_level_text(context), opacity=picked()))
-
-
-def _level_text(context: Context) -> alt.Text:
     field = context.axis.name.replace(".", "\\.")
-    return alt.Text(f"{field}:Q", format="d") if context.axis.counts else alt.Text(f"{field}:N")
+    text = alt.Text(f"{field}:Q", format="d") if context.axis.counts else alt.Text(f"{field}:N")
+    look = {"dx": 9, "dy": 9, "align": "left", "baseline": "middle"}
+    at = {"x": x, "y": y, "text": text, "opacity": picked()}
+    return drawing.mark("text", _apart(rows), at, **look)
 
 
 def _apart(rows: Rows) -> Rows:

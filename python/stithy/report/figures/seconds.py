@@ -29,6 +29,7 @@ from stithy.report.drawing.chart import (
     domain_of,
     limit_lines,
     log_ticks,
+    strip_axis,
 )
 from stithy.report.drawing.compose import (
     POINTS_MOST,
@@ -135,23 +136,26 @@ def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     seconds = context.run.seconds.filter(pl.col("phase") != "drain")
     waited = (seconds["waiting"] > 0).any()
     mine = seconds.join(here, on="window_id", how="semi")
-    keys = ["window_id", "second"]
-    done = (pl.col("committed") + pl.col("rolled_back")) * SECONDS_PER_MINUTE
-    tpm = mine.select(*keys, pl.lit("tpm").alias("quantity"), done.cast(pl.Float64).alias("value"))
-    enough = pl.col("committed") + pl.col("rolled_back") >= values_needed(95)
-    p95 = mine.filter(pl.col("response_p95_s").is_not_null() & enough).select(
-        *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
+    done, waiting = pl.col("committed") + pl.col("rolled_back"), pl.col("waiting")
+    enough = pl.col("response_p95_s").is_not_null() & (done >= values_needed(95))
+    frame = pl.concat(
+        [
+            _strip_of("tpm", mine, done * SECONDS_PER_MINUTE),
+            _strip_of("p95", mine.filter(enough), pl.col("response_p95_s")),
+            # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
+            _strip_of("waiting", mine.filter(waiting.is_not_null() & waited), waiting),
+            _device(context, _sampled(context, shown, here)),
+        ]
     )
-    # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
-    waiting = mine.filter(pl.col("waiting").is_not_null() & waited).select(
-        *keys,
-        pl.lit("waiting").alias("quantity"),
-        pl.col("waiting").cast(pl.Float64).alias("value"),
-    )
-    frame = pl.concat([tpm, p95, waiting, _device(context, _sampled(context, shown, here))])
     return frame.join(here, on="window_id", how="inner").sort(
         "candidate", "block", "quantity", "second"
     )
+
+
+def _strip_of(quantity: str, seconds: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+    """A quantity of windows and seconds, in the long form."""
+    named = pl.lit(quantity).alias("quantity")
+    return seconds.select("window_id", "second", named, value.cast(pl.Float64).alias("value"))
 
 
 def _sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[str]:
@@ -170,25 +174,18 @@ def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
     samples = context.samples_by_second(metrics.BLOCK, rates, windows)
     devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
-    return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")
+    return _strip_of("device", busiest, pl.col("value"))
 
 
 def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> Figure:
     point = shown.block.point
     word = point.slug if point.others else f"{point.level}-{level_factor().name}"
     name = f"seconds-{word}"
-    title = f"{context.level(point)}: {_swing(context, shown.block, here)}"
     drawing = Drawing()
-    spec = _strips(context, drawing, shown, here, marked)
-    return Figure(
-        name=name,
-        title=title,
-        caption=_caption(context, shown, here, marked),
-        description=f"{title}. Line charts over the seconds of the windows: transactions per "
-        "minute, 95th percentile of response time, operations of the busiest device.",
-        footer=context.footer,
-        spec=drawing.spec(spec),
-        table=PageTable(
+    return drawing.figure(
+        context, name, f"{context.level(point)}: {_swing(context, shown.block, here)}",
+        _strips(context, drawing, shown, here, marked),
+        PageTable(
             name,
             f"One-second values {context.at(point)}",
             (
@@ -200,6 +197,9 @@ def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataF
             ),
             _wide(here),
         ),
+        caption=_caption(context, shown, here, marked),
+        description="Line charts over the seconds of the windows: transactions per "
+        "minute, 95th percentile of response time, operations of the busiest device.",
     )  # fmt: skip
 
 
@@ -317,22 +317,14 @@ def _strips(
 ) -> Spec:
     ids = [window.id for window in shown.windows]
     drawn = here.filter(pl.col("window_id").is_in(ids))
-    names = [
-        name
-        for name in context.evidence.candidates
-        if any(window.candidate == name for window in shown.windows)
-    ]
+    there = {window.candidate for window in shown.windows}
+    names = [name for name in context.evidence.candidates if name in there]
     present = [quantity for quantity in QUANTITIES if quantity in set(drawn["quantity"])]
     columns = min(len(names), 3)
     last_second = int(max(drawn["second"].to_list(), default=0))
-    limits = {quantity: _limits(context, quantity) for quantity in present}
-    domains = {
-        quantity: domain_of(
-            [*_values(drawn, quantity), *({"value": each.value} for each in limits[quantity])],
-            log=quantity == "p95",
-        )
-        for quantity in present
-    }
+    # The study's limit stands in the strip of response times, where it is of what that shows.
+    limits = {each: limit_ms(context, ALL, "p95") if each == "p95" else () for each in present}
+    domains = {quantity: _domain(drawn, quantity, limits[quantity]) for quantity in present}
     widest = max(len(f"{high:,.0f}") for _, high in domains.values())
     extent = round(widest * LETTER)
     stacks = []
@@ -355,43 +347,33 @@ def _strips(
     return grid(stacks, columns)
 
 
-def _limits(context: Context, quantity: str) -> tuple[Line, ...]:
-    """The study's limit, where the strip of response times shows what it is of."""
-    return limit_ms(context, ALL, "p95") if quantity == "p95" else ()
-
-
-def _values(drawn: pl.DataFrame, quantity: str) -> Rows:
+def _domain(drawn: pl.DataFrame, quantity: str, limits: tuple[Line, ...]) -> Domain:
     value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
-    return drawn.filter(pl.col("quantity") == quantity).select(value).to_dicts()
+    rows = drawn.filter(quantity=quantity).select(value).to_dicts()
+    return domain_of([*rows, *({"value": each.value} for each in limits)], log=quantity == "p95")
 
 
 def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
     """One row a window: what is drawn of it and no more, as lists, for there are many."""
     factor = MS_PER_S if quantity == "p95" else 1.0
     value = (pl.col("value") * factor).round_sig_figs(4)
-    part = drawn.filter(pl.col("quantity") == quantity).select("window_id", "second", value)
+    part = drawn.filter(quantity=quantity).select("window_id", "second", value)
     rows = []
     for window in windows:
-        mine = part.filter(pl.col("window_id") == window.id)
+        mine = part.filter(window_id=window.id)
         if not mine.is_empty():
-            rows.append(
-                {
-                    "block": window.block, "again": bool(window.attempt),
-                    "invalid": not window.valid,
-                    "flagged": any(window is each for each, _ in shown.flagged),
-                    "second": mine["second"].cast(pl.Int64).to_list(),
-                    "value": mine["value"].to_list(),
-                }
-            )  # fmt: skip
+            rows.append({
+                "block": window.block, "again": bool(window.attempt),
+                "invalid": not window.valid,
+                "flagged": any(window is each for each, _ in shown.flagged),
+                "second": mine["second"].cast(pl.Int64).to_list(),
+                "value": mine["value"].to_list(),
+            })  # fmt: skip
     return rows
 
 
 def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
-    x = alt.X(
-        "second:Q", title="Second" if strip.bottom else None,
-        scale=alt.Scale(domain=[0, strip.last_second + 1], nice=False),
-        axis=alt.Axis(grid=False, tickCount=6, format="d", labels=strip.bottom),
-    )  # fmt: skip
+    x = strip_axis(strip.last_second + 1, is_bottom=strip.bottom)
     log = strip.quantity == "p95"
     ticks = {"values": _few(log_ticks(strip.domain))} if log else {"tickCount": 3}
     y = alt.Y(
@@ -416,18 +398,16 @@ def _few(ticks: list[float]) -> list[float]:
 
 def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
     until = context.load.ramp_up_s if context.load else 0.0
-    shade = alt.Chart(drawing.add([{"second": 0.0, "until": until}]))
-    rect = shade.mark_rect(color=palette.GRID[0], opacity=0.6)
-    return unit(rect.encode(x=x, x2=alt.X2("until:Q")))
+    ends, look = {"x": x, "x2": alt.X2("until:Q")}, {"color": palette.GRID[0], "opacity": 0.6}
+    return drawing.mark("rect", [{"second": 0.0, "until": until}], ends, **look)
 
 
 def _drawn(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> list[Spec]:
     if not strip.lines:
         device = strip.quantity == "device"
         text = "not sampled: no block device under this volume" if device else "not recorded"
-        words = alt.Chart(drawing.add([{"text": text}])).mark_text(align="center")
-        middle = x_at(strip.width * 0.6)
-        return [unit(words.encode(x=middle, y=y_at(42), text=alt.Text("text:N")))]
+        middle = {"x": x_at(strip.width * 0.6), "y": y_at(42), "text": alt.Text("text:N")}
+        return [drawing.mark("text", [{"text": text}], middle, align="center")]
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),

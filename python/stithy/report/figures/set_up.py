@@ -9,8 +9,9 @@ import polars as pl
 
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.chart import own_channels
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
+from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.escape import seen, shortened
@@ -42,21 +43,17 @@ def draw(context: Context) -> list[Drawn]:
     if not context.evidence.windows:
         return [Absent(NAME, SHOWS, "the run has no window yet")]
     whole = set_up(context.manifest)
-    drawing, title = Drawing(), _title(whole)
+    drawing = Drawing()
     return [
-        Figure(
-            name=NAME,
-            title=title,
+        drawing.figure(
+            context, NAME, _title(whole), _chart(context, drawing, whole), _table(whole),
             caption="From left to right: the load driver, the database server of each candidate, "
             "its volumes with the parts of the database on them, and the storage below. Servers "
             "run one at a time, each only during the windows of its candidate. Long names are "
             "shortened here, but not in the data.",
-            description=f"{title}. {_in_words(whole)}",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, whole)),
-            table=_table(whole),
+            description=_in_words(whole),
         )
-    ]
+    ]  # fmt: skip
 
 
 def _title(whole: SetUp) -> str:
@@ -192,29 +189,22 @@ def _units(
     """All marks, from the ground up."""
     places = _places(height)
 
-    def rects(rows: Rows, **look: Any) -> Any:
-        return alt.Chart(drawing.add(rows)).mark_rect(**look).encode(**places)
+    def texts(rows: Rows, **look: Any) -> Spec:
+        at = {"x": places["x"], "y": places["y"], "text": alt.Text("text:N")}
+        return drawing.mark("text", rows, at, align="left", baseline="middle", **look)
 
-    def texts(rows: Rows, **look: Any) -> Any:
-        chart = alt.Chart(drawing.add(rows)).mark_text(align="left", baseline="middle", **look)
-        return chart.encode(x=places["x"], y=places["y"], text=alt.Text("text:N"))
-
-    edge = {"stroke": palette.AXIS[0], "cornerRadius": 3}
-    scale = alt.Scale(
-        domain=list(context.styles), range=[each.colour for each in context.styles.values()]
-    )
-    colour = alt.Color("candidate:N", scale=scale, legend=None)
-    rules = alt.Chart(drawing.add(canvas.lines)).mark_rule(color=palette.AXIS[0], strokeWidth=1.2)
-    charts = [
-        rects(frame, fill=palette.PAPER[0], strokeWidth=1, **edge),
-        rules.encode(**places),
-        rects(canvas.boxes, fill=palette.PAPER[0], strokeWidth=1.2, **edge),
-        rects(canvas.marks, strokeWidth=0).encode(color=colour),
+    edge = {"stroke": palette.AXIS[0], "cornerRadius": 3, "fill": palette.PAPER[0]}
+    colour = own_channels(context)["color"]
+    lines = drawing.mark("rule", canvas.lines, places, color=palette.AXIS[0], strokeWidth=1.2)
+    return [
+        drawing.mark("rect", frame, places, strokeWidth=1, **edge),
+        lines,
+        drawing.mark("rect", canvas.boxes, places, strokeWidth=1.2, **edge),
+        drawing.mark("rect", canvas.marks, {**places, "color": colour}, strokeWidth=0),
         texts(machine, fontSize=HEADING, color=palette.INK[0]),
         texts(canvas.headings, fontSize=HEADING, fontWeight=600, color=palette.INK[0]),
         texts(canvas.texts, fontSize=LINE, color=palette.MUTED[0]),
     ]
-    return [unit(chart) for chart in charts]
 
 
 def _places(height: float) -> dict[str, Any]:

@@ -7,22 +7,15 @@ from statistics import fmean
 import altair as alt
 import polars as pl
 
-from stithy.analysis.evidence import Evidence, Window
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.chart import (
-    WIDTH,
-    Axis,
-    Domain,
-    domain_of,
-    value_axis,
-)
+from stithy.report.drawing.chart import WIDTH, Axis, Domain, domain_of, value_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, unit
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.neighbour import drawn_point, paired
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent
 
 NAME = "tenants"
@@ -42,9 +35,9 @@ class _Kept:
 
     candidate: str
     tenant: str
+    blocks: int
     alone: float
     beside: float
-    blocks: int
 
     @property
     def share(self) -> float:
@@ -63,19 +56,15 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent(KEY, "throughput of each tenant", because)]
     title, drawing = _finding(context, kept), Drawing()
     return [
-        Figure(
-            name=KEY,
-            title=title,
+        drawing.figure(
+            context, KEY, title, _charts(context, drawing, kept), _table(title, kept),
             caption="Transactions per minute of each tenant: alone (pale) and with the neighbour, "
             "means over the blocks that have a valid window of both. Tenants and load are the same "
             "in both; only the neighbour is switched.",
-            description=f"{title}. Bar charts with a pair of bars for each tenant, one chart for "
-            "each candidate.",
-            footer=context.footer,
-            spec=drawing.spec(_charts(context, drawing, kept)),
-            table=_table(title, kept),
+            description="Bar charts with a pair of bars for each tenant, one chart for each "
+            "candidate.",
         )
-    ]
+    ]  # fmt: skip
 
 
 def _all_kept(context: Context, point: Point) -> Iterator[_Kept]:
@@ -84,20 +73,13 @@ def _all_kept(context: Context, point: Point) -> Iterator[_Kept]:
     for name in context.evidence.candidates:
         pairs = paired(context, name, point)
         for tenant in sorted(tenants, key=lambda each: (len(each), each)):
-            both = list(_both(context.evidence, pairs, Quantity(METRIC, tenant)))
+            value, of = context.evidence.value_of, Quantity(METRIC, tenant)
+            every = ((value(one, of).number, value(other, of).number) for one, other in pairs)
+            both = [(a, b) for a, b in every if a is not None and b is not None]
             alone = fmean(one for one, _ in both) if both else 0.0
             if alone:
                 beside = fmean(other for _, other in both)
-                yield _Kept(name, tenant, alone, beside, len(both))
-
-
-def _both(
-    evidence: Evidence, pairs: Sequence[tuple[Window, Window]], quantity: Quantity
-) -> Iterator[tuple[float, float]]:
-    for pair in pairs:
-        one, other = (evidence.value_of(window, quantity).number for window in pair)
-        if one is not None and other is not None:
-            yield one, other
+                yield _Kept(name, tenant, len(both), alone, beside)
 
 
 def _finding(context: Context, kept: Sequence[_Kept]) -> str:
@@ -120,16 +102,14 @@ def _range(shares: Sequence[float]) -> str:
 
 
 def _charts(context: Context, drawing: Drawing, kept: Sequence[_Kept]) -> Spec:
-    names = [
-        name for name in context.evidence.candidates if any(each.candidate == name for each in kept)
-    ]
-    columns = min(len(names), COLUMNS_MOST)
-    rows = {name: [row for each in kept if each.candidate == name for row in _bars(each)]
-            for name in names}  # fmt: skip
+    rows: dict[str, Rows] = {}
+    for each in kept:
+        rows.setdefault(each.candidate, []).extend(_bars(each))
+    columns = min(len(rows), COLUMNS_MOST)
     domain = domain_of([row for each in rows.values() for row in each], log=False)
     charts = [
-        _chart(context, drawing, rows[name], domain, name, is_first=index % columns == 0)
-        for index, name in enumerate(names)
+        _chart(context, drawing, mine, domain, name, is_first=index % columns == 0)
+        for index, (name, mine) in enumerate(rows.items())
     ]
     return grid(charts, columns)
 
@@ -168,16 +148,10 @@ _LABELS = "datum.label == 'with' ? 'with the neighbour' : datum.label"
 
 
 def _table(title: str, kept: Sequence[_Kept]) -> PageTable:
-    rows = [
-        {
-            "candidate": each.candidate, "tenant": each.tenant, "blocks": each.blocks,
-            "alone": each.alone, "beside": each.beside, "share": each.share,
-        }
-        for each in kept
-    ]  # fmt: skip
+    rows = [{**vars(each), "share": each.share} for each in kept]
     shows = (
         Show("candidate", "candidate"), Show("tenant", "tenant"), Show("blocks", "blocks", "count"),
         Show("alone", "TPM alone", "count"), Show("beside", "TPM with the neighbour", "count"),
         Show("share", "kept", "share"),
     )  # fmt: skip
-    return PageTable(KEY, title, shows, pl.DataFrame(rows))
+    return table_of(KEY, title, shows, rows, alone=pl.Float64, beside=pl.Float64)

@@ -1,5 +1,7 @@
 """What limited each candidate: a sentence, the title of a figure, the end of a sentence."""
 
+from collections.abc import Callable
+
 from stithy.analysis.answers.findings import Limits
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause, short, words
 from stithy.analysis.bottlenecks.observation import of_samples
@@ -55,23 +57,17 @@ def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
 def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
     """`the server's CPUs limited both`."""
     who = "both" if len(of) == all_names == 2 else listing(of)
-    if limit == UNKNOWN:
-        return f"unknown factors limited {who}"
-    if limit == SEVERAL:
-        return f"several resources limited {who}"
-    if limits.is_open and limit == "demand":
-        return f"the requested rate limited {who}"
-    return f"{short(limit)} limited {who}"
+    return f"{_who(limit, limits, short)} {who}"
 
 
-def _who(limit: str, finding: Limits) -> str:
+def _who(limit: str, finding: Limits, said: Callable[[str], str] = words) -> str:
     if limit == UNKNOWN:
         return "unknown factors limited"
     if limit == SEVERAL:
         return "several resources limited"
     if finding.is_open and limit == "demand":
         return "the requested rate limited"
-    return f"{words(limit)} limited"
+    return f"{said(limit)} limited"
 
 
 def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:

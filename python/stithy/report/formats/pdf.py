@@ -60,7 +60,9 @@ def _block(block: Block, page: Page) -> Iterator[Printed]:
         case Picture():
             yield _picture(block)
         case Verbatim():
-            yield from _verbatim(block)
+            if block.summary:
+                yield from map(_paragraph, paragraph(block.summary, style="folded"))
+            yield {"kind": "verbatim", "text": block.text.rstrip()}
 
 
 def _heading(block: Heading) -> Iterator[Printed]:
@@ -103,12 +105,6 @@ def _picture(block: Picture) -> Printed:
         "alternative": _shown(figure.description),
         "captions": [_paragraph(each) for each in captions],
     }
-
-
-def _verbatim(block: Verbatim) -> Iterator[Printed]:
-    if block.summary:
-        yield from map(_paragraph, paragraph(block.summary, style="folded"))
-    yield {"kind": "verbatim", "text": block.text.rstrip()}
 
 
 def _shown(text: str) -> str:

@@ -8,7 +8,6 @@ import polars as pl
 
 from stithy.analysis.answers.findings import (
     MAIN,
-    Limits,
     decision_status,
     limits_of,
 )
@@ -23,7 +22,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.findings import sentences
 from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words import loads
 from stithy.report.words.restores import restore_method
 from stithy.report.words.wording import (
@@ -47,18 +46,14 @@ def cap_flaws(context: Context) -> Iterator[str]:
     found = limits_of(context.evidence, context.limited)
     if found is None or context.evidence.primary.metric.known.source != "window":
         return
-    capped = [(name, cause) for name, cause in found.of if cause.is_cap]
     alike: dict[str, list[str]] = {}
-    for name, cause in capped:
-        ahead = name == found.ahead
-        alike.setdefault(_told(cause, ahead=ahead, is_open=found.is_open), []).append(name)
-    for reported, names in alike.items():
-        yield _sentence(found, context.level_unit, names, reported)
-
-
-def _sentence(found: Limits, unit: str, names: list[str], reported: str) -> str:
-    at = capital(found.point.at(unit))
-    return f"{at}, the throughput of {listing(names)} was limited by {reported}."
+    for name, cause in found.of:
+        if cause.is_cap:
+            told = _told(cause, ahead=name == found.ahead, is_open=found.is_open)
+            alike.setdefault(told, []).append(name)
+    at = capital(context.at(found.point))
+    for told, names in alike.items():
+        yield f"{at}, the throughput of {listing(names)} was limited by {told}."
 
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
@@ -143,23 +138,16 @@ def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
         }
         for each in judgements
     ]  # fmt: skip
-    schema = {
-        "threshold": pl.String, "outcome": pl.String, "outcome_shown": pl.String,
-        "left_shown": pl.String, "right_shown": pl.String, "left": pl.Float64,
-        "right": pl.Float64, "unit": pl.String, "because": pl.String,
-    }  # fmt: skip
-    columns = [
+    shows = (
         Show("outcome_shown", "Outcome"), Show("threshold", "Threshold"),
         Show("left_shown", "Left side"), Show("right_shown", "Right side"),
-    ]  # fmt: skip
-    if any(each.because for each in judgements):
-        columns.append(Show("because", "Reason"))
-    return PageTable(
-        "thresholds",
-        "Thresholds of the study, with the measured values",
-        tuple(columns),
-        pl.DataFrame(rows, schema=schema),
-    )
+        *([Show("because", "Reason")] if any(each.because for each in judgements) else []),
+    )  # fmt: skip
+    return table_of(
+        "thresholds", "Thresholds of the study, with the measured values", shows, rows,
+        **dict.fromkeys(("outcome", "unit", "because"), pl.String), left=pl.Float64,
+        right=pl.Float64,
+    )  # fmt: skip
 
 
 DRIVES_OFF = (
@@ -199,28 +187,25 @@ def answer(context: Context) -> Answer:
     said = sentences(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
     others = (*said[1:], *bottlenecks.stall_sentences(context))
-    flaws, support = tuple(_flaws(context)), tuple(_support(context))
+    flaws, support = (tuple(filter(None, of(context))) for of in (_flaws, _support))
     return Answer(f"{headline}." if dot else headline, detail, flaws, others, support)
 
 
-def _support(context: Context) -> Iterator[str]:
+def _support(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     off = any(_has(window, flag) for window in windows for flag in DRIVES_OFF)
-    if (emulated := loads.sentence(context.manifest, off=off)) is not None:
-        yield emulated
+    yield loads.sentence(context.manifest, off=off)
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
         yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
         yield f"All {len(held):,} verified consistency conditions held."
-    if (reported := proof.ledgers_proven(context)) is not None:
-        yield reported
+    yield proof.ledgers_proven(context)
     room = machine.headroom_sentence(context)
     if room is not None and not room.weakens:
         yield room.text
-    if (reported := validity.resumed_sentence(context)) is not None:
-        yield reported
+    yield validity.resumed_sentence(context)
     yield from sensitivity.support(context)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
@@ -229,13 +214,11 @@ def _support(context: Context) -> Iterator[str]:
         yield f"{plural(len(restores), 'restore')} {proven}."
 
 
-def _flaws(context: Context) -> Iterator[str]:
+def _flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     yield from durability.sentences(context.given_up)
-    if (reported := _null_that_differs(context)) is not None:
-        yield reported
-    if (reported := loads.assumptions(context.manifest)) is not None:
-        yield reported
+    yield _null_that_differs(context)
+    yield loads.assumptions(context.manifest)
     yield from sensitivity.flaws(context)
     yield from proof.ledger_flaws(context)
     if (reported := validity.left_out(windows)) is not None:
@@ -256,8 +239,7 @@ def _flaws(context: Context) -> Iterator[str]:
         )
     yield from cap_flaws(context)
     yield from searches.flaws(context)
-    if (changed := machine.machine_flaw(context)) is not None:
-        yield changed
+    yield machine.machine_flaw(context)
     yield from _unfinished(context)
     yield from validity.resumed_flaws(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
@@ -324,18 +306,11 @@ def findings_table(context: Context) -> PageTable:
         for number, finding in enumerate(context.findings, start=1)
         for name, value in _numbers("", finding)
     ]
-    schema = {
-        "finding": pl.Int64, "kind": pl.String, "number": pl.String, "value": pl.Float64,
-    }  # fmt: skip
-    return PageTable(
-        "findings",
-        "The numbers of the findings",
-        (
-            Show("finding", "Finding", "count"), Show("kind", "Kind"), Show("number", "Number"),
-            Show("value", "Value", "rate"),
-        ),
-        pl.DataFrame(rows, schema=schema),
+    shows = (
+        Show("finding", "Finding", "count"), Show("kind", "Kind"), Show("number", "Number"),
+        Show("value", "Value", "rate"),
     )  # fmt: skip
+    return table_of("findings", "The numbers of the findings", shows, rows)
 
 
 def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:

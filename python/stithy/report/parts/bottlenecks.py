@@ -1,74 +1,60 @@
 """What limited each window, in tables, and the seconds in which all users stood still."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from stithy.analysis.answers.comparisons import causes
-from stithy.analysis.bottlenecks.judge import Cause, Judged, Limited
+from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.bottlenecks.observation import bounds, of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import CAUSES, stalled_windows
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.palette import bottleneck_styles
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import capital, listing, percent, plural
 
 
 def bottleneck_windows(context: Context) -> PageTable:
     """What limited each window, what was seen, what else held, and what could not be reported."""
-    types = dict.fromkeys(("window_id", "by", "says", "also", "silent"), pl.String)
-    schema: dict[str, Any] = {
-        **types, **dict.fromkeys(("storage_share", "storage_low", "storage_high"), pl.Float64)
-    }  # fmt: skip
-    shows = (
+    shows: tuple[Show, ...] = (
         Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "Observation"),
         Show("also", "Other limits reached"), Show("storage_share", "Storage, at most", "share"),
         Show("storage_low", "from", "share"), Show("storage_high", "to (95 %)", "share"),
         Show("silent", "Not determined"),
     )  # fmt: skip
-    frame = pl.DataFrame(list(_rows(context)), schema=schema)
-    everywhere = frame["silent"][0] if frame["silent"].n_unique() == 1 else None
-    may_be_empty = ("also", "silent", "storage_low", "storage_high")
-    left_out = {name for name in may_be_empty if not frame[name].count()}
-    left_out |= {"silent"} if everywhere else set()
-    caption = "What limited each window"
-    caption += f"; not determined in any window: {everywhere}" if everywhere else ""
-    shown = tuple(show for show in shows if show.column not in left_out)
-    return PageTable("limited", caption, shown, frame)
+    caption, rows = "What limited each window", list(_rows(context))
+    silent = {row["silent"] for row in rows}
+    if len(silent) == 1 and (everywhere := silent.pop()):
+        shows = tuple(show for show in shows if show.column != "silent")
+        caption += f"; not determined in any window: {everywhere}"
+    table = table_of("limited", caption, shows, rows, silent=pl.String)
+    return table.told("window_id", "by", "says", "storage_share")
 
 
 def _rows(context: Context) -> Iterator[dict[str, Any]]:
     known = bottleneck_styles(is_open=context.is_open)
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
+            # The interval of storage's part stands where few samples are behind it.
+            low, high = bounds(limited.storage_share, limited.storage_samples) or (None, None)
             silent = [f"{RULES[each.rule].words}: {each.because}" for each in limited.silent]
             yield {
                 "window_id": window.id, "by": known[limited.kind].words, "says": _seen(limited),
                 "also": "; ".join(each.says for each in limited.also) or None,
-                "silent": "; ".join(silent) or None, **_storage(limited),
+                "silent": "; ".join(silent) or None, "storage_share": limited.storage_share,
+                "storage_low": low, "storage_high": high,
             }  # fmt: skip
-
-
-def _storage(limited: Limited) -> dict[str, float | None]:
-    """What part storage had, with its interval where few samples are behind it."""
-    low, high = bounds(limited.storage_share, limited.storage_samples) or (None, None)
-    return {
-        "storage_share": limited.storage_share, "storage_low": low, "storage_high": high,
-    }  # fmt: skip
 
 
 def _seen(limited: Limited) -> str | None:
     """What limited; where nothing did by itself, the two bounds that came nearest."""
     if limited.by is not None:
         return limited.by.says
-    return _nearest([each for each in limited.judged if each.holds is False][:2])
-
-
-def _nearest(judged: Sequence[Judged]) -> str | None:
-    return "; ".join(each.says for each in judged) or None
+    nearest = [each.says for each in limited.judged if each.holds is False][:2]
+    return "; ".join(nearest) or None
 
 
 def bottleneck_levels(context: Context) -> PageTable:
@@ -84,9 +70,8 @@ def bottleneck_levels(context: Context) -> PageTable:
         rows.append(row)
     shows = list(context.factor_shows)
     shows += [Show(f"by:{name}", f"Limited {name}") for name in evidence.candidates]
-    types: dict[str, Any] = {show.column: pl.String for show in shows} | context.factor_types
-    frame = pl.DataFrame(rows if context.limited else [], schema=types)
-    return PageTable("limited-levels", "What limited each candidate", tuple(shows), frame)
+    rows = rows if context.limited else []
+    return table_of("limited-levels", "What limited each candidate", shows, rows)
 
 
 def _cell(context: Context, cause: Cause) -> str:
@@ -108,17 +93,13 @@ def stalls_table(context: Context) -> PageTable:
         Show("seconds", "Stalled seconds", "count"), Show("measured_s", "of seconds", "count"),
         Show("share", "Users' time", "share"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        "candidate": pl.String, **context.factor_types, "cause": pl.String, "windows": pl.Int64,
-        "seconds": pl.Int64, "measured_s": pl.Int64, "share": pl.Float64,
-    }  # fmt: skip
     rows = [
         row
         for point in context.evidence.points
         for name in context.evidence.candidates
         for row in _rows_of_stalls(context, name, point)
     ]
-    return PageTable("stalls", "Stalls of all users", shows, pl.DataFrame(rows, schema=schema))
+    return table_of("stalls", "Stalls of all users", shows, rows)
 
 
 def _rows_of_stalls(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:

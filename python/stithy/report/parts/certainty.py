@@ -17,6 +17,7 @@ from stithy.metrics import parse_quantity
 from stithy.report.context import Context
 from stithy.report.findings import sentences
 from stithy.report.parts import differences
+from stithy.report.parts.differences import Bounded, table_with
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import (
     CONSERVATIVE,
@@ -40,10 +41,13 @@ def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
 
     Both are empty with a single candidate, and where a search alone chose the levels.
     """
-    if context.evidence.primary.by_search:
-        return _verdicts(context, ()), _certainty(context, ())
-    found = comparisons(context.evidence, question(context.evidence))
+    found = _compared(context)
     return _verdicts(context, found), _certainty(context, found)
+
+
+def _compared(context: Context) -> tuple[Compared, ...]:
+    by_search, evidence = context.evidence.primary.by_search, context.evidence
+    return () if by_search else comparisons(evidence, question(evidence))
 
 
 def verdict_rule(context: Context) -> dict[str, str]:
@@ -69,7 +73,8 @@ def _interim_blocks(context: Context) -> tuple[int, ...]:
 def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = [
         {
-            **_named(context, each), **_effect(each), **_plain(each), "blocks": each.effect.pairs,
+            **_named(context, each), **differences.cells(each.metric, each.effect),
+            **_plain(each), "blocks": each.effect.pairs,
             "interval": _interval(each), "verdict": _call(each),
             "because": each.effect.missing_because or each.verdict.because,
         }
@@ -81,13 +86,8 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
         Show("blocks", "Blocks", "count"), Show("interval", "Interval"), Show("verdict", "Verdict"),
         Show("because", "Why open"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        **context.factor_types, **_NAMED, "value": pl.Float64, "low": pl.Float64,
-        "high": pl.Float64,
-        "plain_low": pl.Float64, "plain_high": pl.Float64, "blocks": pl.Int64,
-        "interval": pl.String, "verdict": pl.String, "because": pl.String, **differences.TYPES,
-    }  # fmt: skip
-    return PageTable("verdicts", "Verdicts", shows, pl.DataFrame(rows, schema=schema))
+    types = {**_NAMED, "plain_low": pl.Float64, "plain_high": pl.Float64}
+    return table_with("verdicts", "Verdicts", shows, rows, **types)
 
 
 def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
@@ -103,8 +103,7 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
             rows.append({
                 **_named(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
-                "blocks_needed": checks.blocks_needed,
-                **_bootstrap(each, checks),
+                **_bootstrap(each, checks), "blocks_needed": checks.blocks_needed,
             })  # fmt: skip
     shows = (
         *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
@@ -116,28 +115,17 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
         *differences.shows(rows, "Difference, bootstrap"),
         Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        **context.factor_types, **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64,
-        "sign_flip_share": pl.Float64,
-        "chance_share": pl.Float64, "bootstrap_low": pl.Float64, "bootstrap_high": pl.Float64,
-        "blocks_needed": pl.Int64, **differences.TYPES,
-    }  # fmt: skip
-    return PageTable(
-        "certainty", "Cross-checks of the verdicts", shows, pl.DataFrame(rows, schema=schema)
-    )
+    return table_with("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
 
 
 def _bootstrap(each: Compared, checks: Certainty) -> dict[str, Any]:
-    effect = each.effect
-    numbers, is_difference = (effect.value, checks.low, checks.high), effect.is_difference
-    names = ("value", "bootstrap_low", "bootstrap_high")
-    found = differences.cells(each.metric, names, numbers, is_difference=is_difference)
-    return {name: number for name, number in found.items() if name != "value"}
+    of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
+    names = {"low": "bootstrap_low", "high": "bootstrap_high", "value": None}
+    found = differences.cells(each.metric, of)
+    return {known: found[name] for name in found if (known := names.get(name, name))}
 
 
-_NAMED: dict[str, Any] = {
-    "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
-}  # fmt: skip
+_NAMED: dict[str, Any] = dict.fromkeys(("a", "b"), pl.String)
 
 
 def _named(context: Context, each: Compared) -> dict[str, Any]:
@@ -146,16 +134,6 @@ def _named(context: Context, each: Compared) -> dict[str, Any]:
         "pair": f"{each.b} {MINUS if each.effect.is_difference else '÷'} {each.a}",
         "metric": each.metric.label,
     }  # fmt: skip
-
-
-def _effect(each: Compared) -> dict[str, Any]:
-    """The effect with its interval: a ratio, or a difference."""
-    effect = each.effect
-    numbers, is_difference = (effect.value, effect.low, effect.high), effect.is_difference
-    return differences.cells(each.metric, BOUNDS, numbers, is_difference=is_difference)
-
-
-BOUNDS = ("value", "low", "high")
 
 
 def _shows(context: Context) -> tuple[Show, ...]:
@@ -187,10 +165,7 @@ NAMED_MOST = 8
 
 def order_table(context: Context) -> PageTable:
     """A row for each comparison that has more than one block; empty where nothing is compared."""
-    found: tuple[Compared, ...] = ()
-    if not context.evidence.primary.by_search:
-        found = comparisons(context.evidence, question(context.evidence))
-    rows = [_row(context, each) for each in found if each.effect.pairs > 1]
+    rows = [_row(context, each) for each in _compared(context) if each.effect.pairs > 1]
     shows = (
         Show("pair", "Compared"), Show("metric", "By"),
         *context.factor_shows,
@@ -200,34 +175,22 @@ def order_table(context: Context) -> PageTable:
         *differences.shows(rows, f"Later {MINUS} earlier window"),
         Show("visible", "Effect visible", "truth"),
     )  # fmt: skip
-    schema: dict[str, Any] = {
-        **context.factor_types, **_NAMED,
-        "first": pl.String, "order": pl.String, "value": pl.Float64, "low": pl.Float64,
-        "high": pl.Float64, "visible": pl.Boolean, **differences.TYPES,
-    }  # fmt: skip
     caption = "Order of the candidates, and effect of position within blocks"
-    return PageTable("orders", caption, shows, pl.DataFrame(rows, schema=schema))
+    return table_with("orders", caption, shows, rows, **_NAMED, order=pl.String)
 
 
 def _row(context: Context, each: Compared) -> dict[str, Any]:
     known = _position(each)
+    first = f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
     return {
-        **_named(context, each), "first": _counts(each, known), "order": _order(each),
-        "visible": known.visible,
-        **differences.cells(
-            each.metric, BOUNDS, (known.value, known.low, known.high),
-            is_difference=known.is_difference,
-        ),
+        **_named(context, each), "first": first, "order": _order(each),
+        **differences.cells(each.metric, known), "visible": known.visible,
     }  # fmt: skip
 
 
 def _position(each: Compared) -> Position:
     effect = each.effect
     return position_effect(effect.apart, effect.b_later, is_difference=effect.is_difference)
-
-
-def _counts(each: Compared, known: Position) -> str:
-    return f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
 
 
 def _order(each: Compared) -> str:

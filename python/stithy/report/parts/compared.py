@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,23 +15,18 @@ from stithy.report.context import Context
 from stithy.report.drawing.chart import has_levels
 from stithy.report.drawing.compose import spans
 from stithy.report.drawing.points import window_rows
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words import loads, servers
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, duration, listing, plural
 from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts, WorkloadFacts
-from stithy.units import Money, format_rate, format_size
-
-GLANCE = ("facts-candidates", "facts-drives", "facts-load", "facts-database")
-"""The tables of facts on what was compared; the others are on where and when."""
+from stithy.units import format_rate, format_size
 
 
 def compared_table(context: Context) -> PageTable:
     """One row a fact; empty without a manifest."""
-    rows = list(_facts(context, context.manifest)) if context.manifest else []
-    frame = pl.DataFrame(rows, schema={"fact": pl.String, "value": pl.String}, orient="row")
-    shows = (Show("fact", "Fact"), Show("value", "Value"))
-    return PageTable("compared", "What was compared", shows, frame)
+    facts = _facts(context, context.manifest) if context.manifest else ()
+    return _table("compared", "What was compared", facts)
 
 
 def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
@@ -150,59 +145,42 @@ def facts_tables(manifest: Manifest) -> list[PageTable]:
     return [
         _candidates(manifest),
         *([_drives(manifest)] if any(each.drives for each in manifest.candidates) else []),
-        _table("load", "Workload and load", _load(manifest)),
-        *([_table("database", "Database", found)] if (found := _database(manifest)) else []),
-        _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
-        _table("identity", "Identity of the run", _identity(manifest)),
+        _table("facts-load", "Workload and load", _load(manifest)),
+        *([_table("facts-database", "Database", found)] if (found := _database(manifest)) else []),
+        _table("facts-environment", "Environment of the host", _pairs("", manifest.environment)),
+        _table("facts-identity", "Identity of the run", _identity(manifest)),
         *([_sessions(manifest)] if len(manifest.sessions) > 1 else []),
     ]
 
 
-def _table(name: str, caption: str, pairs: list[Pair]) -> PageTable:
-    frame = pl.DataFrame(pairs, schema={"fact": pl.String, "value": pl.String}, orient="row")
-    return PageTable(
-        f"facts-{name}", caption, (Show("fact", "Fact"), Show("value", "Value")), frame
-    )
+def _table(name: str, caption: str, pairs: Iterable[Pair]) -> PageTable:
+    rows = ({"fact": fact, "value": value} for fact, value in pairs)
+    return table_of(name, caption, (Show("fact", "Fact"), Show("value", "Value")), rows)
 
 
 def _candidates(manifest: Manifest) -> PageTable:
     """The candidates side by side: one row a fact, one column a candidate."""
     by_name = {each.name: _candidate(manifest, each) for each in manifest.candidates}
     facts = list(dict.fromkeys(fact for known in by_name.values() for fact in known))
-    columns: dict[str, list[str | None]] = {
-        f"value:{name}": [known.get(fact) for fact in facts] for name, known in by_name.items()
-    }
-    schema = {"fact": pl.String, **dict.fromkeys(columns, pl.String)}
-    shows = [Show(f"value:{name}", name) for name in by_name]
-    return PageTable(
-        "facts-candidates",
-        "Candidates",
-        (Show("fact", "Fact"), *shows),
-        pl.DataFrame({"fact": facts, **columns}, schema=schema),
-    )
+    rows = [
+        {"fact": fact, **{f"value:{name}": known.get(fact) for name, known in by_name.items()}}
+        for fact in facts
+    ]
+    shows = (Show("fact", "Fact"), *(Show(f"value:{name}", name) for name in by_name))
+    return table_of("facts-candidates", "Candidates", shows, rows)
 
 
 def _drives(manifest: Manifest) -> PageTable:
     """The emulated drives: one row each."""
     rows = [
         {
-            "candidate": candidate.name,
-            "role": drive.known_as,
-            "profile": named(drive),
-            "size_bytes": drive.size_bytes,
-            "filesystem": drive.filesystem,
-            "backing": drive.backing,
-            "device": drive.device,
-            "transport": drive.transport,
-            "transport_s": drive.transport_s,
-            "spin_s": drive.spin_s,
-            "sector_bytes": drive.sector_bytes,
-            "seed": str(drive.seed),
+            "candidate": candidate.name, "role": drive.known_as, "profile": named(drive),
+            **{name: getattr(drive, name) for name in _AS_THEY_ARE}, "seed": str(drive.seed),
             "assumed": ", ".join(drive.assumed) or "nothing",
         }
         for candidate in manifest.candidates
         for drive in candidate.drives
-    ]
+    ]  # fmt: skip
     shows = (
         Show("candidate", "Candidate"), Show("role", "Role"), Show("profile", "Drive profile"),
         Show("size_bytes", "Size", "size"), Show("filesystem", "File system"),
@@ -212,13 +190,20 @@ def _drives(manifest: Manifest) -> PageTable:
     return PageTable("facts-drives", "Emulated drives", shows, pl.DataFrame(rows))
 
 
+_AS_THEY_ARE = (
+    "size_bytes", "filesystem", "backing", "device", "transport", "transport_s", "spin_s",
+    "sector_bytes",
+)  # fmt: skip
+"""What of a drive stands in its row as the manifest has it."""
+
+
 def _sessions(manifest: Manifest) -> PageTable:
     """The sessions of a run that was resumed: one row each."""
-    pairs = [
+    pairs = (
         (f"session {number}, from {moment(each.started_at_s)}", _ended(each))
         for number, each in enumerate(manifest.sessions, start=1)
-    ]
-    return _table("sessions", "Sessions of the run", pairs)
+    )
+    return _table("facts-sessions", "Sessions of the run", pairs)
 
 
 def _ended(session: SessionFacts) -> str:
@@ -246,8 +231,8 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     own |= {name: text for name, text in server.items() if text is not None}
     effective = candidate.effective_settings or {}
     own |= _pairs("effective settings", effective, verbatim=True)
-    if candidate.cost is not None:
-        own["cost"] = Money(candidate.cost.amount, candidate.cost.currency).shown
+    if (cost := servers.cost(candidate)) is not None:
+        own["cost"] = cost.shown
     own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
         own[f"emulated drive for {drive.role}"] = f"{named(drive)}: {drive.title}"
@@ -365,20 +350,17 @@ def guide_words(context: Context) -> str:
     _, points = window_rows(context, context.evidence.throughput.known.column)
     if not points:
         return ""
-    parts = [
-        f"In figures against {context.axis.plural}, {_marks(has_levels(points))}",
-        "Hollow windows are invalid and support no claim."
-        if any(not point["valid"] for point in points)
-        else "",
-        "Bars are plain 95 % t intervals of the mean over the blocks; on a logarithmic axis, of "
-        "the geometric mean. Each describes one candidate, and decides nothing."
-        if spans(points, log=False)
-        else "",
-        "Candidates at the same level are drawn side by side."
-        if len(context.evidence.candidates) > 1
-        else "",
-    ]
-    return " ".join(part for part in parts if part)
+    parts = [f"In figures against {context.axis.plural}, {_marks(has_levels(points))}"]
+    if any(not point["valid"] for point in points):
+        parts.append("Hollow windows are invalid and support no claim.")
+    if spans(points, log=False):
+        parts.append(
+            "Bars are plain 95 % t intervals of the mean over the blocks; on a logarithmic axis, "
+            "of the geometric mean. Each describes one candidate, and decides nothing."
+        )
+    if len(context.evidence.candidates) > 1:
+        parts.append("Candidates at the same level are drawn side by side.")
+    return " ".join(parts)
 
 
 def _marks(is_of_several: bool) -> str:

@@ -1,13 +1,36 @@
 """What a device did in each second of a window, and which devices are under which role."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.report.tables import Show
 from stithy.results.manifest import CandidateFacts
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A quantity over time: its title, what a table shows it as; `scale` to the drawing."""
+
+    title: str
+    kind: str
+    scale: float = 1.0
+    log: bool = False
+
+    @property
+    def name(self) -> str:
+        """The title without the unit of the drawing."""
+        return self.title.partition(" (")[0]
+
+
+def strip_shows(strips: Mapping[str, Strip], present: Collection[str]) -> list[Show]:
+    """The columns of these strips in a table."""
+    return [Show(each, strips[each].name, strips[each].kind) for each in present]
+
 
 MOVED = "bytes"
 """Bytes per second that a device read and wrote together."""

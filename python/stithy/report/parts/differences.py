@@ -4,13 +4,15 @@ A difference has the unit of its metric, which differs from row to row: its boun
 text, and stand as numbers in the files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from stithy.analysis.verdict.effect import Effect, Position
 from stithy.metrics import Quantity
-from stithy.report.tables import Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import signed
 
 TYPES: dict[str, Any] = {
@@ -22,18 +24,37 @@ TYPES: dict[str, Any] = {
 NONE: dict[str, Any] = dict.fromkeys(TYPES)
 
 
-def cells(
-    metric: Quantity,
-    names: Sequence[str],
-    numbers: Sequence[float | None],
-    *,
-    is_difference: bool,
-) -> dict[str, Any]:
-    """The effect and its bounds, in the columns of ratios (`names`) or in those of differences."""
-    if not is_difference:
+@dataclass(frozen=True)
+class Bounded:
+    """A value with the ends of its interval, a ratio or a difference."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    is_difference: bool
+
+
+Known = Bounded | Effect | Position
+
+
+def cells(metric: Quantity, of: Known, name: str = "value") -> dict[str, Any]:
+    """The effect and its bounds: `name`, `low` and `high` of a ratio, or those of a difference."""
+    names, numbers = (name, "low", "high"), (of.value, of.low, of.high)
+    if not of.is_difference:
         return dict(zip(names, numbers, strict=True)) | NONE
     told = said(metric, *numbers)
     return dict.fromkeys(names) | dict(zip(TYPES, (*numbers, told), strict=True))
+
+
+def table_with(
+    name: str, caption: str, shows: Iterable[Show], rows: Iterable[dict[str, Any]], /, **types: Any
+) -> PageTable:
+    """A table of rows that have these cells; the columns of differences are its last."""
+    last = (
+        {key: row[key] for key in (*(each for each in row if each not in TYPES), *TYPES)}
+        for row in rows
+    )
+    return table_of(name, caption, shows, last, **types, **TYPES)
 
 
 def said(metric: Quantity, mean: float | None, low: float | None, high: float | None) -> str | None:

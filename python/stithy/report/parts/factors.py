@@ -11,7 +11,7 @@ from stithy.point import Point, are_amounts, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.parts import differences
-from stithy.report.tables import KINDS, PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words.wording import exactly, factor, finely, listing
 
 NOTE = (
@@ -24,6 +24,9 @@ NOTES = {
     "reads_per_s": "Reads are those of the busiest block device.",
 }
 """What must be known of a column."""
+
+Cells = dict[tuple[str, str], float]
+"""A number by candidate and point."""
 
 KEYS = frozenset({"factor", "value", "candidate", "windows"})
 
@@ -49,8 +52,14 @@ def notes(table: PageTable) -> tuple[str]:
 def values(context: Context) -> PageTable:
     """What every candidate did at each value, where the question is asked as to all else."""
     asked, throughput = context.evidence.primary.metric, context.evidence.throughput
-    rows = [_value(context, *cell) for cell in _cells(context)]
-    own = () if asked == throughput else (Show("asked", asked.label, _kind(context)),)
+    of_both = hit_shares(context), reads(context)
+    rows = [
+        _value(context, name, point, candidate, *of_both)
+        for name in factors(context)
+        for point in context.evidence.along(name)
+        for candidate in context.evidence.candidates
+    ]
+    own = () if asked == throughput else (Show("asked", asked.label, KINDS[asked.known.unit]),)
     shows = (
         Show("factor", "Factor"), Show("value", "Value"), Show("candidate", "Candidate"), *own,
         Show("throughput", throughput.label, "count"), Show("p95_s", "p95", "duration"),
@@ -58,15 +67,9 @@ def values(context: Context) -> PageTable:
         Show("reads_per_s", "Device reads per second", "rate"),
         Show("windows", "Valid windows", "count"),
     )  # fmt: skip
-    types: dict[str, Any] = {
-        "factor": pl.String, "value": pl.String, "candidate": pl.String, "asked": pl.Float64,
-        "throughput": pl.Float64, "p95_s": pl.Float64, "hit_share": pl.Float64,
-        "reads_per_s": pl.Float64, "windows": pl.Int64,
-    }  # fmt: skip
-    frame = pl.DataFrame(rows, schema=types)
-    # Of a scenario without users and servers some say nothing.
-    told = tuple(each for each in shows if each.column in KEYS or frame[each.column].count())
-    return PageTable("factors", "What each value gave", told, frame)
+    real = dict.fromkeys(("asked", "throughput"), pl.Float64)
+    # Of a scenario without users and servers some columns say nothing.
+    return table_of("factors", "What each value gave", shows, rows, **real).told(*KEYS)
 
 
 def steps(context: Context) -> PageTable:
@@ -82,13 +85,8 @@ def steps(context: Context) -> PageTable:
         *differences.shows(rows), Show("blocks", "Rounds", "count"), Show("verdict", "Verdict"),
         Show("because", "Why open"),
     )  # fmt: skip
-    types: dict[str, Any] = {
-        **dict.fromkeys(("factor", "candidate", "from", "to"), pl.String), "ratio": pl.Float64,
-        "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
-        "because": pl.String, **differences.TYPES,
-    }  # fmt: skip
     caption = "What each further value changed"
-    return PageTable("factor-steps", caption, shows, pl.DataFrame(rows, schema=types))
+    return differences.table_with("factor-steps", caption, shows, rows)
 
 
 def sentences(context: Context) -> Iterator[str]:
@@ -196,31 +194,22 @@ def _times(effect: Any) -> str:
     return f"{finely(effect.ratio)} times ({finely(effect.low)} to {finely(effect.high)})"
 
 
-def _cells(context: Context) -> Iterator[tuple[str, Point, str]]:
-    for name in factors(context):
-        for point in context.evidence.along(name):
-            for candidate in context.evidence.candidates:
-                yield name, point, candidate
-
-
-def _kind(context: Context) -> str:
-    return KINDS[context.evidence.primary.metric.known.unit]
-
-
-def _value(context: Context, name: str, point: Point, candidate: str) -> dict[str, Any]:
+def _value(
+    context: Context, name: str, point: Point, candidate: str, hits: Cells, reads: Cells
+) -> dict[str, Any]:
     evidence = context.evidence
     return {
         "factor": name, "value": said(point.values[name]), "candidate": candidate,
         "asked": evidence.level_of(candidate, point, evidence.primary.metric),
         "throughput": evidence.level_of(candidate, point, evidence.throughput),
         "p95_s": evidence.printable_level(candidate, point, "response_p95_s"),
-        "hit_share": hit_shares(context).get((candidate, str(point))),
-        "reads_per_s": reads(context).get((candidate, str(point))),
+        "hit_share": hits.get((candidate, str(point))),
+        "reads_per_s": reads.get((candidate, str(point))),
         "windows": len(evidence.valid_at(candidate, point)),
     }  # fmt: skip
 
 
-def hit_shares(context: Context) -> dict[tuple[str, str], float]:
+def hit_shares(context: Context) -> Cells:
     """The share of blocks that the server found in its buffers, by candidate and point.
 
     The mean over the valid windows.
@@ -234,7 +223,7 @@ def hit_shares(context: Context) -> dict[tuple[str, str], float]:
     return _means(share)
 
 
-def reads(context: Context) -> dict[tuple[str, str], float]:
+def reads(context: Context) -> Cells:
     """Reads a second of the busiest block device, by candidate and point: mean of valid windows."""
     return _means(_by_window(context, metrics.BLOCK, (metrics.OPERATIONS["read"][0],), "max"))
 
@@ -249,7 +238,7 @@ def _by_window(
     return context.valid_means.filter(mine).group_by(*keys).agg(value.alias("rate"))
 
 
-def _means(frame: pl.DataFrame) -> dict[tuple[str, str], float]:
+def _means(frame: pl.DataFrame) -> Cells:
     cells = frame.group_by("candidate", "point").agg(pl.col("rate").mean())
     return {(name, point): rate for name, point, rate in cells.iter_rows()}
 
@@ -259,11 +248,8 @@ def _step(name: str, each: Compared) -> dict[str, Any]:
     effect = each.effect
     return {
         "factor": name, "candidate": each.b, "from": said(each.against.values[name]),
-        "to": said(each.point.values[name]), "blocks": effect.pairs,
-        **differences.cells(
-            each.metric, ("ratio", "low", "high"), (effect.value, effect.low, effect.high),
-            is_difference=effect.is_difference,
-        ),
+        "to": said(each.point.values[name]),
+        **differences.cells(each.metric, effect, "ratio"), "blocks": effect.pairs,
         "verdict": each.verdict.call.value if effect.low is not None else "not tested",
         "because": effect.missing_because or each.verdict.because,
     }  # fmt: skip

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from stithy.analysis.validity.baseline import GAUGES, LEAST, Baseline, Gauge, Trend, trends
+from stithy.analysis.validity.baseline import GAUGES, LEAST, Baseline, trends
 from stithy.analysis.validity.instruments import Headroom, headroom
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.loads import known_workload
 from stithy.report.words.wording import at_most, count, listing, percent, plural
 from stithy.results.manifest import CalibrationFacts
@@ -18,44 +19,34 @@ from stithy.results.manifest import CalibrationFacts
 def baseline_table(context: Context) -> PageTable:
     """One row a baseline check; figures that are off are marked in words."""
     rows = [_row(context, baseline) for baseline in context.evidence.baselines]
-    return PageTable(
-        "baseline",
-        "Baseline checks of the machine before each block",
-        (
-            *context.factor_shows, Show("block", "Block", "count"),
-            Show("one_rounds_per_s", "One CPU, rounds per second", "count"),
-            Show("one_share", "from the median", "signed share"),
-            Show("all_rounds_per_s", "All CPUs", "count"),
-            Show("all_share", "from the median", "signed share"),
-            Show("read_p50_s", "Read, median", "duration"),
-            Show("read_share", "from the median", "signed share"),
-            Show("changed", "Result"),
-        ),
-        pl.DataFrame(rows, schema={**context.factor_types, **_SCHEMA}),
+    shows = (
+        *context.factor_shows, Show("block", "Block", "count"),
+        Show("one_rounds_per_s", "One CPU, rounds per second", "count"),
+        Show("one_share", "from the median", "signed share"),
+        Show("all_rounds_per_s", "All CPUs", "count"),
+        Show("all_share", "from the median", "signed share"),
+        Show("read_p50_s", "Read, median", "duration"),
+        Show("read_share", "from the median", "signed share"),
+        Show("changed", "Result"),
+    )  # fmt: skip
+    real = ("at_s", "one_rounds_per_s", "all_rounds_per_s", "read_p99_s")
+    types = dict.fromkeys(("window_id", "missing_because"), pl.String)
+    return table_of(
+        "baseline", "Baseline checks of the machine before each block", shows, rows,
+        **types, **dict.fromkeys(real, pl.Float64),
     )  # fmt: skip
 
 
-_SCHEMA = {
-    "window_id": pl.String, "block": pl.Int64, "at_s": pl.Float64,
-    "one_rounds_per_s": pl.Float64, "one_share": pl.Float64,
-    "all_rounds_per_s": pl.Float64, "all_share": pl.Float64,
-    "read_p50_s": pl.Float64, "read_share": pl.Float64, "read_p99_s": pl.Float64,
-    "changed": pl.String, "missing_because": pl.String,
-}  # fmt: skip
-
-
-def _row(context: Context, baseline: Baseline) -> dict[str, object]:
-    row = baseline.row
-    shares = {gauge.column: baseline.shares.get(gauge.column) for gauge in GAUGES}
+def _row(context: Context, baseline: Baseline) -> dict[str, Any]:
+    row, shares = baseline.row, baseline.shares
     return {
-        "window_id": row["window_id"], **context.factor_values(Point.parse(row["point"])),
-        "block": row["block"],
-        "at_s": row["at_s"],
-        "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares["one_rounds_per_s"],
-        "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares["all_rounds_per_s"],
-        "read_p50_s": row["read_p50_s"], "read_share": shares["read_p50_s"],
-        "read_p99_s": row["read_p99_s"], "missing_because": row["missing_because"],
-        "changed": _changed(baseline),
+        **context.factor_values(Point.parse(row["point"])), "window_id": row["window_id"],
+        "block": row["block"], "at_s": row["at_s"],
+        "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares.get("one_rounds_per_s"),
+        "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares.get("all_rounds_per_s"),
+        "read_p50_s": row["read_p50_s"], "read_share": shares.get("read_p50_s"),
+        "read_p99_s": row["read_p99_s"], "changed": _changed(baseline),
+        "missing_because": row["missing_because"],
     }  # fmt: skip
 
 
@@ -124,18 +115,12 @@ def _over_the_run(baselines: Sequence[Baseline]) -> str:
     clear = [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
     if not clear:
         return "There was no clear trend over the run."
-    reported = listing([_trend(trend) for trend in clear])
+    reported = listing([
+        f"{each.gauge.what} became {percent(abs(each.share))} "
+        f"{'slower' if (each.share < 0) == each.gauge.is_rate else 'faster'}"
+        for each in clear
+    ])  # fmt: skip
     return f"Over the run {reported}. The balanced order within blocks cancels such a drift."
-
-
-def _trend(trend: Trend) -> str:
-    return (
-        f"{trend.gauge.what} became {percent(abs(trend.share))} {_slower(trend.gauge, trend.share)}"
-    )
-
-
-def _slower(gauge: Gauge, share: float) -> str:
-    return "slower" if (share < 0) == gauge.is_rate else "faster"
 
 
 def _unread(baselines: Sequence[Baseline]) -> list[str]:

@@ -1,6 +1,6 @@
 """What of a neighbour the section and the figure need: its words, its moments, its cycles."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 from typing import Any
 
@@ -14,7 +14,8 @@ from stithy.plan.scenarios.noisy_neighbour.aggressor import aggressor_named
 from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles, part_of, parts
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show
+from stithy.report.drawing.titles import named
+from stithy.report.tables import PageTable, Show, table_of
 
 DURATIONS = "neighbour-cycles"
 
@@ -37,6 +38,23 @@ def paired(context: Context, candidate: str, point: Point) -> list[tuple[Window,
 def first_pair(context: Context, candidate: str, point: Point) -> tuple[Window, ...]:
     """Those of the first such block; none without any."""
     return next(iter(paired(context, candidate, point)), ())
+
+
+def medians_said(
+    context: Context, frame: pl.DataFrame, value: pl.Expr, by: Callable[[float, float], float],
+    shown: Callable[[float, float], str],
+) -> str:  # fmt: skip
+    """The median of each candidate over the seconds of a frame, alone and with the neighbour."""
+    medians = frame.group_by("candidate", "neighbour").agg(value.median().alias("median"))
+    known = {(name, word): float(number) for name, word, number in medians.iter_rows()}
+    both = {
+        name: (known[name, "alone"], known[name, "with"])
+        for name in context.evidence.candidates
+        if {(name, "alone"), (name, "with")} <= known.keys()
+    }
+    return named(
+        [*both], lambda name: by(*both[name]), lambda name: f"{shown(*both[name])} on {name}"
+    )
 
 
 def neighbour_said(context: Context, point: Point) -> str:
@@ -106,10 +124,7 @@ def durations(context: Context) -> PageTable:
         Show("mean_s", "Mean", "duration"), Show("least_s", "Shortest", "duration"),
         Show("most_s", "Longest", "duration"),
     )  # fmt: skip
-    texts, counts = (*others, "candidate", "neighbour", "what"), ("done", "failed", "cut")
-    types: dict[str, Any] = dict.fromkeys(texts, pl.String) | dict.fromkeys(counts, pl.Int64)
-    types |= dict.fromkeys(("mean_s", "least_s", "most_s"), pl.Float64)
-    return PageTable(DURATIONS, "Cycles of the neighbour", shows, pl.DataFrame(rows, schema=types))
+    return table_of(DURATIONS, "Cycles of the neighbour", shows, rows)
 
 
 def _rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:

@@ -13,11 +13,11 @@ from stithy.analysis.answers.disturbance import (
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.paired import absorbed
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR
+from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR, VOLUME
 from stithy.point import Point
 from stithy.report.context import Context
+from stithy.report.parts.devices import devices_by_role
 from stithy.report.parts.neighbour import neighbour_said
-from stithy.report.parts.neighbour_control import control
 from stithy.report.words.wording import in_table, listing, percent, plural, rate
 
 P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")
@@ -32,7 +32,7 @@ def findings(context: Context, found: Found) -> Iterator[str]:
     yield from _headlines(context, found)
     yield from _verdicts(context, found)
     for each in found:
-        yield from control(context, each, (_tail((each,)), TPM))
+        yield from _control(context, each, (_tail((each,)), TPM))
     yield from _held_back(context, found)
     yield from _bought(context, found)
 
@@ -64,11 +64,12 @@ def _headlines(context: Context, found: Found) -> Iterator[str]:
         mine = [each for each in found if (_others(each.point), each.candidate) == (others, name)]
         who = f"{name} ({_settings(context, mine[0].point)})" if _several(context) else name
         tail = tails[others]
+        rising = sorted(mine, key=lambda each: float(each.point.values[NEIGHBOUR]))
         rule = (
             f"isolation at least {percent(ISOLATED_SHARE)} of that alone and {tail} at most "
             f"{GROWTH_MOST:g} times as long, by the upper end of its interval"
         )
-        yield f"{_borne(context, who, sorted(mine, key=_load), tail)} ({rule})."
+        yield f"{_borne(context, who, rising, tail)} ({rule})."
 
 
 def _borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity) -> str:
@@ -168,10 +169,6 @@ def _bought_by(each: Disturbance, tail: Quantity, ratio: float) -> str:
     return f"{said}{done}"
 
 
-def _load(each: Disturbance) -> float:
-    return float(each.point.values[NEIGHBOUR])
-
-
 def _others(point: Point) -> Point:
     return point.replaced(NEIGHBOUR, ALONE)
 
@@ -247,3 +244,51 @@ def _doses(both: tuple[Disturbance, Disturbance]) -> str:
         return ""
     each = [f"{rate(number)} on {of.candidate}" for number, of in zip(done, both, strict=True)]
     return f"; the neighbour achieved, per second, {listing(each)}"
+
+
+def _is_apart(context: Context, candidate: str, point: Point) -> bool:
+    """Whether the neighbour worked on devices on which the tenants' data are not."""
+    manifest, facts = context.manifest, context.facts_of(candidate)
+    if manifest is None or facts is None:
+        return False
+    usual = manifest.scenario_facts.get("volume", "data")
+    devices = devices_by_role(facts)
+    own = devices.get(str(point.values.get(VOLUME, usual)), frozenset())
+    return bool(own) and own.isdisjoint(devices.get("data", frozenset()))
+
+
+def _control(
+    context: Context, each: Disturbance, quantities: tuple[Quantity, ...]
+) -> Iterator[str]:
+    """Whether the intervals of these ratios include 1, of a neighbour on drives of its own."""
+    if not _is_apart(context, each.candidate, each.point):
+        return
+    neighbour = neighbour_said(context, each.point)
+    at = f"On {each.candidate} the neighbour of {neighbour} has drives of its own"
+    known = {name: each.growth[name].effect for name in quantities}
+    beyond = {name: effect for name, effect in known.items() if effect.distinguishable}
+    if beyond:
+        are = "excludes" if len(beyond) == 1 else "exclude"
+        yield (
+            f"{at}, but {_ratios(beyond)} {are} 1: tenants and neighbour share something else, "
+            "such as CPUs."
+        )
+    elif why := next(
+        (_why_open(name, effect) for name, effect in known.items() if effect.plain), None
+    ):
+        yield f"{at}, but whether it costs the tenants anything is not decided: {why}."
+    else:
+        yield f"{at}, and costs the tenants nothing that is seen: {_ratios(known)} include 1."
+
+
+def _why_open(quantity: Quantity, effect: Effect) -> str:
+    """Why a ratio of few blocks, or of none, decides nothing."""
+    if effect.ratio is None:
+        return f"{quantity.label} is not known, as {effect.missing_because}"
+    return f"{plural(effect.pairs, 'block is', 'blocks are')} too few"
+
+
+def _ratios(effects: dict[Quantity, Effect]) -> str:
+    parts = [f"{name.label} ({in_table(effect.low or 0)} to {in_table(effect.high or 0)})"
+             for name, effect in effects.items()]  # fmt: skip
+    return f"the interval{'s' if len(parts) > 1 else ''} of {listing(parts)}"

@@ -1,6 +1,7 @@
 """When the neighbour worked, as bars in figures over time."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
@@ -8,12 +9,13 @@ from stithy.analysis.evidence import Window
 from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.drawing.chart import line_channels
-from stithy.report.drawing.compose import Drawing, Spec, unit
+from stithy.report.drawing.chart import line_channels, picked
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.parts.neighbour import first_pair
 
 Marks = Sequence[dict[str, object]]
 
+WIDTH = 320
 BAR, GAP = 5, 2
 """Height of a bar and the room between two, pixels."""
 
@@ -52,7 +54,19 @@ def _throughout(window: Window) -> bool:
     return any(from_s <= begin and end <= to_s for from_s, to_s in at_work(window.spans))
 
 
-def bars(
+def panel(
+    context: Context, drawing: Drawing, rows: Rows, y: alt.Y, heading: str | None, found: Marks,
+    *, height: int, **look: Any,
+) -> Spec:  # fmt: skip
+    """A line over the seconds for each candidate, with the bars of these marks below them."""
+    x = alt.X("second:Q", title=heading, axis=alt.Axis(format="d", tickCount=6))
+    channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+    lines = drawing.followed(drawing.mark("line", rows, channels, **look))
+    worked = _bars(context, drawing, found, heading, height)
+    return layer([lines, *worked], width=WIDTH, height=height)
+
+
+def _bars(
     context: Context, drawing: Drawing, found: Marks, heading: str | None, height: int
 ) -> list[Spec]:
     """A row of bars for each candidate that has marks, above the axis."""
@@ -61,9 +75,9 @@ def bars(
     colour, rows = line_channels(context)["color"], []
     for number, name in enumerate(names):
         mine = [mark for mark in found if mark["candidate"] == name]
-        bar = alt.Chart(drawing.add(mine)).mark_rule(strokeWidth=BAR, opacity=0.6)
         y = alt.value(height - GAP - (BAR + GAP) * number)
         # Layers share their axis, whose heading would else name both.
         x = alt.X("from:Q", title=heading)
-        rows.append(unit(bar.encode(x=x, x2="to:Q", y=y, color=colour)))
+        ends = {"x": x, "x2": alt.X2("to:Q"), "y": y, "color": colour}
+        rows.append(drawing.mark("rule", mine, ends, strokeWidth=BAR, opacity=0.6))
     return rows

@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.evidence import Window
 from stithy.analysis.steady.steadiness import unknown
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import machine
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import capital, upper_bound
 from stithy.workload.workload import HEADLINE_PER_MIN
 
@@ -36,34 +36,23 @@ def summary(context: Context) -> PageTable:
     ]
     for name in others:
         shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
-        if any(_interval(evidence, first, name, point) for point in evidence.points):
-            shows.append(Show(f"low:{name}", "from", "ratio"))
-            shows.append(Show(f"high:{name}", _to(evidence, first, name), "ratio"))
+        effects = [
+            evidence.effect(first, name, point, evidence.throughput) for point in evidence.points
+        ]
+        if any(each.low is not None for each in effects):
+            to = upper_bound(each.pairs for each in effects)
+            shows += [Show(f"low:{name}", "from", "ratio"), Show(f"high:{name}", to, "ratio")]
     shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
     rows = [_summary_row(context, point) for point in evidence.points]
-    types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | context.factor_types
+    types = {show.column: pl.Float64 for show in shows} | context.factor_types
+    by = f"number of {context.axis.plural}" if context.axis.counts else context.axis.plural
     return PageTable(
         "summary",
         f"{capital(evidence.throughput.noun)}, their ratio, and 95th percentile of response time "
-        f"by {_counted(context)}",
+        f"by {by}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
-
-
-def _counted(context: Context) -> str:
-    axis = context.axis
-    return f"number of {axis.plural}" if axis.counts else axis.plural
-
-
-def _to(evidence: Evidence, a: str, b: str) -> str:
-    return upper_bound(
-        evidence.effect(a, b, point, evidence.throughput).pairs for point in evidence.points
-    )
-
-
-def _interval(evidence: Evidence, a: str, b: str, point: Point) -> bool:
-    return evidence.effect(a, b, point, evidence.throughput).low is not None
 
 
 def _summary_row(context: Context, point: Point) -> dict[str, Any]:
@@ -205,24 +194,14 @@ def proof(context: Context) -> PageTable:
 def laws(context: Context) -> PageTable:
     """Identities that must hold, for each window."""
     rows = [asdict(identity) for window in context.evidence.windows for identity in window.laws]
-    return PageTable(
-        "identities",
-        "Invariants: both sides of each",
-        (
-            Show("window_id", "Window", "id"), Show("name", "Invariant"),
-            Show("left", "Left side", "rate"),
-            Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
-            Show("tolerance_share", "Allowed", "share"), Show("holds", "Holds", "truth"),
-        ),
-        pl.DataFrame(
-            rows,
-            schema={
-                "name": pl.String, "window_id": pl.String, "left": pl.Float64, "right": pl.Float64,
-                "off_share": pl.Float64, "tolerance_share": pl.Float64, "holds": pl.Boolean,
-                "missing_because": pl.String,
-            },
-        ),
+    shows = (
+        Show("window_id", "Window", "id"), Show("name", "Invariant"),
+        Show("left", "Left side", "rate"),
+        Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
+        Show("tolerance_share", "Allowed", "share"), Show("holds", "Holds", "truth"),
     )  # fmt: skip
+    caption = "Invariants: both sides of each"
+    return table_of("identities", caption, shows, rows, missing_because=pl.String)
 
 
 MOMENTS = {"load": 0, "window": 1, "end": 2}
@@ -290,12 +269,8 @@ def titles(drawn: Iterable[Drawn]) -> PageTable:
         for each in drawn
         if isinstance(each, Figure)
     ]
-    return PageTable(
-        "titles",
-        "Titles of the figures",
-        (Show("figure", "Figure"), Show("title", "Title"), Show("ratio", "Ratio", "ratio")),
-        pl.DataFrame(rows, schema={"figure": pl.String, "title": pl.String, "ratio": pl.Float64}),
-    )
+    shows = (Show("figure", "Figure"), Show("title", "Title"), Show("ratio", "Ratio", "ratio"))
+    return table_of("titles", "Titles of the figures", shows, rows)
 
 
 def missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
@@ -312,12 +287,8 @@ def missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
         {"what": str(_relative(problem.path, root)), "because": problem.text}
         for problem in context.run.problems
     ]
-    return PageTable(
-        "missing",
-        "What is missing, and why",
-        (Show("what", "Missing"), Show("because", "Reason")),
-        pl.DataFrame(rows, schema={"what": pl.String, "because": pl.String}),
-    )
+    shows = (Show("what", "Missing"), Show("because", "Reason"))
+    return table_of("missing", "What is missing, and why", shows, rows)
 
 
 def _relative(path: Any, root: Any) -> Any:

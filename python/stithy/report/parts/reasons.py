@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import in_one
 
 GATHERED = "Why windows are invalid, and notes on windows"
@@ -23,10 +23,6 @@ _SHOWS = (
     Show("weight", "Effect"), Show("sentence", "Observation"), Show("advice", "Advice"),
     Show("windows", "Windows"),
 )  # fmt: skip
-_SCHEMA = {
-    "weight": pl.String, "sentence": pl.String, "advice": pl.String, "windows": pl.String,
-    "count": pl.Int64, "window_ids": pl.String,
-}  # fmt: skip
 
 _QUANTITY = re.compile(
     r"(?<![\w.,])(?<!\d min )(?<!\d h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
@@ -155,5 +151,5 @@ def _named(ids: Sequence[str], owner: Mapping[str, str]) -> str:
     )
 
 
-def _table(name: str, caption: str, rows: Sequence[Mapping[str, object]]) -> PageTable:
-    return PageTable(name, caption, _SHOWS, pl.DataFrame(rows, schema=_SCHEMA))
+def _table(name: str, caption: str, rows: Sequence[dict[str, object]]) -> PageTable:
+    return table_of(name, caption, _SHOWS, rows, count=pl.Int64, window_ids=pl.String)

@@ -12,15 +12,9 @@ from stithy.factor import level_factor
 from stithy.metrics import ALL, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, plural
 from stithy.search import Search
-
-_SCHEMA: dict[str, Any] = {
-    "setting": pl.String, "candidate": pl.String, level_factor().name: pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "valid": pl.Int64,
-    "windows": pl.Int64, "answers_least": pl.Int64, "said": pl.String, "end": pl.String,
-}  # fmt: skip
 
 
 def table(context: Context) -> PageTable:
@@ -36,8 +30,7 @@ def table(context: Context) -> PageTable:
         Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
         Show("said", "Result"), Show("end", "End of the bracket"),
     )  # fmt: skip
-    frame = pl.DataFrame(rows, schema=_SCHEMA)
-    return PageTable("search", "Levels of the search", shows, frame)
+    return table_of("search", "Levels of the search", shows, rows, setting=pl.String)
 
 
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
@@ -102,17 +95,14 @@ def asked(context: Context) -> str | None:
     if search is None:
         return None
     ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
-    begun = f" It began with the measurements at {_levels(search)}." if search.listed else ""
+    levels = listing([f"{each:,}" for each in search.listed])
+    begun = f" It began with the measurements at {levels}." if levels else ""
     each = " There is one search at each point of what else varied." if _several(context) else ""
     return f"The search looks for {search.limit}, from {ends}.{begun}{each}"
 
 
 def _several(context: Context) -> bool:
     return len(context.evidence.settings) > 1
-
-
-def _levels(search: Search) -> str:
-    return listing([f"{each:,}" for each in search.listed])
 
 
 def flaws(context: Context) -> Iterator[str]:

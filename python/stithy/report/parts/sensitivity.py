@@ -1,6 +1,5 @@
 """What becomes of the verdict when every assumed number of the drives is off, corner by corner."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.decide import Call
 from stithy.plan.sensitivity import SHARE
 from stithy.report.context import Context
+from stithy.report.words.loads import numbers_of
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
@@ -144,18 +144,15 @@ def _values(compared: Compared) -> str:
 
 
 def _effect(compared: Compared | None) -> dict[str, Any]:
-    effect = compared.effect if compared else None
+    if compared is None:
+        names = ("a", "b", "metric", "point", "ratio", "low", "high", "blocks")
+        return dict.fromkeys(names) | {"missing_because": UNKNOWN}
+    effect = compared.effect
     return {
-        "a": compared.a if compared else None,
-        "b": compared.b if compared else None,
-        "metric": str(compared.metric) if compared else None,
-        "point": str(compared.point) if compared else None,
-        "ratio": effect.ratio if effect else None,
-        "low": effect.low if effect else None,
-        "high": effect.high if effect else None,
-        "blocks": effect.pairs if effect else None,
-        "missing_because": None if compared else UNKNOWN,
-    }
+        "a": compared.a, "b": compared.b, "metric": str(compared.metric),
+        "point": str(compared.point), "ratio": effect.ratio, "low": effect.low,
+        "high": effect.high, "blocks": effect.pairs, "missing_because": None,
+    }  # fmt: skip
 
 
 def _numbers(main: Context, corner: Context | None) -> Iterator[dict[str, Any]]:
@@ -169,20 +166,9 @@ def _numbers(main: Context, corner: Context | None) -> Iterator[dict[str, Any]]:
         for drive in candidate.drives:
             if (text := varied.get((candidate.name, drive.role))) is None:
                 continue
-            was, now = _flat(drive.profile), _flat(text)
+            was, now = numbers_of(drive.profile), numbers_of(text)
             for key in (key for key in was if was[key] != now.get(key)):
                 yield {
                     "candidate": candidate.name, "role": drive.role, "number": key,
                     "was": was[key], "now": now.get(key),
                 }  # fmt: skip
-
-
-def _flat(profile: str) -> dict[str, Any]:
-    """The numbers of a profile by their paths."""
-    return {
-        f"{name}.{key}" if key else name: value
-        for name, table in tomllib.loads(profile).items()
-        if name != "provenance"
-        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
-        if not isinstance(value, str)
-    }

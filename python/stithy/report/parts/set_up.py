@@ -29,9 +29,8 @@ class Box:
 
 @dataclass(frozen=True)
 class Part:
-    """A volume of a candidate, by the roles that lie on it, and the storage under it."""
+    """A volume of a candidate, headed by the roles that lie on it, and the storage under it."""
 
-    roles: tuple[str, ...]
     volume: Box
     storage: Box
     emulated: bool
@@ -156,16 +155,16 @@ def _parts(candidate: CandidateFacts) -> Iterator[Part]:
     shared = tuple(each for each in ROLES if each not in elsewhere)
     if "data" not in by_role:
         volume = Box(", ".join(shared), _filesystem(candidate.filesystem, candidate.mount_options))
-        yield Part(shared, volume, _storage(candidate), emulated=False)
+        yield Part(volume, _storage(candidate), emulated=False)
     arrays = {array.role: str(array) for array in candidate.arrays}
     for each in candidate.roles:
         volume = Box(each.role, _filesystem(each.filesystem, each.mount_options))
         devices = " on ".join(each.devices) or "no block device known"
-        yield Part((each.role,), volume, Box(each.path, (devices,)), emulated=False)
+        yield Part(volume, Box(each.path, (devices,)), emulated=False)
     for role, drive in by_role.items():
         roles = shared if role == "data" else (role,)
         volume = Box(", ".join(roles), _filesystem(drive.filesystem, drive.mount_options))
-        yield Part(roles, volume, _drive(drive, arrays.get(role)), emulated=True)
+        yield Part(volume, _drive(drive, arrays.get(role)), emulated=True)
 
 
 def _filesystem(kind: str | None, options: str | None) -> tuple[str, ...]:
@@ -203,9 +202,6 @@ def _device(candidate: CandidateFacts, name: str) -> str:
     """`nvme0n1 (Example SSD, 1.75 TiB)`."""
     model = candidate.environment.get(f"device.{name}.model")
     size = _size(candidate.environment.get(f"device.{name}.size_bytes"))
-    shown = [
-        str(model.value).strip() if model is not None and model.value else None,
-        size,
-    ]
-    known = ", ".join(part for part in shown if part)
+    shown = str(model.value).strip() if model is not None and model.value else None
+    known = ", ".join(part for part in (shown, size) if part)
     return f"{name} ({known})" if known else name

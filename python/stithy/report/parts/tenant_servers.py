@@ -9,7 +9,7 @@ import polars as pl
 from stithy.analysis.answers.tenant_servers import ServerWork, servers_of_tenants
 from stithy.report.context import Context
 from stithy.report.parts.neighbour import drawn_point, neighbour_said, paired
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 
 SERVERS = "tenant-servers"
 TITLE = "What each tenant's server did, alone and with the neighbour"
@@ -39,13 +39,7 @@ ENDS = ("alone", "with")
 
 def tenant_servers(context: Context) -> PageTable:
     """A row for each candidate and tenant, at the neighbour that the figures show."""
-    rows = list(_rows(context))
-    numbers = [f"{key}_{end}" for key in QUANTITIES for end in ENDS]
-    types: dict[str, Any] = dict.fromkeys(("candidate", "neighbour", "tenant"), pl.String)
-    types |= {"blocks": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
-    frame = pl.DataFrame(rows, schema=types)
-    shows = tuple(each for each in _shows() if frame[each.column].count())
-    return PageTable(SERVERS, TITLE, shows, frame)
+    return table_of(SERVERS, TITLE, _shows(), _rows(context), blocks=pl.Int64).told()
 
 
 def note(servers: PageTable) -> str:

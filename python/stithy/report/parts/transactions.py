@@ -11,7 +11,7 @@ from stithy.analysis.values.series import EACH_ITS_OWN
 from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.missing import missing_for
 from stithy.report.words.wording import listing, upper_bound
 
@@ -42,24 +42,12 @@ def types_table(context: Context) -> PageTable:
         if point is not None
     ]
     known = [row for row in rows if row["a_s"] is not None or row["b_s"] is not None]
-    return PageTable(
-        "types",
-        _caption(context),
-        _shows(context, known),
-        pl.DataFrame(known, schema={**context.factor_types, **_SCHEMA}),
-    )
-
-
-_SCHEMA: Row = {
-    "transaction": pl.String, "percentile": pl.String, "a": pl.String,
-    "b": pl.String, "a_s": pl.Float64, "b_s": pl.Float64, "ratio": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64, "blocks": pl.Int64, "missing_because": pl.String,
-}  # fmt: skip
-
-
-def _caption(context: Context) -> str:
-    level = "" if context.answer_level is None else f" {context.at(context.answer_level)}"
-    return f"Response time by transaction type{level}"
+    level = "" if point is None else f" {context.at(point)}"
+    return table_of(
+        "types", f"Response time by transaction type{level}", _shows(context, known), known,
+        **context.factor_types, **dict.fromkeys(("a", "b", "missing_because"), pl.String),
+        low=pl.Float64, high=pl.Float64, blocks=pl.Int64,
+    )  # fmt: skip
 
 
 def _shows(context: Context, rows: list[Row]) -> tuple[Show, ...]:
@@ -90,7 +78,7 @@ def _row(context: Context, point: Point, pair: tuple[str, str], quantity: Quanti
     effect = evidence.effect(*pair, point, quantity)
     a_s, b_s = (_level(evidence, name, point, quantity) for name in pair)
     return {
-        "transaction": quantity.of, "percentile": quantity.metric, **context.factor_values(point),
+        **context.factor_values(point), "transaction": quantity.of, "percentile": quantity.metric,
         "a": pair[0], "b": pair[1], "a_s": a_s, "b_s": b_s, "ratio": effect.ratio,
         "low": effect.low, "high": effect.high, "blocks": effect.pairs,
         "missing_because": effect.missing_because,
@@ -111,8 +99,8 @@ CPU_STATES = ("user_share", "nice_share", "system_share", "irq_share")
 Seen = Mapping[tuple[str, str, str], float]
 """Means of one window by collector, subject and metric."""
 
-Quotient = Callable[[Seen, float, int], float | None]
-"""Of what was seen, transactions a second, and CPUs of the server; None where it was not seen."""
+Quotient = Callable[[Seen, int], float | None]
+"""Of what was seen and the CPUs of the server; None where it was not seen."""
 
 
 def work_table(context: Context) -> PageTable:
@@ -126,11 +114,7 @@ def work_table(context: Context) -> PageTable:
         Show("server_cpu_s", "Server CPU", "duration"),
         Show("hit_share", "Buffer hit ratio", "share"),
     )  # fmt: skip
-    schema: Row = {
-        "candidate": pl.String, **context.factor_types, "windows": pl.Int64,
-        **dict.fromkeys(QUOTIENTS, pl.Float64), "missing_because": pl.String,
-    }  # fmt: skip
-    return PageTable("work", "Work per transaction", shows, pl.DataFrame(rows, schema=schema))
+    return table_of("work", "Work per transaction", shows, rows, missing_because=pl.String)
 
 
 def work_note(shown: PageTable) -> str:
@@ -168,9 +152,10 @@ def _row_of_work(context: Context, valid: Sequence[Window], seen: Mapping[str, S
     cpus = {each.id: int(each.row["server_cpus"] or 0) for each in valid}
     row: Row = {"windows": len(valid)}
     missing = []
-    for column, (what, quotient, collector) in QUOTIENTS.items():
-        found = [quotient(seen.get(name, {}), rate, cpus[name]) for name, rate in rates.items()]
-        known = [value for value in found if value is not None]
+    for column, (what, of, collector) in QUOTIENTS.items():
+        found = ((of(seen.get(name, {}), cpus[name]), rate) for name, rate in rates.items())
+        known = [value / (1.0 if column == SHARE else rate) for value, rate in found
+                 if value is not None]  # fmt: skip
         row[column] = median(known) if known else None
         if not known:
             missing.append(f"{what} ({_why(context, collector, rates, any(cpus.values()))})")
@@ -209,35 +194,31 @@ def _seen(context: Context) -> dict[str, Seen]:
     return found
 
 
-def _log_bytes(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
-    del cpus
-    log = seen.get(("database", "", "log_bytes_per_s"))
-    return None if log is None else log / rate_per_s
-
-
-def _device_reads(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
-    del cpus
+def _device_reads(seen: Seen) -> float | None:
     # A volume's layers count the same reads, so they are not summed up.
-    reads = [mean for (of, _, name), mean in seen.items() if (of, name) == ("block", "reads_per_s")]
-    return max(reads) / rate_per_s if reads else None
+    reads = (mean for (of, _, name), mean in seen.items() if (of, name) == ("block", "reads_per_s"))
+    return max(reads, default=None)
 
 
-def _server_cpu_s(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+def _server_cpu_s(seen: Seen, cpus: int) -> float | None:
     shares = [seen.get(("cpu", "server", state)) for state in CPU_STATES]
     known = [share for share in shares if share is not None]
-    return sum(known) * cpus / rate_per_s if cpus and len(known) == len(shares) else None
+    return sum(known) * cpus if cpus and len(known) == len(shares) else None
 
 
-def _hit_share(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
-    del rate_per_s, cpus
+def _hit_share(seen: Seen) -> float | None:
     hit, read = (seen.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
     return None if hit is None or read is None or not hit + read else hit / (hit + read)
 
 
+SHARE = "hit_share"
 QUOTIENTS: Mapping[str, tuple[str, Quotient, str]] = {
-    "log_bytes": ("log", _log_bytes, "database"),
-    "device_reads": ("device reads", _device_reads, "block"),
+    "log_bytes": ("log", lambda seen, _: seen.get(("database", "", "log_bytes_per_s")), "database"),
+    "device_reads": ("device reads", lambda seen, _: _device_reads(seen), "block"),
     "server_cpu_s": ("server CPU", _server_cpu_s, "cpu"),
-    "hit_share": ("buffer hit ratio", _hit_share, "database"),
+    SHARE: ("buffer hit ratio", lambda seen, _: _hit_share(seen), "database"),
 }
-"""By column: what it is called, how it is worked out, and the collector that tells of it."""
+"""By column: what it is called, its value a second, and the collector that tells of it.
+
+All but the share are divided by the transactions of a second.
+"""

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import polars as pl
-
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.plan.scenarios.backup import BACKUP, SETTINGS
@@ -24,7 +22,7 @@ from stithy.report.parts.backups import (
     where,
 )
 from stithy.report.parts.pooled import pooled_said
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, percent, plural, signed_percent, took
 
 __all__ = ["lost"]
@@ -32,7 +30,7 @@ __all__ = ["lost"]
 NAME = "backup"
 TITLE = "Backup and restore"
 
-OF_BACKUPS = ("duration_s", "bytes_per_s", "size_bytes", "compression", "covered_share",
+OF_BACKUPS = ("covered_share", "duration_s", "bytes_per_s", "size_bytes", "compression",
               "restore_s", "restore_bytes_per_s")  # fmt: skip
 SHARED = (
     "Backup and restore are means of those that succeeded. A restore ends when a second server "
@@ -68,15 +66,8 @@ def tables(page: Page) -> Iterator[PageTable]:
         Show("restore_s", "Restore", "duration"),
         Show("restore_bytes_per_s", "Restore rate", "bandwidth"),
     )  # fmt: skip
-    types: dict[str, Any] = {name: kind for name, kind in context.factor_types.items()
-                             if name != BACKUP}  # fmt: skip
-    types |= {"candidate": pl.String, "blocks": pl.Int64}
-    types |= {each.column: pl.String for each in which}
-    types |= dict.fromkeys((each.column for each in shows if each.column not in types), pl.Float64)
-    frame = pl.DataFrame(rows, schema=types)
-    if _is_idle(context):
-        shows = tuple(each for each in shows if frame[each.column].count())
-    yield PageTable(NAME, TITLE, shows, frame)
+    table = table_of(NAME, TITLE, shows, rows)
+    yield table.told() if _is_idle(context) else table
 
 
 def covers(page: Page) -> Iterator[str]:
@@ -101,7 +92,7 @@ def _row(context: Context, of: Setting) -> dict[str, Any]:
                if name != BACKUP}  # fmt: skip
     blocks = len({window.block for window in of.counted})
     own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
-           "asked_per_s": of.asked_per_s, "percentile": of.tail_of.label}  # fmt: skip
+           "percentile": of.tail_of.label, "asked_per_s": of.asked_per_s}  # fmt: skip
     changes = _changes("throughput", of.throughput) | _changes("tail", of.tail)
     return {**factors, **own, **changes, **{each: of.value(each) for each in OF_BACKUPS}}
 
@@ -121,7 +112,8 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     context = page.context
     settings = settings_of(context)
-    yield from bullets((_said(context, each) for each in settings), "")
+    said = (f"{where(context, each)}: {'; '.join(_parts(context, each))}." for each in settings)
+    yield from bullets(said, "")
     if not _is_idle(context):
         yield from paragraph(*_within(context, settings))
         yield from paragraph(*_maxima(context))
@@ -141,12 +133,8 @@ def _settings(context: Context) -> Iterator[str]:
         yield f"Settings: {context.manifest.scenario}{but}."
 
 
-def _said(context: Context, of: Setting) -> str:
-    """What a row means, as a sentence."""
-    return f"{where(context, of)}: {'; '.join(_parts(context, of))}."
-
-
 def _parts(context: Context, of: Setting) -> Iterator[str]:
+    """What a row means, the parts of a sentence."""
     if not of.counted:
         yield "no backup succeeded" if of.without_backup else "no window is valid"
         return

@@ -33,13 +33,8 @@ def tables(page: Page) -> Iterator[PageTable]:
 def sections(page: Page) -> Iterator[Section]:
     """Where a window has numbers to be judged."""
     if not page.tables["limited"].frame.is_empty():
-        blocks = tuple(_blocks(page))
+        limited, stalls = page.tables["limited"], page.tables["stalls"]
+        blocks: tuple[Block, ...] = (*paragraph(METHOD), *grid(limited), *opened(stalls))
         data = (page.tables["limited-levels"],)
         heading = "What limited each window"
         yield Section("bottlenecks", APPENDIX + 100, heading, blocks, data=data)
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from paragraph(METHOD)
-    yield from grid(page.tables["limited"])
-    yield from opened(page.tables["stalls"])

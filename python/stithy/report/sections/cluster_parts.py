@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from stithy.point import Point
-from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
+from stithy.report.blocks import APPENDIX, Section
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 
 NAME = "cluster-parts"
 TITLE = "OSDs, hosts and pools of the clusters"
@@ -36,10 +36,7 @@ def tables(page: Page) -> Iterator[PageTable]:
     """A row for each part of a candidate's cluster, at the point of the answer."""
     shows = (Show("candidate", "Candidate"), *page.context.factor_shows, Show("part", "Part"),
              *SHOWS)  # fmt: skip
-    types: dict[str, Any] = {"candidate": pl.String, **page.context.factor_types, "part": pl.String}
-    types |= dict.fromkeys((show.column for show in SHOWS), pl.Float64)
-    frame = pl.DataFrame(list(_rows(page.context)), schema=types)
-    yield PageTable(NAME, TITLE, shows, frame.with_columns(pl.col("allocated_bytes").round()))
+    yield table_of(NAME, TITLE, shows, _rows(page.context))
 
 
 def _rows(context: Context) -> Iterator[dict[str, Any]]:
@@ -48,6 +45,8 @@ def _rows(context: Context) -> Iterator[dict[str, Any]]:
         return
     for candidate in context.evidence.candidates:
         for part, values in sorted(_parts(context, candidate, point).items()):
+            if (taken := values.get("allocated_bytes")) is not None:
+                values["allocated_bytes"] = float(round(taken))
             found = {show.column: values.get(show.column) for show in SHOWS}
             yield {"candidate": candidate, **context.factor_values(point), "part": part, **found}
 
@@ -55,7 +54,7 @@ def _rows(context: Context) -> Iterator[dict[str, Any]]:
 def _parts(context: Context, candidate: str, point: Point) -> Mapping[str, dict[str, float]]:
     """By part the mean over valid windows of each metric; the whole is `all OSDs`."""
     valid = [window.id for window in context.evidence.valid_at(candidate, point)]
-    plain = context.means.filter(pl.col("collector") == COLLECTOR)
+    plain = context.means.filter(collector=COLLECTOR)
     plain = plain.filter(~pl.col("metric").is_in(LATENCIES)).select(COLUMNS)
     weighted = [context.latencies(COLLECTOR, each).select(COLUMNS) for each in LATENCIES]
     own = pl.concat([plain, *weighted]).filter(pl.col("window_id").is_in(valid))
@@ -70,10 +69,4 @@ COLUMNS = ("window_id", "subject", "metric", "mean")
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a cluster was sampled."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, APPENDIX + 105, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, style="note")
+    return page.section(NAME, APPENDIX + 105, TITLE, NOTE)

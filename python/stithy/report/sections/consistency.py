@@ -10,12 +10,12 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import Block, Section, figures, paragraph
+from stithy.report.blocks import Section, figures, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Spec, above, layer, unit
-from stithy.report.drawing.titles import named
-from stithy.report.figure import Drawn, Figure
+from stithy.report.drawing.compose import Drawing, Spec, above, layer
+from stithy.report.drawing.titles import named_by
+from stithy.report.figure import Drawn
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import percent
@@ -44,28 +44,22 @@ def draw(page: Page) -> Iterator[Drawn]:
     if frame.is_empty():
         return
     title, drawing = _finding(context, shown), Drawing()
-    yield Figure(
-        name=NAME,
-        title=title,
+    shows = (
+        Show("candidate", "candidate"), Show("second", "second", "count"),
+        Show("requests", "requests", "count"), Show("mean_s", "mean latency", "duration"),
+    )  # fmt: skip
+    yield drawing.figure(
+        context, NAME, title, _chart(context, drawing, frame), PageTable(NAME, title, shows, frame),
         caption="Above: requests answered in each second of the measurement, from zero. Below: "
         "their mean latency on a logarithmic axis; a dot marks the longest of each candidate.",
-        description=f"{title}. Charts of requests per second and mean latency against time, a "
+        description="Charts of requests per second and mean latency against time, a "
         f"line for each candidate: {', '.join(each.candidate for each in shown)}.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, drawing, frame)),
-        table=PageTable(
-            NAME, title,
-            (Show("candidate", "candidate"), Show("second", "second", "count"),
-             Show("requests", "requests", "count"), Show("mean_s", "mean latency", "duration")),
-            frame,
-        ),
     )  # fmt: skip
 
 
 def _point(context: Context) -> Point | None:
     """Where the question is asked, else the last point."""
-    points = context.evidence.points
-    return context.evidence.primary.point or (points[-1] if points else None)
+    return context.evidence.primary.point or context.asked_of(context.evidence.points)
 
 
 def _windows(context: Context) -> Iterator[Window]:
@@ -86,30 +80,21 @@ def _seconds(context: Context, shown: list[Window]) -> pl.DataFrame:
 
 
 def _finding(context: Context, shown: list[Window]) -> str:
-    found = [
-        (window.candidate, value)
-        for window in shown
-        if (value := context.evidence.value_of(window, Quantity("fio.variation")).number)
-        is not None
-    ]
-    each = named(found, lambda at: at[1], lambda at: f"{percent(at[1])} on {at[0]}")
-    where = _point(context)
+    of, metric = context.evidence.value_of, Quantity("fio.variation")
+    found = {window.candidate: of(window, metric).number for window in shown}
+    known = {name: value for name, value in found.items() if value is not None}
+    where, each = _point(context), named_by(known, percent)
     return f"Variation of requests per second at {where.brief if where else 'one point'}: {each}"
 
 
 def _chart(context: Context, drawing: Drawing, frame: pl.DataFrame) -> Spec:
     requests = frame.select("candidate", "second", value="requests")
     charts = [_panel(context, drawing, Axis("Requests per second"), requests)]
-    latency = _latency(frame)
+    ms = pl.col("mean_s") * MS_PER_S
+    latency = frame.drop_nulls("mean_s").select("candidate", "second", value=ms)
     if not latency.is_empty():
         charts.append(_panel(context, drawing, Axis("Mean latency (ms)", log=True), latency))
     return above(charts)
-
-
-def _latency(frame: pl.DataFrame) -> pl.DataFrame:
-    """Milliseconds, of the seconds that have a latency."""
-    value = pl.col("mean_s") * MS_PER_S
-    return frame.drop_nulls("mean_s").select("candidate", "second", value=value)
 
 
 def worst(frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,16 +105,16 @@ def worst(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _panel(context: Context, drawing: Drawing, axis: Axis, frame: pl.DataFrame) -> Spec:
     """A line for each candidate; of latencies with a dot at its worst second."""
-    rows, channels = frame.to_dicts(), line_channels(context)
+    rows = frame.to_dicts()
     x, y = _time_axis(frame), value_axis(axis, domain_of(rows, log=axis.log))
-    line = alt.Chart(drawing.add(rows)).mark_line()
-    drawn = [drawing.followed(unit(line.encode(x=x, y=y, opacity=picked(), **channels)))]
+    channels = {"x": x, "y": y, **line_channels(context), "opacity": picked()}
+    drawn = [drawing.followed(drawing.mark("line", rows, channels))]
     if axis.log:
-        dots = alt.Chart(drawing.add(worst(frame).to_dicts())).mark_point(filled=True, size=60)
         tips = [alt.Tooltip("candidate:N"), alt.Tooltip("second:Q"),
                 alt.Tooltip("value:Q", title=axis.title, format=",.4~g")]  # fmt: skip
-        own = dots.encode(x=x, y=y, color=channels["color"], opacity=picked(), tooltip=tips)
-        drawn.append(unit(own))
+        own = {name: channels[name] for name in channels if name != "strokeDash"}
+        dots, at = worst(frame).to_dicts(), {**own, "tooltip": tips}
+        drawn.append(drawing.mark("point", dots, at, filled=True, size=60))
     return layer(drawn, width=WIDTH, height=HEIGHT)
 
 
@@ -142,13 +127,9 @@ def _time_axis(frame: pl.DataFrame) -> alt.X:
 
 def sections(page: Page) -> Iterator[Section]:
     """Where fio's seconds are there."""
-    if page.drawn_in(NAME):
-        yield Section(NAME, 26, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from paragraph(NOTE, style="note")
+    if drawn := page.drawn_in(NAME):
+        blocks = (*figures(drawn), *paragraph(NOTE, style="note"))
+        yield Section(NAME, 26, TITLE, blocks)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ import polars as pl
 
 from stithy.metrics import ALL, Metric, Quantity
 from stithy.point import are_amounts
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, bars_told, with_spans
+from stithy.report.drawing.chart import Panel, by_users
+from stithy.report.drawing.compose import Drawing, bars_told
 from stithy.report.drawing.points import points_table
 from stithy.report.drawing.quantities import axis_of, quantity_rows, scale_of
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Drawn, Figure
+from stithy.report.figure import Drawn
 from stithy.report.page import Page
-from stithy.report.tables import KINDS, PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words.wording import value as in_words
 
 NAME = "measured"
@@ -53,10 +53,9 @@ def _kinds(context: Context) -> list[str | None]:
 def _table(context: Context) -> PageTable:
     metrics = [each for each in _metrics(context) if each.compared]
     evidence = context.evidence
-    names = [each.name for each in metrics]
     kinds = _kinds(context)
     rows = [
-        {"candidate": name, **context.factor_values(point), "of": of or ALL, **cells}
+        {**context.factor_values(point), "candidate": name, "of": of or ALL, **cells}
         for point in evidence.points
         for name in evidence.candidates
         for of in kinds
@@ -64,16 +63,15 @@ def _table(context: Context) -> PageTable:
             each.name: evidence.level_of(name, point, Quantity(each.name, of)) for each in metrics
         }).values()) - {None}
     ]  # fmt: skip
-    shows = [
+    shows = (
         *context.factor_shows,
         Show("candidate", "Candidate"),
         *([Show("of", "Of")] if len(kinds) > 1 else []),
         *(Show(each.name, each.label, KINDS[each.unit]) for each in metrics),
-    ]
-    types = {**context.factor_types, "candidate": pl.String, "of": pl.String}
-    frame = pl.DataFrame(rows, schema=types | dict.fromkeys(names, pl.Float64))
-    shown = [each for each in shows if frame[each.column].count() or each.column == "candidate"]
-    return PageTable(NAME, "What was measured at each point", tuple(shown), frame)
+    )
+    types = {"of": pl.String, **dict.fromkeys((each.name for each in metrics), pl.Float64)}
+    table = table_of(NAME, "What was measured at each point", shows, rows, **types)
+    return table.told("candidate")
 
 
 def draw(page: Page) -> Iterator[Drawn]:
@@ -96,29 +94,23 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
     )  # fmt: skip
     drawing, axis = Drawing(), axis_of(context, quantity)
     joined = are_amounts(point.values[context.axis.name] for point in context.positions)
-    domain = domain_of(with_spans(points, log=False), log=False)
-    panel = Panel(lines, points, domain, joined=joined)
+    panel = Panel(lines, points, joined=joined)
     stem = metric.name.replace(".", "-").replace("_", "-")
-    yield Figure(
-        name=stem,
-        title=title.text,
-        ratio=title.ratio,
+    yield drawing.figure(
+        context, stem, title, by_users(context, drawing, axis, panel),
+        points_table(context, stem, axis.title, points, Show("value", axis.title, "rate")),
         caption=f"{axis.title} against {context.axis.title}. Small marks are windows, large ones "
         f"the values of all valid windows{', joined by lines' if joined else ''}."
         f"{bars_told(points)}",
-        description=f"{title.text}. Chart of {metric.noun} against {context.axis.title}, for each "
+        description=f"Chart of {metric.noun} against {context.axis.title}, for each "
         f"candidate: {', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(by_users(context, drawing, axis, panel)),
-        table=points_table(context, stem, axis.title, points, Show("value", axis.title, "rate")),
-    )
+    )  # fmt: skip
 
 
 def sections(page: Page) -> Iterator[Section]:
     """Where an activity has metrics of its own; not again what another section has of one point."""
-    frame = page.tables[NAME].frame
-    if not (frame.is_empty() or _is_repeated(page, frame)):
-        yield Section(NAME, 25, "What was measured", tuple(_blocks(page)))
+    if not _is_repeated(page, page.tables[NAME].frame):
+        yield from page.section(NAME, 25, "What was measured", NOTE)
 
 
 def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
@@ -127,9 +119,3 @@ def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
     return points == 1 and page.covered.issuperset(
         each.name for each in _metrics(page.context) if each.compared
     )
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, style="note")

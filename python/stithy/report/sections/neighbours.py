@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from stithy.activities import tenants as activity
 from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, ALONE_SHARE_LEAST, Disturbance
 from stithy.analysis.answers.neighbours import disturbance, lost_isolation
@@ -31,7 +29,7 @@ from stithy.report.parts.neighbour_findings import P95, P99, TPM, Found, finding
 from stithy.report.parts.pooled import pooled_said
 from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
 from stithy.report.parts.tenant_servers import note as of_servers
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent
 
 NAME = "neighbours"
@@ -114,27 +112,9 @@ def tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     rows = [_row(context, each) for each in _found(context)]
     others = [each for each in context.factors if each != NEIGHBOUR]
-    numbers = {
-        "neighbour": pl.String, "asked": pl.Float64, "achieved": pl.Float64, "state": pl.String,
-        **{f"{key}{end}": pl.Float64 for key in ("p99", "p95", "goodput") for end in _ENDS},
-        **dict.fromkeys(_SHARES, pl.Float64),
-        **dict.fromkeys(("cycles", "felt", "chance"), pl.Int64),
-        **dict.fromkeys(("onset", "settling"), pl.Float64),
-    }  # fmt: skip
-    types: dict[str, Any] = dict.fromkeys((*others, "candidate"), pl.String) | numbers
-    frame = pl.DataFrame(rows, schema=types)
-    yield PageTable(
-        NAME, TITLE, tuple(each for each in _shows(others) if frame[each.column].count()), frame
-    )
+    yield table_of(NAME, TITLE, _shows(others), rows).told()
     yield durations(context)
     yield tenant_servers(context)
-
-
-_ENDS = ("", "_low", "_high")
-_SHARES = (
-    "worked", "isolation", "alone", "lost_low", "lost_high", "first", "worst", "least", "fairness",
-    "work",
-)  # fmt: skip
 
 
 def _shows(others: list[str]) -> Iterator[Show]:
@@ -171,6 +151,7 @@ def _row(context: Context, each: Disturbance) -> dict[str, Any]:
         **{key: value for key, value in values.items() if key != NEIGHBOUR},
         "candidate": each.candidate, "neighbour": neighbour_said(context, each.point),
         "asked": each.asked, "achieved": each.achieved, "state": state(each),
+        **_growths(each),
         "worked": each.worked, "isolation": each.isolation, "alone": each.alone_isolation,
         "lost_low": lost.low, "lost_high": lost.high, "first": each.first_percentile,
         "worst": each.worst_second, "least": each.least_kept, "fairness": each.fairness,
@@ -182,10 +163,15 @@ def _row(context: Context, each: Disturbance) -> dict[str, Any]:
                 "chance": each.by_chance.felt if each.by_chance else None,
                 "onset": told.onset_s if told else None,
                 "settling": told.settling_s if told else None}  # fmt: skip
+    return row
+
+
+def _growths(each: Disturbance) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
     for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
         effect = each.growth[quantity].effect
-        row |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}
-    return row
+        found |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}
+    return found
 
 
 def sections(page: Page) -> Iterator[Section]:

@@ -7,12 +7,12 @@ import altair as alt
 import polars as pl
 
 from stithy.fio.steady import EXCURSION_MOST, RANGE_MOST, ROUNDS
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.context import Context
-from stithy.report.drawing.chart import Axis, candidate_channels, domain_of, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.chart import Axis, domain_of, joined_points, value_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.compose import grid as charts_in
-from stithy.report.figure import Drawn, Figure
+from stithy.report.figure import Drawn
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
@@ -48,41 +48,31 @@ def draw(page: Page) -> Iterator[Drawn]:
     context, frame = page.context, _tracked(page.context)
     if frame.is_empty():
         return
-    title, drawing = _finding(context, frame), Drawing()
+    states = [_state(name, frame) for name in context.evidence.candidates]
+    title, drawing = f"Steady state: {listing(states)}", Drawing()
     tests = frame["test"].unique(maintain_order=True).to_list()
-    panels = [
-        _panel(context, drawing, test, frame.filter(pl.col("test") == test).to_dicts())
-        for test in tests
-    ]
-    yield Figure(
-        name=NAME,
-        title=title,
+    panels = [_panel(context, drawing, test, frame.filter(test=test).to_dicts()) for test in tests]
+    shows = (
+        Show("candidate", "candidate"), Show("test", "test"), Show("round", "round", "count"),
+        Show("iops", "IOPS", "count"),
+    )  # fmt: skip
+    table = PageTable(NAME, title, shows, frame.select(show.column for show in shows))
+    yield drawing.figure(
+        context, NAME, title, charts_in(panels, COLUMNS), table,
         caption="Requests per second of each tracked test (reads-writes-block size) in each round "
         f"of preconditioning. The rule is applied to the last {ROUNDS} rounds.",
-        description=f"{title}. Charts of requests per second against the round, one for each test, "
+        description="Charts of requests per second against the round, one for each test, "
         f"a line for each candidate: {', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(charts_in(panels, COLUMNS)),
-        table=PageTable(
-            NAME, title,
-            (Show("candidate", "candidate"), Show("test", "test"), Show("round", "round", "count"),
-             Show("iops", "IOPS", "count")),
-            frame.select("candidate", "test", "round", "iops"),
-        ),
     )  # fmt: skip
 
 
-def _finding(context: Context, frame: pl.DataFrame) -> str:
-    """After how many rounds each candidate was steady, if it was."""
-    return f"Steady state: {listing([_state(name, frame) for name in context.evidence.candidates])}"
-
-
 def _state(name: str, frame: pl.DataFrame) -> str:
-    own = frame.filter(pl.col("candidate") == name)
+    """After how many rounds a candidate was steady, if it was."""
+    own = frame.filter(candidate=name)
     if own.is_empty():
         return f"unknown of {name}"
     number = max(own["round"].to_list())
-    is_steady = own.filter(pl.col("round") == number)["steady"].all()
+    is_steady = own.filter(round=number)["steady"].all()
     return f"{'reached' if is_steady else 'not reached'} after {number} rounds on {name}"
 
 
@@ -93,28 +83,13 @@ def _panel(context: Context, drawing: Drawing, test: str, rows: Rows) -> Spec:
     ]
     x = alt.X("round:Q", title="Round", axis=alt.Axis(format="d", tickMinStep=1))
     y = value_axis(Axis(f"{test}: IOPS"), domain_of(own, log=False))
-    channels = candidate_channels(context)
-    dash = channels.pop("strokeDash")
-    data = drawing.add(own)
-    line = alt.Chart(data).mark_line(strokeWidth=2)
-    joined = line.encode(x=x, y=y, color=channels["color"], strokeDash=dash, opacity=picked())
     tips = [
-        alt.Tooltip("candidate:N"),
-        alt.Tooltip("round:Q"),
-        alt.Tooltip("value:Q", title="IOPS"),
-    ]
-    marks = alt.Chart(data).mark_point(filled=True, size=40)
-    drawn = unit(marks.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked()))
-    return layer([unit(joined), drawing.followed(drawn)], width=PANEL_WIDTH, height=PANEL_HEIGHT)
+        alt.Tooltip("candidate:N"), alt.Tooltip("round:Q"), alt.Tooltip("value:Q", title="IOPS"),
+    ]  # fmt: skip
+    layers = joined_points(context, drawing, own, {"x": x, "y": y}, tips, size=40)
+    return layer(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
 def sections(page: Page) -> Iterator[Section]:
     """Where rounds were done."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 23, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    return page.section(NAME, 23, TITLE, NOTE, page.context.footer + ".")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import altair as alt
@@ -11,7 +12,7 @@ from stithy.analysis.validity.checks.block_io import LATE, SATURATED
 from stithy.metrics import Quantity
 from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount
 from stithy.point import Point
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
@@ -20,14 +21,17 @@ from stithy.report.drawing.chart import (
     Axis,
     candidate_channels,
     domain_of,
+    joined,
     picked,
     value_axis,
+    x_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
+from stithy.report.drawing.points import groups_but
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, took
 
 NAME = "rates"
@@ -85,11 +89,10 @@ def tables(page: Page) -> Iterator[PageTable]:
         for _, places in _groups(context)
         for place in places
     ]
-    words = (*(each for each in context.factors if each != RATE), "candidate", "rate", "state")
-    types: dict[str, Any] = dict.fromkeys(words, pl.String)
-    numbers = dict.fromkeys(("asked", "achieved", *PERCENTILES), pl.Float64)
-    order = [show.column for show in shows]
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=types | numbers).select(order))
+    yield table_of(NAME, TITLE, shows, rows, **REAL)
+
+
+REAL = dict.fromkeys(("asked", "achieved"), pl.Float64)
 
 
 def _numbers() -> tuple[Show, ...]:
@@ -101,20 +104,14 @@ def _numbers() -> tuple[Show, ...]:
 
 def draw(page: Page) -> Iterator[Drawn]:
     """A figure for each pattern and setting of what else varies."""
-    drawn = (_figure(page.context, rest, places) for rest, places in _groups(page.context))
-    for _, figure in zip(range(FIGURES_MOST), drawn, strict=False):
-        yield figure
+    for rest, places in islice(_groups(page.context), FIGURES_MOST):
+        yield _figure(page.context, rest, places)
 
 
 def _groups(context: Context) -> Iterator[tuple[Point, list[_Place]]]:
     """By all factors but the rate, those that have several rates."""
     evidence = context.evidence
-    groups: dict[Point, list[Point]] = {}
-    for point in evidence.points:
-        if RATE in point.values:
-            rest = Point(tuple(each for each in point.factors if each[0] != RATE))
-            groups.setdefault(rest, []).append(point)
-    for rest, points in groups.items():
+    for rest, points in groups_but(RATE, evidence.points).items():
         rising = sorted(points, key=lambda each: amount(each.values[RATE]))
         places = [
             place
@@ -142,25 +139,18 @@ def _place(context: Context, candidate: str, point: Point) -> _Place | None:
 
 
 def _figure(context: Context, rest: Point, places: list[_Place]) -> Figure:
-    title = f"{rest.brief}: {_finding(places)}"
-    slug = rest.slug
+    name, title = f"{NAME}-{rest.slug}", f"{rest.brief}: {_finding(places)}"
     drawing = Drawing()
-    return Figure(
-        name=f"{NAME}-{slug}",
-        title=title,
+    shows = (Show("candidate", "candidate"), Show("rate", "rate"), *_numbers())
+    return drawing.figure(
+        context, name, title, _chart(context, drawing, places),
+        table_of(name, title, shows, (each.row() for each in places), **REAL),
         caption="Median (left) and 99th percentile (right) of latency against the achieved rate; "
         "both vertical axes are logarithmic. A line joins the rates of a candidate in ascending "
         "order of what was asked. Hollow marks are saturated rates; diamonds are the "
         "closed loop as fast as it goes. Marks further down and to the right are better.",
-        description=f"{title}. Two charts of latency against achieved requests per second, a line "
+        description="Two charts of latency against achieved requests per second, a line "
         f"for each candidate: {', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, drawing, places)),
-        table=PageTable(
-            f"{NAME}-{slug}", title,
-            (Show("candidate", "candidate"), Show("rate", "rate"), *_numbers()),
-            pl.DataFrame([each.row() for each in places], infer_schema_length=None),
-        ),
     )  # fmt: skip
 
 
@@ -173,12 +163,7 @@ def _finding(places: list[_Place]) -> str:
         for name in names
         if any(each.candidate == name for each in paced)
     ]
-    each = named(
-        best,
-        _achieved,
-        _said,
-    )
-    return f"highest rate without saturation {each}"
+    return f"highest rate without saturation {named(best, _achieved, _said)}"
 
 
 def _said(place: _Place) -> str:
@@ -212,25 +197,15 @@ def _panel(
     ]  # fmt: skip
     y = value_axis(Axis(f"{name} of latency (ms)", log=True), domain)
     most = domain_of([{"value": row["achieved"]} for row in own], log=False)
-    x = alt.X(
-        "achieved:Q", title="Achieved requests per second",
-        scale=alt.Scale(domain=list(most), nice=False), axis=alt.Axis(format=NUMBERS, tickCount=5),
-    )  # fmt: skip
-    channels = candidate_channels(context)
-    dash = channels.pop("strokeDash")
+    x = x_axis("achieved", "Achieved requests per second", most, format=NUMBERS, tickCount=5)
     paced = [row for row in own if row["rate"] != MAXIMUM]
-    line = alt.Chart(drawing.add(paced)).mark_line(strokeWidth=2)
-    joined = line.encode(
-        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("order:Q"),
-        opacity=picked(),
-    )  # fmt: skip
-    layers = [unit(joined), *_marks(drawing, own, x, y, channels)]
+    line = joined(context, drawing, paced, {"x": x, "y": y, "order": alt.Order("order:Q")})
+    channels = {"x": x, "y": y, **candidate_channels(context), "opacity": picked()}
+    layers = [line, *_marks(drawing, own, channels)]
     return layer(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
-def _marks(
-    drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
-) -> Iterator[Spec]:
+def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> Iterator[Spec]:
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("rate:N"), alt.Tooltip("state:N"),
         alt.Tooltip("achieved:Q", title="achieved (1/s)", format=",.0f"),
@@ -241,22 +216,14 @@ def _marks(
         mine = [row for row in rows if row["rate"] != MAXIMUM
                 and (row["state"] == "saturated") is is_saturated]  # fmt: skip
         if mine:
-            chart = alt.Chart(drawing.add(mine)).mark_point(**look)
-            marks = unit(chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked()))
+            marks = drawing.mark("point", mine, {**channels, "tooltip": tips}, **look)
             yield marks if is_saturated else drawing.followed(marks)
     if closed := [row for row in rows if row["rate"] == MAXIMUM]:
-        chart = alt.Chart(drawing.add(closed)).mark_point(shape="diamond", size=110, filled=True)
-        own = {"color": channels["color"], "opacity": picked()}
-        yield unit(chart.encode(x=x, y=y, tooltip=tips, **own))
+        own = {name: channels[name] for name in ("x", "y", "color", "opacity")}
+        look = {"shape": "diamond", "size": 110, "filled": True}
+        yield drawing.mark("point", closed, {**own, "tooltip": tips}, **look)
 
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a study has rates."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 24, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    return page.section(NAME, 24, TITLE, NOTE, page.context.footer + ".")

@@ -11,16 +11,16 @@ import polars as pl
 from stithy.analysis.validity.checks.block_io import SATURATED
 from stithy.metrics import Quantity
 from stithy.point import Point
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.compose import grid as panels
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Drawn, Figure
+from stithy.report.figure import Drawn
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import took
 from stithy.units import parse_rate, parse_size
 
@@ -83,11 +83,6 @@ def _table(cells: Sequence[_Cell]) -> PageTable:
         }
         for each in cells
     ]  # fmt: skip
-    types = {
-        "candidate": pl.String, "reads": pl.String, "writes": pl.String,
-        **dict.fromkeys(PERCENTILES, pl.Float64), "reads_per_s": pl.Float64,
-        "written": pl.Float64, "state": pl.String,
-    }  # fmt: skip
     shows = (
         Show("candidate", "Candidate"), Show("reads", "Reads asked"),
         Show("writes", "Writes asked (per s)"),
@@ -95,7 +90,8 @@ def _table(cells: Sequence[_Cell]) -> PageTable:
         Show("reads_per_s", "Reads (1/s)", "count"), Show("written", "Written (B/s)", "count"),
         Show("state", "State"),
     )  # fmt: skip
-    return PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=types))
+    real = dict.fromkeys(("reads_per_s", "written"), pl.Float64)
+    return table_of(NAME, TITLE, shows, rows, **real)
 
 
 def _cells(context: Context) -> list[_Cell]:
@@ -140,19 +136,16 @@ def draw(page: Page) -> Iterator[Drawn]:
     cells = _cells(context)
     if (percentile := _percentile(cells)) is None:
         return
-    title, drawing = _finding(cells, percentile), Drawing()
-    yield Figure(
-        name=NAME,
-        title=title,
+    drawing = Drawing()
+    yield drawing.figure(
+        context, NAME, _finding(cells, percentile), _chart(context, drawing, cells, percentile),
+        _table(cells),
         caption=f"{percentile} of read latency at each rate of reads (rows) beside each "
         "bandwidth of writes (columns), a panel for each candidate with the same colours. "
         "* the storage was saturated. – no valid window.",
-        description=f"{title}. Heat maps of write bandwidth against read rate, one for each "
+        description="Heat maps of write bandwidth against read rate, one for each "
         f"candidate: {', '.join(context.evidence.candidates)}.",
-        footer=context.footer,
-        spec=drawing.spec(_chart(context, drawing, cells, percentile)),
-        table=_table(cells),
-    )
+    )  # fmt: skip
 
 
 def _finding(cells: Sequence[_Cell], percentile: str) -> str:
@@ -216,18 +209,18 @@ def _panel(drawing: Drawing, name: str, rows: Rows) -> Spec:
         alt.Tooltip("reads:N"), alt.Tooltip("writes:N"), alt.Tooltip("text:N", title="latency"),
         alt.Tooltip("achieved:Q", title="reads achieved (1/s)", format=",.0f"),
     ]  # fmt: skip
-    data = drawing.add(rows)
-    squares = alt.Chart(data).mark_rect(stroke=palette.PAPER[0], strokeWidth=2)
+    squares = drawing.mark(
+        "rect", rows, {"x": x, "y": y, "color": colour, "tooltip": tips},
+        stroke=palette.PAPER[0], strokeWidth=2,
+    )  # fmt: skip
+    at = {"x": x, "y": y, "text": alt.Text("text:N")}
     texts = [
-        unit(alt.Chart(drawing.add(mine)).mark_text(fontSize=11, color=ink).encode(
-            x=x, y=y, text="text:N"))
+        drawing.mark("text", mine, at, fontSize=11, color=ink)
         for ink, mine in _by_ink(rows)
         if mine
-    ]  # fmt: skip
-    return layer(
-        [unit(squares.encode(x=x, y=y, color=colour, tooltip=tips)), *texts],
-        width=CELL_WIDTH * len(writes), height=CELL_HEIGHT * len(reads), title=name,
-    )  # fmt: skip
+    ]
+    width, height = CELL_WIDTH * len(writes), CELL_HEIGHT * len(reads)
+    return layer([squares, *texts], width=width, height=height, title=name)
 
 
 def _by_ink(rows: Rows) -> tuple[tuple[str, Rows], tuple[str, Rows]]:
@@ -250,11 +243,4 @@ def _row(cell: _Cell, bounds: Sequence[float], percentile: str) -> dict[str, Any
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a study varies both."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 24, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    return page.section(NAME, 24, TITLE, NOTE, page.context.footer + ".")

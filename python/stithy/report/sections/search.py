@@ -29,10 +29,8 @@ def sections(page: Page) -> Iterator[Section]:
     """Where the study asked for a search."""
     asked = searches.asked(page.context)
     if asked:
-        blocks = tuple(_blocks(page, asked))
+        blocks: tuple[Block, ...] = (
+            *paragraph(asked, METHOD),
+            *grid(page.tables["search"], even_empty=True),
+        )
         yield Section("search", APPENDIX + 110, "The saturation search", blocks)
-
-
-def _blocks(page: Page, asked: str) -> Iterator[Block]:
-    yield from paragraph(asked, METHOD)
-    yield from grid(page.tables["search"], even_empty=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from stithy.report.blocks import Block, Section, grid, paragraph
+from stithy.report.blocks import Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
@@ -40,21 +40,16 @@ def tables(page: Page) -> Iterator[PageTable]:
 
 def sections(page: Page) -> Iterator[Section]:
     """Where volumes were asked."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 28, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
     frame = page.tables[NAME].frame
-    yield from paragraph(_compared(page.context, frame))
-    yield from grid(page.tables[NAME])
     missing = frame["missing_because"].drop_nulls().unique(maintain_order=True).to_list()
-    yield from paragraph(*(f"Not known: {each}." for each in missing), NOTE, style="note")
+    notes = (*(f"Not known: {each}." for each in missing), NOTE)
+    above = paragraph(_compared(page.context, frame))
+    return page.section(NAME, 28, TITLE, *notes, above=above)
 
 
 def _compared(context: Context, frame: pl.DataFrame) -> str | None:
     """What the drives of each candidate hold for the same files, against the one with most."""
-    held = held_bytes(frame)
+    held = {} if frame.is_empty() else held_bytes(frame)
     ordered = [name for name in context.evidence.candidates if name in held]
     if len(ordered) < 2:
         return None

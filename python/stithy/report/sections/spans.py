@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-import polars as pl
-
-from stithy.report.blocks import Block, Section, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 
 NAME = "spans"
 
@@ -37,22 +35,10 @@ def tables(page: Page) -> Iterator[PageTable]:
         Show("outcome", "Outcome"), Show("valid", "Valid", "truth"),
         Show("because", "Why it does not count"),
     )  # fmt: skip
-    types = {
-        "window_id": pl.String, "name": pl.String, "begin_s": pl.Float64,
-        "duration_s": pl.Float64, "outcome": pl.String, "valid": pl.Boolean, "because": pl.String,
-    }  # fmt: skip
-    frame = pl.DataFrame(rows, schema=types)
-    told = tuple(each for each in shows if each.column != "because" or frame["because"].count())
-    yield PageTable(NAME, "Spans within windows", told, frame)
+    always = (each.column for each in shows if each.column != "because")
+    yield table_of(NAME, "Spans within windows", shows, rows).told(*always)
 
 
 def sections(page: Page) -> Iterator[Section]:
     """Where an activity names any."""
-    table = page.tables[NAME]
-    if not table.frame.is_empty():
-        yield Section(NAME, 27, "Spans within windows", tuple(_blocks(table)))
-
-
-def _blocks(table: PageTable) -> Iterator[Block]:
-    yield from grid(table)
-    yield from paragraph(NOTE, style="note")
+    return page.section(NAME, 27, "Spans within windows", NOTE)

@@ -1,15 +1,14 @@
 """What CPU time the storage itself takes, beside that of the database server."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import polars as pl
 
 from stithy.point import Point
-from stithy.report.blocks import Block, Section, grid, paragraph
+from stithy.report.blocks import Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 
 NAME = "storage-cpu"
 TITLE = "CPU time of storage and database"
@@ -45,10 +44,7 @@ def tables(page: Page) -> Iterator[PageTable]:
         Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
         Show("server", "Server", "ratio"), Show("by_server", "Storage by server", "ratio"),
     )  # fmt: skip
-    types: dict[str, Any] = {show.column: pl.Float64 for show in shows[1:]}
-    types = {"candidate": pl.String, **types, **context.factor_types}
-    schema = {show.column: types[show.column] for show in shows}
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=schema))
+    yield table_of(NAME, TITLE, shows, rows)
 
 
 Shares = Mapping[tuple[str, str], float]
@@ -59,9 +55,8 @@ def _shares(context: Context, collector: str, metric: str) -> Shares:
 
     Servers of tenants are added up: they all work on the storage whose CPU time it is.
     """
-    means = context.of_valid(context.sampled.every_mean).filter(
-        (pl.col("collector") == collector) & (pl.col("metric") == metric)
-    )
+    of_it = {"collector": collector, "metric": metric}
+    means = context.of_valid(context.sampled.every_mean).filter(**of_it)
     windows = means.group_by("candidate", "point", "window_id").agg(pl.col("mean").sum())
     found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())
     return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
@@ -76,15 +71,8 @@ def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, flo
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a cluster was sampled."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 29, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    frame = page.tables[NAME].frame
-    yield from paragraph(_most(frame))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, style="note")
+    above = paragraph(_most(page.tables[NAME].frame))
+    return page.section(NAME, 29, TITLE, NOTE, above=above)
 
 
 def _most(frame: pl.DataFrame) -> str | None:

@@ -7,6 +7,7 @@ of reads. Each pattern is a figure of its own, since their values differ by orde
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import altair as alt
@@ -14,15 +15,16 @@ import polars as pl
 
 from stithy.metrics import Quantity
 from stithy.point import Point, Value, magnitude, said
-from stithy.report.blocks import Block, Section, figures, grid, paragraph
+from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S
-from stithy.report.drawing.chart import Axis, candidate_channels, domain_of, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
+from stithy.report.drawing.chart import Axis, domain_of, joined_points, value_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
+from stithy.report.drawing.points import groups_but
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
-from stithy.report.tables import KINDS, PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words.wording import count, listing
 
 NAME = "sweeps"
@@ -104,9 +106,10 @@ def tables(page: Page) -> Iterator[PageTable]:
         for sweep in _sweeps(context)
         for each in sweep.places
     ]  # fmt: skip
-    types: dict[str, Any] = {"sweep": pl.String, **context.factor_types, "candidate": pl.String}
-    schema = types | dict.fromkeys(SHOWN, pl.Float64)
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=schema))
+    yield table_of(NAME, TITLE, shows, rows, **REAL)
+
+
+REAL = dict.fromkeys(SHOWN, pl.Float64)
 
 
 def _numbers() -> Iterator[Show]:
@@ -117,19 +120,14 @@ def _numbers() -> Iterator[Show]:
 
 def draw(page: Page) -> Iterator[Drawn]:
     """A figure for each sweep."""
-    for _, sweep in zip(range(FIGURES_MOST), _sweeps(page.context), strict=False):
+    for sweep in islice(_sweeps(page.context), FIGURES_MOST):
         yield _figure(page.context, sweep)
 
 
 def _sweeps(context: Context) -> Iterator[_Sweep]:
     """By key, and by all other factors."""
     for key in KEYS:
-        groups: dict[Point, list[Point]] = {}
-        for point in context.evidence.points:
-            if key in point.values:
-                rest = Point(tuple(each for each in point.factors if each[0] != key))
-                groups.setdefault(rest, []).append(point)
-        for rest, points in groups.items():
+        for rest, points in groups_but(key, context.evidence.points).items():
             rising = sorted(points, key=lambda each: _amount(each.values[key]))
             sweep = _Sweep(key, rest, tuple(_places(context, key, rising)))
             if len(sweep.values) >= VALUES_LEAST and None not in map(magnitude, sweep.values):
@@ -154,28 +152,18 @@ def _figure(context: Context, sweep: _Sweep) -> Figure:
     names = list(dict.fromkeys(each.candidate for each in sweep.places))
     drawing, rows = Drawing(), _rows(sweep)
     panels = [each for each in SHOWN if any(row[each] is not None for row in rows)]
-    return Figure(
-        name=name,
-        title=title,
+    shows = (Show("value", sweep.noun), Show("candidate", "candidate"), *_numbers())
+    numbers = [{"value": said(each.value), "candidate": each.candidate, **each.found}
+               for each in sweep.places]  # fmt: skip
+    return drawing.figure(
+        context, name, title,
+        beside([_panel(context, drawing, sweep, rows, each) for each in panels]),
+        table_of(name, title, shows, numbers, **REAL),
         caption=f"Requests per second, bandwidth and the 99th percentile of latency against "
         f"{sweep.noun}. A line joins the values of a candidate; the axis of latency is "
         "logarithmic.",
-        description=f"{title}. Charts against {sweep.noun}, a line for each candidate: "
+        description=f"Charts against {sweep.noun}, a line for each candidate: "
         f"{listing(names)}.",
-        footer=context.footer,
-        spec=drawing.spec(
-            beside([_panel(context, drawing, sweep, rows, each) for each in panels])
-        ),
-        table=PageTable(
-            name, title,
-            (Show("value", sweep.noun), Show("candidate", "candidate"), *_numbers()),
-            pl.DataFrame(
-                [{"value": said(each.value), "candidate": each.candidate, **each.found}
-                 for each in sweep.places],
-                schema={"value": pl.String, "candidate": pl.String,
-                        **dict.fromkeys(SHOWN, pl.Float64)},
-            ),
-        ),
     )  # fmt: skip
 
 
@@ -214,20 +202,13 @@ def _panel(context: Context, drawing: Drawing, sweep: _Sweep, rows: Rows, name: 
         if row[name] is not None
     ]
     y = value_axis(axis, domain_of(own, axis.log))
-    x, channels = _across(sweep), candidate_channels(context)
-    dash = channels.pop("strokeDash")
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("setting:N", title=sweep.noun),
         alt.Tooltip("value:Q", title=axis.title, format=",.4~g"),
     ]  # fmt: skip
-    line = alt.Chart(drawing.add(own)).mark_line(strokeWidth=2)
-    joined = line.encode(
-        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("at:Q"),
-        opacity=picked(),
-    )  # fmt: skip
-    points = alt.Chart(drawing.add(own)).mark_point(filled=True, size=60)
-    marks = unit(points.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked()))
-    return layer([unit(joined), drawing.followed(marks)], width=PANEL_WIDTH, height=PANEL_HEIGHT)
+    at = {"x": _across(sweep), "y": y, "order": alt.Order("at:Q")}
+    layers = joined_points(context, drawing, own, at, tips, size=60)
+    return layer(layers, width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
 
 def _across(sweep: _Sweep) -> alt.X:
@@ -255,11 +236,4 @@ def _across(sweep: _Sweep) -> alt.X:
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a study sweeps."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 24, TITLE, tuple(_blocks(page)))
-
-
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from figures(page.drawn_in(NAME))
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
+    return page.section(NAME, 24, TITLE, NOTE, page.context.footer + ".")

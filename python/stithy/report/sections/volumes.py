@@ -1,16 +1,15 @@
 """What each volume did where block I/O used several at once, beside the whole."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from stithy.metrics import ALL, BEYOND_LEAST
 from stithy.point import Point
-from stithy.report.blocks import Block, Section, grid, paragraph
+from stithy.report.blocks import Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing
 from stithy.results.tables import Row
 
@@ -25,10 +24,6 @@ NOTE = (
 ROWS_MOST = 200
 """Own: more are in the results only."""
 
-TYPES: dict[str, Any] = {
-    "candidate": pl.String, "volume": pl.String, "iops": pl.Float64, "bytes_per_s": pl.Float64,
-    "mean_s": pl.Float64, "p99_s": pl.Float64,
-}  # fmt: skip
 P99_BEYOND = 0.01
 
 
@@ -44,8 +39,7 @@ def tables(page: Page) -> Iterator[PageTable]:
         {**context.factor_values(point), "candidate": name, **_shown(row)}
         for point, name, row in _volumes(context)
     ]
-    types = context.factor_types | TYPES
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows[:ROWS_MOST], schema=types))
+    yield table_of(NAME, TITLE, shows, rows[:ROWS_MOST], iops=pl.Float64)
 
 
 def _volumes(context: Context) -> Iterator[tuple[Point, str, Row]]:
@@ -69,17 +63,11 @@ def _shown(row: Row) -> Row:
 
 def sections(page: Page) -> Iterator[Section]:
     """Where several volumes were used at once."""
-    if not page.tables[NAME].frame.is_empty():
-        yield Section(NAME, 25, TITLE, tuple(_blocks(page)))
+    spread = (each for text in _spread(page.context) for each in paragraph(f"{text}."))
+    return page.section(NAME, 25, TITLE, NOTE, page.context.footer + ".", above=spread)
 
 
-def _blocks(page: Page) -> Iterator[Block]:
-    yield from paragraph(f"{_spread(page.context)}.")
-    yield from grid(page.tables[NAME])
-    yield from paragraph(NOTE, page.context.footer + ".", style="note")
-
-
-def _spread(context: Context) -> str:
+def _spread(context: Context) -> Iterator[str]:
     """How far the volumes of a candidate lie apart, where the question is asked, else at last."""
     evidence = context.evidence
     asked = evidence.primary.point or evidence.points[-1]
@@ -88,4 +76,4 @@ def _spread(context: Context) -> str:
         if point == asked:
             found.setdefault(name, []).append(row["iops"])
     each = [f"{count(min(iops))} to {count(max(iops))} on {name}" for name, iops in found.items()]
-    return f"IOPS of a volume at {asked.brief}: {listing(each)}" if each else TITLE
+    yield f"IOPS of a volume at {asked.brief}: {listing(each)}" if each else TITLE

@@ -3,8 +3,8 @@
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # Every command's talk comes through here: tables would load the whole analysis with them.
@@ -29,6 +29,17 @@ def seen(text: str) -> str:
     if text.isprintable():
         return text  # as nearly all are
     return numbered(text, {letter for letter in text if not is_seen(letter)})
+
+
+def texts_within(value: Any, change: Callable[[str], str]) -> Any:
+    """What JSON can hold with every text in it changed so, but for keys."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: texts_within(each, change) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [texts_within(each, change) for each in value]
+    return value
 
 
 def shortened(text: str, most: int) -> str:

@@ -135,7 +135,7 @@ class Profile:
 
 def footer(manifest: Manifest | None) -> str:
     """Which candidates are emulated, for the last line of every figure; empty where none is."""
-    shown = [f"{each.name} = {_named(each)}" for each in _emulated(manifest)]
+    shown = [f"{each.name} = {_named(each)}" for each in emulated(manifest)]
     return f"EMULATED drives: {', '.join(shown)}" if shown else ""
 
 
@@ -144,7 +144,7 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
 
     `off`: there are windows in which a drive was late or not as described.
     """
-    shown = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
+    shown = [f"{each.name} ({_named(each)})" for each in emulated(manifest)]
     if not shown:
         return None
     text = "are emulated drives: they take the times that their profiles describe."
@@ -159,7 +159,8 @@ def assumptions(manifest: Manifest | None) -> str | None:
     shown = []
     for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
         numbers = _deciding(drive.profile)
-        assumed = sum(_is_assumed(number, drive.assumed) for number in numbers)
+        # A whole group of numbers may be assumed, by its name.
+        assumed = sum(not {*drive.assumed}.isdisjoint((n, n.partition(".")[0])) for n in numbers)
         if assumed:
             shown.append(f"{assumed} of {len(numbers)} of {name}")
     if not shown:
@@ -171,36 +172,35 @@ def assumptions(manifest: Manifest | None) -> str | None:
 
 
 def _drives(manifest: Manifest | None) -> Iterator[DriveFacts]:
-    return (drive for candidate in _emulated(manifest) for drive in candidate.drives)
+    return (drive for candidate in emulated(manifest) for drive in candidate.drives)
+
+
+def numbers_of(profile: str) -> dict[str, Any]:
+    """What of a drive profile is no text by its way, `read.p50_us`; without its provenance."""
+    return {
+        f"{name}.{key}" if key else name: value
+        for name, table in tomllib.loads(profile).items()
+        if name != "provenance"
+        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
+        if not isinstance(value, str)
+    }
 
 
 def _deciding(profile: str) -> list[str]:
-    """The numbers of a profile by their way, `read.p50_us`; without its capacity and version."""
+    """The numbers that decide: neither its capacity nor its version, nor what is on or off."""
     try:
-        facts = tomllib.loads(profile)
+        facts = numbers_of(profile)
     except tomllib.TOMLDecodeError:
         return []
-    return [
-        f"{name}.{key}" if key else name
-        for name, table in facts.items()
-        if name not in ("version", "capacity_bytes", "provenance")
-        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
-        if not isinstance(value, str | bool)
-    ]
-
-
-def _is_assumed(number: str, assumed: Sequence[str]) -> bool:
-    return number in assumed or number.partition(".")[0] in assumed
+    others = ("version", "capacity_bytes")
+    return [each for each in facts if each not in others and not isinstance(facts[each], bool)]
 
 
 def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
     """Each profile once, in the order of the candidates."""
     found: dict[str, Profile] = {}
-    for candidate in _emulated(manifest):
-        for drive in candidate.drives:
-            found.setdefault(
-                drive.profile, Profile(drive.profile_name, drive.profile, _said(drive))
-            )
+    for each in _drives(manifest):
+        found.setdefault(each.profile, Profile(each.profile_name, each.profile, _said(each)))
     return tuple(found.values())
 
 
@@ -241,7 +241,7 @@ def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
     )  # fmt: skip
 
 
-def _emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
+def emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
     """The candidates with emulated drives."""
     return (each for each in (manifest.candidates if manifest else ()) if each.drives)
 

@@ -305,9 +305,8 @@ def margin(quantity: Quantity, verdict: Verdict) -> str:
 def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
     """What each of two candidates has."""
     first, second = both(quantity, numbers)
-    if _is_counted(quantity.known):
-        return f"{_the(quantity)} were {first} on {of[0]} and {second} on {of[1]}"
-    return f"{_the(quantity)} {_verb(quantity.known)} {first} on {of[0]} and {second} on {of[1]}"
+    verb = "were" if _is_counted(quantity.known) else _verb(quantity.known)
+    return f"the {quantity.noun} {verb} {first} on {of[0]} and {second} on {of[1]}"
 
 
 def _is_counted(metric: Metric) -> bool:
@@ -317,10 +316,6 @@ def _is_counted(metric: Metric) -> bool:
 def _verb(metric: Metric) -> str:
     """Times and shares are one thing; reads per second are many."""
     return "was" if metric.unit in ("s", "share") else "came to"
-
-
-def _the(quantity: Quantity) -> str:
-    return f"the {quantity.noun}"
 
 
 def block_said(block: Block) -> str:

@@ -13,11 +13,10 @@ from stithy.metrics import ALL, P99, PERCENTILES, Quantity, enough, values_neede
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
-from stithy.report.tables import KINDS, PageTable, Show
+from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words import servers
 from stithy.report.words.missing import missing_for
 from stithy.report.words.wording import count, duration, listing
-from stithy.units import Money
 
 Row = dict[str, Any]
 
@@ -26,6 +25,12 @@ DEVICE = ("mean", "asked", "p99")
 RATES = {"read": "reads", "write": "writes", "flush": "flushes"}
 TIMES = {"p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
+NO_DEVICE: Row = dict.fromkeys((
+    *(f"{each}_{what}_s" for each in OPERATIONS for what in DEVICE),
+    *(f"{each}_per_s" for each in OPERATIONS),
+))  # fmt: skip
+"""The columns of devices, by operation."""
+
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "windows": pl.Int64,
     "memory_limit_bytes": pl.Int64, "server_cpus": pl.Int64, "settings": pl.String,
@@ -33,8 +38,7 @@ _SCHEMA: dict[str, Any] = {
     "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
-    **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in DEVICE},
-    **{f"{each}_per_s": pl.Float64 for each in OPERATIONS}, "device_source": pl.String,
+    **dict.fromkeys(NO_DEVICE, pl.Float64), "device_source": pl.String,
     "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
     "cost_per_throughput": pl.Float64, "missing_because": pl.String,
 }  # fmt: skip
@@ -42,16 +46,13 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Device:
-    """Latency of a candidate's devices by operation; `missing` says why which number is not there.
+    """What a candidate's devices did, by operation; `missing` says why which number is not there.
 
-    `source`: `drive` where it is emulated, or `kernel`; `asked_s` is what profiles of emulated
-    drives ask for, and their `p99_s` what they took themselves.
+    `source`: `drive` where it is emulated, or `kernel`. `cells`: by `DEVICE` and operation; what
+    was asked is what profiles of emulated drives ask for, and p99 what they took themselves.
     """
 
-    means_s: Mapping[str, float | None]
-    asked_s: Mapping[str, float | None]
-    p99_s: Mapping[str, float | None]
-    per_s: Mapping[str, float | None]
+    cells: Row
     source: str | None
     missing: tuple[str, ...]
 
@@ -78,16 +79,13 @@ def devices(context: Context, reported: PageTable) -> PageTable:
         for operation in OPERATIONS
         if any((cells := {each: row[f"{operation}_{each}"] for each in columns}).values())
     ]
-    schema: dict[str, Any] = {"candidate": pl.String, "operation": pl.String}
-    frame = pl.DataFrame(rows, schema=schema | dict.fromkeys(columns, pl.Float64))
-    shows = [
+    shows = (
         Show("candidate", "Candidate"), Show("operation", "Operation"),
         Show("per_s", "Requests per second", "rate"), Show("mean_s", "Mean latency", "duration"),
         Show("asked_s", "Mean of the profile", "duration"), Show("p99_s", "p99", "duration"),
-    ]  # fmt: skip
-    shows = [each for each in shows if frame[each.column].count()]
+    )  # fmt: skip
     caption = reported.caption.replace("The candidates", "Their devices", 1)
-    return PageTable("devices", caption, tuple(shows), frame)
+    return table_of("devices", caption, shows, rows).told()
 
 
 def note(context: Context, reported: PageTable) -> str | None:
@@ -164,7 +162,9 @@ def _rows(context: Context) -> Iterator[Row]:
     point = context.answer_level
     if point is None or "load" not in context.tables:
         return
-    here = _only(context.evidence, point)
+    # The evidence of one level alone: nothing of the others is read for it.
+    windows = tuple(window for window in context.evidence.windows if window.point == point)
+    here = replace(context.evidence, windows=windows)
     kernel = _kernel_means(context, here)
     for name in context.evidence.candidates:
         yield _row(context, here, name, point, kernel)
@@ -173,15 +173,17 @@ def _rows(context: Context) -> Iterator[Row]:
 def _row(
     context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> Row:
-    values = {key: here.printable_level(name, point, column) for key, column in _measured(here)}
+    columns = {"throughput": here.throughput.known.column, **TIMES}
+    values = {key: here.printable_level(name, point, of) for key, of in columns.items()}
     served = users_within_target(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, point, kernel)
-    cost = _cost(context, name)
+    cost = servers.cost(context.facts_of(name))
     rate, asked = values["throughput"], _asked(context)
     missing = [*_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
-    if cost is None and _has_costs(context):
+    others = map(context.facts_of, context.evidence.candidates)
+    if cost is None and any(map(servers.cost, others)):
         missing.append("cost (the study gives none)")
     return {
         "candidate": name, **context.factor_values(point),
@@ -192,7 +194,7 @@ def _row(
         "within_at_least": served.at_least if served and served.level is not None else None,
         "within_not_at": served.not_at if served else None,
         "within_shown": _within(served) if served else None,
-        **_device_cells(device),
+        **NO_DEVICE, **device.cells,
         "device_source": device.source,
         **_server(context, name),
         "cost_amount": cost.amount if cost else None,
@@ -213,18 +215,6 @@ def _server(context: Context, name: str) -> Row:
         "server_cpus": servers.cpus(manifest, facts),
         "settings": servers.settings(manifest, facts),
     }
-
-
-def _measured(here: Evidence) -> Iterator[tuple[str, str]]:
-    """Cells of a row, and the column of windows or transactions that each is of."""
-    yield "throughput", here.throughput.known.column
-    yield from TIMES.items()
-
-
-def _device_cells(device: _Device) -> Row:
-    reported = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
-    cells = {f"{each}_{what}_s": times.get(each) for what, times in reported for each in OPERATIONS}
-    return cells | {f"{each}_per_s": device.per_s.get(each) for each in OPERATIONS}
 
 
 def _asked(context: Context) -> Quantity | None:
@@ -277,12 +267,6 @@ def _within(served: UsersWithinTarget) -> str | None:
     return f"at least {count(served.level)}{because}"
 
 
-def _only(evidence: Evidence, point: Point) -> Evidence:
-    """The evidence of one level alone: nothing of the others is read for it."""
-    windows = tuple(window for window in evidence.windows if window.point == point)
-    return replace(evidence, windows=windows)
-
-
 def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
     """By operation the evidence that knows the mean latency of the kernel's devices."""
     quantities = {
@@ -299,26 +283,24 @@ def _device(
     context: Context, here: Evidence, name: str, point: Point, kernel: Mapping[str, Evidence]
 ) -> _Device:
     if not here.valid_at(name, point):
-        return _Device({}, {}, {}, {}, None, ())
-    if _is_emulated(context, name):
-        run = context.run
+        return _Device({}, None, ())
+    facts, run = context.facts_of(name), context.run
+    if facts and facts.drives:
         times = drive_times(run.directory, here, run.drives, (name, point))
         return _emulated(times, _answered_per_s(context, here.valid_at(name, point)))
     means_s = {
-        operation: evidence.level_of(name, point, Quantity(f"block.{operation}_latency_s"))
-        for operation, evidence in kernel.items()
+        f"{each}_mean_s": evidence.level_of(name, point, Quantity(f"block.{each}_latency_s"))
+        for each, evidence in kernel.items()
     }
-    known = [each for each, value in means_s.items() if value is not None]
-    if not known:
-        because = "device latency (no block device under its volumes was sampled)"
-        return _Device({}, {}, {}, {}, None, (because,))
+    if not any(value is not None for value in means_s.values()):
+        return _Device(
+            {}, None, ("device latency (no block device under its volumes was sampled)",)
+        )
     per_s = {
-        operation: evidence.level_of(name, point, Quantity(f"block.{RATES[operation]}_per_s"))
-        for operation, evidence in kernel.items()
+        f"{each}_per_s": evidence.level_of(name, point, Quantity(f"block.{RATES[each]}_per_s"))
+        for each, evidence in kernel.items()
     }
-    return _Device(
-        means_s, {}, {}, per_s, "kernel", ("device p99 (the kernel counts no percentiles)",)
-    )
+    return _Device(means_s | per_s, "kernel", ("device p99 (the kernel counts no percentiles)",))
 
 
 def _answered_per_s(context: Context, windows: Sequence[Window]) -> dict[str, float | None]:
@@ -333,29 +315,14 @@ def _answered_per_s(context: Context, windows: Sequence[Window]) -> dict[str, fl
 
 
 def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]) -> _Device:
-    means_s = {
-        each: times[each].got_s or times[each].mean_s for each in OPERATIONS if each in times
-    }
-    asked_s = {each: times[each].asked_s for each in OPERATIONS if each in times}
-    p99_s = {each: times[each].p99_s for each in OPERATIONS if each in times}
+    known = [each for each in OPERATIONS if each in times]
+    cells: Row = {}
+    for each in known:
+        of = times[each]
+        cells |= {f"{each}_mean_s": of.got_s or of.mean_s, f"{each}_asked_s": of.asked_s}
+        cells |= {f"{each}_p99_s": of.p99_s, f"{each}_per_s": per_s.get(each)}
     lacking = [each for each in OPERATIONS if each not in times]
     missing = [f"device {listing(lacking)} (its drive answered none)"] if lacking else []
-    if few := [each for each, value in p99_s.items() if value is None]:
+    if few := [each for each in known if times[each].p99_s is None]:
         missing.append(f"device p99 of {listing(few)} (fewer than {values_needed(99):,} answers)")
-    known = {each: value for each, value in per_s.items() if each in times}
-    return _Device(means_s, asked_s, p99_s, known, "drive" if times else None, tuple(missing))
-
-
-def _is_emulated(context: Context, name: str) -> bool:
-    facts = context.facts_of(name)
-    return bool(facts and facts.drives)
-
-
-def _cost(context: Context, name: str) -> Money | None:
-    facts = context.facts_of(name)
-    cost = facts.cost if facts else None
-    return Money(cost.amount, cost.currency) if cost else None
-
-
-def _has_costs(context: Context) -> bool:
-    return any(_cost(context, name) for name in context.evidence.candidates)
+    return _Device(cells, "drive" if times else None, tuple(missing))

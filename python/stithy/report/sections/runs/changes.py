@@ -14,11 +14,13 @@ import polars as pl
 
 from stithy.analysis.answers.between_runs import Row
 from stithy.report.between import Pair, changed, flaws, interval, level, machine, rates, shown
-from stithy.report.drawing.chart import WIDTH, candidate_channels
-from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer, unit
+from stithy.report.drawing import ratios
+from stithy.report.drawing.chart import WIDTH, candidate_channels, intervals, x_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer
 from stithy.report.drawing.palette import AXIS
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn
 from stithy.report.parts import differences
+from stithy.report.parts.differences import Bounded, table_with
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
 
@@ -141,29 +143,21 @@ def _table(name: str, pair: Pair) -> PageTable:
     )  # fmt: skip
     if any(row["because"] for row in rows):
         shows += (Show("because", "Why not known"),)
-    return PageTable(name, f"{other} against {base}", shows, pl.DataFrame(rows, schema=_SCHEMA))
-
-
-_SCHEMA: dict[str, Any] = {
-    "metric": pl.String, "candidate": pl.String, "level": pl.String, "base": pl.Float64,
-    "other": pl.Float64, "told_base": pl.String, "told_other": pl.String, "ratio": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "windows_base": pl.Int64, "windows_other": pl.Int64,
-    "drift_share": pl.Float64, "chance_share": pl.Float64, "distinguishable": pl.Boolean,
-    "because": pl.String, **differences.TYPES,
-}  # fmt: skip
+    types = {"base": pl.Float64, "other": pl.Float64, "because": pl.String}
+    return table_with(name, f"{other} against {base}", shows, rows, **types)
 
 
 def _row(row: Row) -> dict[str, Any]:
     found = row.change
+    is_difference = found.difference is not None
+    value = found.difference if is_difference else found.ratio
     return {
         "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
         "base": row.value_base, "other": row.value_other,
         "told_base": shown(row.quantity, row.value_base),
         "told_other": shown(row.quantity, row.value_other),
         **differences.cells(
-            row.quantity, ("ratio", "low", "high"),
-            (found.ratio if found.difference is None else found.difference, found.low, found.high),
-            is_difference=found.difference is not None,
+            row.quantity, Bounded(value, found.low, found.high, is_difference), "ratio"
         ),
         "windows_base": found.base,
         "windows_other": found.other, "drift_share": found.drift_share,
@@ -180,7 +174,7 @@ def _figure(pair: Pair, number: int) -> Drawn:
             "metric": row.quantity.label, "candidate": row.candidate, "level": level(row.point),
             "place": f"{row.candidate}, {level(row.point)}", "ratio": row.change.ratio,
             "low": row.change.low, "high": row.change.high,
-            "apart": _verdict(row),
+            "apart": APART[row.change.chance_share is not None and row.change.distinguishable],
         }
         for row in pair.rows
         if row.change.ratio is not None
@@ -196,58 +190,40 @@ def _figure(pair: Pair, number: int) -> Drawn:
     ]
     # The first sentence; what is not known stands beside it on the page, and in the data.
     title = _headline(pair, whole=False).removesuffix(".")
-    return Figure(
-        name=name,
-        title=title,
+    return drawing.figure(
+        pair.other, name, title, above(charts), _table(name, pair),
         caption=f"Ratio of {other} to {base} on a logarithmic axis, one row per candidate and "
         "level. Bars are 95 % intervals of each row alone. Marks are filled if the change is "
         f"distinguishable, all rows together. At the line of 1 nothing changed. {CAUTION}",
-        description=f"{title}. Ratios with intervals: {listing(metrics)}.",
-        footer=pair.other.footer,
-        spec=drawing.spec(above(charts)),
-        table=_table(name, pair),
-    )
+        description=f"Ratios with intervals: {listing(metrics)}.",
+    )  # fmt: skip
 
 
-def _verdict(row: Row) -> str:
-    if row.change.chance_share is None:
-        return "not distinguishable"
-    return "distinguishable" if row.change.distinguishable else "not distinguishable"
+APART = {True: "distinguishable", False: "not distinguishable"}
+"""What is said of a change that chance explains, or does not."""
 
 
 def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
-    values = [v for row in rows for v in (row["ratio"], row["low"], row["high"]) if v is not None]
-    domain = [min(1.0, *values) / 1.03, max(1.0, *values) * 1.03]
-    x = alt.X(
-        "ratio:Q", title=f"{metric}: {pair.names[1]} ÷ {pair.names[0]}",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(format=",.3~g", tickCount=6),
-    )  # fmt: skip
+    domain = ratios.domain((row[end] for row in rows for end in ("ratio", "low", "high")), 1.03)
+    title = f"{metric}: {pair.names[1]} ÷ {pair.names[0]}"
+    x = x_axis("ratio", title, domain, log=True, format=",.3~g", tickCount=6)
     places = list(dict.fromkeys(row["place"] for row in rows))
     y = alt.Y("place:N", sort=places, title=None, axis=alt.Axis(labelLimit=260, ticks=False))
     channels = candidate_channels(pair.other)
-    colour, shape = channels["color"], channels["shape"]
     tips = [
         alt.Tooltip("place:N", title="candidate, level"), alt.Tooltip("apart:N", title="verdict"),
         *(alt.Tooltip(f"{key}:Q", format=".4f") for key in ("ratio", "low", "high")),
     ]  # fmt: skip
-    layers = [
-        unit(
-            alt.Chart(drawing.add([{"ratio": 1.0}]))
-            .mark_rule(color=AXIS[0], strokeWidth=1.5)
-            .encode(x=x)
-        )
-    ]
-    spans = [row for row in rows if row["low"] is not None]
-    if spans:
-        bar = alt.Chart(drawing.add(spans)).mark_rule(strokeWidth=2)
-        layers.append(unit(bar.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)))
+    one, look = [{"ratio": 1.0}], {"color": AXIS[0], "strokeWidth": 1.5}
+    layers = [drawing.mark("rule", one, {"x": x}, **look)]
+    along = {"y": y, "color": channels["color"]}
+    layers += intervals(drawing, rows, along, across=True, strokeWidth=2)
     for filled in (True, False):
-        chosen = [row for row in rows if (row["apart"] == "distinguishable") is filled]
+        chosen = [row for row in rows if row["apart"] == APART[filled]]
         # The legend takes its marks from the filled ones, even where there are none.
         if chosen or filled:
-            point = alt.Chart(drawing.add(chosen)).mark_point(filled=filled, size=70, opacity=1)
-            layers.append(unit(point.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)))
+            at = {"x": x, "y": y, **channels, "tooltip": tips}
+            layers.append(drawing.mark("point", chosen, at, filled=filled, size=70, opacity=1))
     return layer(layers, width=WIDTH - 200, height=max(60, 22 * len(places)))
 
 
