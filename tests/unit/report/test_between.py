@@ -179,9 +179,9 @@ def test_neighbours_are_compared_alone_and_beside_each_intensity(built: Build) -
     assert Quantity("neighbour.achieved_per_s").label not in names
     assert "Throughput with the neighbour" in names
     [beside] = [change for name, level, change in found if name == "NOPM" and "700" in level]
-    assert beside.startswith("-5")
+    assert beside.startswith("−5")
     shown = " ".join(told.words([pair]))
-    assert "of disk at 8 users with neighbour 700, -5" in shown
+    assert "of disk at 8 users with neighbour 700, −5" in shown
 
 
 def said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:
@@ -196,7 +196,7 @@ def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built:
     forth, back = (" ".join(said(*each)) for each in ((before, after), (after, before)))
     assert "2 differ by more than chance explains, most in new orders per minute of" in forth
     assert "of memory at level 1, ×24" in forth
-    assert "of memory at level 1, -95." in back
+    assert "of memory at level 1, −95." in back
     load, now = {"isolation": "serializable"}, built("now", end="interrupted")
     shown = said(built("one", seed=2), built("two", load=load), now, ignore=["isolation"])
     flaw = "now: the run was not finished (interrupted)."
@@ -208,7 +208,7 @@ def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built:
 
 ONE, BOTH = {"candidates": ("disk",), "users": (4,)}, "that before and after both have"
 SCATTER = "a test needs two valid windows of each run"
-APART = "differs by more than chance explains: new orders per minute of disk at level 4, -5"
+APART = "differs by more than chance explains: new orders per minute of disk at level 4, −5"
 
 
 @pytest.mark.parametrize(("shape", "changes", "repeat", "words"), [

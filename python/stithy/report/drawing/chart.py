@@ -343,9 +343,7 @@ def side_by_side(
     """Charts from left to right with one vertical scale, by their titles; `panel`: of each."""
     limits = limits or {}
     drawn = [
-        row
-        for lines, points in series.values()
-        for row in (*lines, *with_spans(points, axis.log))
+        row for lines, points in series.values() for row in (*lines, *with_spans(points, axis.log))
     ]
     drawn += [{"value": each.value} for lines in limits.values() for each in lines]
     domain = domain_of(drawn, axis.log)
@@ -423,7 +421,8 @@ def _marks(
 
     So the mouse finds every window.
     """
-    several = has_levels(points)
+    # A percentile may be known of all windows together, and of none alone.
+    several = has_levels(points) or len(lines) > len(points)
     if several and lines:
         yield lines, _FULL, _tips(context, axis)
     for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):

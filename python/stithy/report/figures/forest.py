@@ -1,7 +1,7 @@
 """The answer at a glance: every comparison as a ratio with its interval, the question's first."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,12 +179,14 @@ def _chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> S
     domain = _domain(drawn)
     rows = [_row(context, index, each, domain) for index, each in enumerate(drawn)]
     options = {"values": ratios.ticks(domain), "format": ",~f", "grid": False}
-    x = x_axis("value", "Ratio", domain, log=True, **options)
+    pairs = {row["pair"] for row in rows}
+    title, named = ("Ratio", ("metric", "pair")) if len(pairs) > 1 else (*pairs, ("metric",))
+    x = x_axis("value", title, domain, log=True, **options)
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
-    left, numbers = _room(rows, "metric", "pair") + 2 * GAP, _room(rows, "number")
+    left, numbers = _room(rows, *named) + 2 * GAP, _room(rows, "number")
     width = WIDTH - left - GAP - numbers - VERDICT
     units = [*_ground(context, drawing, x), *_marks(context, drawing, rows, x, y)]
-    units += _texts(drawing, rows, y, (left, width, numbers))
+    units += _texts(drawing, rows, y, named, (left, width, numbers))
     return layer(units, width=width, height=STEP * len(rows))
 
 
@@ -258,10 +260,13 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
     return units
 
 
-def _texts(drawing: Drawing, rows: Rows, y: alt.Y, widths: tuple[int, int, int]) -> Iterator[Spec]:
+def _texts(
+    drawing: Drawing, rows: Rows, y: alt.Y, named: Sequence[str], widths: tuple[int, int, int]
+) -> Iterator[Spec]:
     """What is compared on the left, the numbers and the verdict on the right.
 
-    `widths` are pixels: left of the plot, of the plot, of the numbers.
+    `named`: the columns on the left; `widths` are pixels: left of the plot, of the plot, of the
+    numbers.
     """
     left, width, numbers = widths
     ink, muted = palette.INK[0], palette.MUTED[0]
@@ -272,6 +277,8 @@ def _texts(drawing: Drawing, rows: Rows, y: alt.Y, widths: tuple[int, int, int])
     for is_primary, weight in ((True, 600), (False, 400)):
         some = [row for row in rows if row["primary"] is is_primary]
         for name, place, side, colour in columns if some else ():
+            if name == "pair" and name not in named:
+                continue  # it is the axis that names the only one
             look: dict[str, Any] = {
                 "x": place, "baseline": "middle", "fontSize": 12,
                 "align": side, "color": colour, "fontWeight": weight,

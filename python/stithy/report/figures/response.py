@@ -29,11 +29,17 @@ def draw(context: Context) -> list[Drawn]:
 
 def _together(context: Context) -> Drawn:
     series = {key: window_rows(context, f"response_{key}_s") for key in PERCENTILES}
-    rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
+    pooled = {key: _pooled(*both) for key, both in series.items()}
+    rows = [
+        {"percentile": key, **row}
+        for key, (_, points) in series.items()
+        for row in (*points, *pooled[key])
+    ]
     if not rows:
         return Absent("response-by-users", "response times", "no window has enough transactions")
     noun = "95th percentile of response time"
     title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
+    alone = " A mark without windows is of all of them together: each alone has too few values."
     drawing = Drawing()
     return drawing.figure(
         context, "response-by-users", title,
@@ -43,12 +49,19 @@ def _together(context: Context) -> Drawn:
         ),
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
-        "beyond it."
+        f"beyond it.{alone if any(pooled.values()) else ''}"
         f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description="Three line charts of response time against "
         f"{context.axis.title.lower()}: median, 95th and 99th percentile, one line for "
         "each candidate.",
     )  # fmt: skip
+
+
+def _pooled(lines: Rows, points: Rows) -> Rows:
+    """What is known of all windows of a level together, and of none of them alone."""
+    own = {(point["level"], point["candidate"]) for point in points}
+    also = {"block": None, "valid": True, "note": "all windows together"}
+    return [{**line, **also} for line in lines if (line["level"], line["candidate"]) not in own]
 
 
 def _by_transaction(context: Context) -> Drawn:
