@@ -51,7 +51,7 @@ def cap_flaws(context: Context) -> Iterator[str]:
         if cause.is_cap:
             told = _told(cause, ahead=name == found.ahead, is_open=found.is_open)
             alike.setdefault(told, []).append(name)
-    at = capital(context.at(found.point))
+    at = capital(found.point.at(context.level_unit))
     for told, names in alike.items():
         yield f"{at}, the throughput of {listing(names)} was limited by {told}."
 

@@ -235,7 +235,8 @@ def _by_window(
     mine = (pl.col("collector") == collector) & pl.col("metric").is_in(wanted)
     value = pl.col("mean").sum() if of_several == "sum" else pl.col("mean").max()
     keys = ("window_id", "candidate", "point", "metric")
-    return context.valid_means.filter(mine).group_by(*keys).agg(value.alias("rate"))
+    windows = context.valid_means.filter(mine).group_by(*keys, maintain_order=True)
+    return windows.agg(value.alias("rate"))
 
 
 def _means(frame: pl.DataFrame) -> Cells:

@@ -57,7 +57,8 @@ def _shares(context: Context, collector: str, metric: str) -> Shares:
     """
     of_it = {"collector": collector, "metric": metric}
     means = context.of_valid(context.sampled.every_mean).filter(**of_it)
-    windows = means.group_by("candidate", "point", "window_id").agg(pl.col("mean").sum())
+    keys = ("candidate", "point", "window_id")
+    windows = means.group_by(*keys, maintain_order=True).agg(pl.col("mean").sum())
     found = windows.group_by("candidate", "point").agg(pl.col("mean").mean())
     return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
 
