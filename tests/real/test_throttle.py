@@ -1,11 +1,12 @@
 """A guard of reads and writes by the kernel's own groups, on a loop device."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from stithy.hosts.processes import kill
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.hosts.throttle import make_throttle, problem
@@ -65,7 +66,7 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
             members = (throttle.path / "cgroup.procs").read_text().split()
             assert str(shell.pid) in members
             for pid in members:
-                kill(int(pid))
+                os.kill(int(pid), signal.SIGKILL)
             shell.wait(10)
         finally:
             for group in groups:

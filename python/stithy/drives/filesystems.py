@@ -1,12 +1,6 @@
-"""File systems on drives: made, mounted, unmounted, shut down, checked; ext4, XFS and btrfs.
+"""File systems on drives, made, mounted and unmounted by their own programs."""
 
-All but the shutdown is done by the file systems' own programs.
-"""
-
-import errno
-import fcntl
 import os
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,13 +20,6 @@ TIMEOUT_S = 1800.0
 
 NOTHING_FOUND = 2
 """What blkid ends with on a device that holds nothing it knows. Source: blkid(8)."""
-
-SHUTDOWN = 0x8004587D
-"""The shutdown ioctl of ext4 and XFS, `_IOR('X', 125, __u32)`.
-Source: XFS_IOC_GOINGDOWN in the kernel's fs/xfs/libxfs/xfs_fs.h."""
-
-WITHOUT_LOG = 2
-"""Shut down without writing the log. Source: XFS_FSOP_GOING_FLAGS_NOLOGFLUSH, as above."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +63,6 @@ KINDS: Mapping[str, Kind] = {
 
 UTILITIES = Package("util-linux", "util-linux")
 MOUNTING = Package("mount", "util-linux")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the check of an unmounted file system found; `text` is what its program wrote."""
-
-    clean: bool
-    text: str
 
 
 def needs(usual: str) -> tuple[Need, ...]:
@@ -237,37 +216,6 @@ def is_mounted(folder: Path, *devices: str) -> bool:
     place = folder.parent.resolve() / folder.name
     there = [each for each in mounts() if each.point == place]
     return bool(there) and (not devices or there[-1].source in devices)
-
-
-def shut_down(folder: Path) -> None:
-    """Shut a mounted file system down: what it has not written by now never reaches its device.
-
-    Neither its log nor any file; unmounting, ext4 still writes its superblock. Raises
-    PreconditionError where this kernel has no shutdown of this kind of file system.
-    """
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        if error.errno == errno.EIO:
-            return  # an error of its device has shut it down already
-        raise
-    try:
-        fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
-    except OSError as error:
-        raise PreconditionError(
-            f"this file system cannot be shut down: {error.strerror}",
-            where=str(folder),
-            remedy="use ext4 or xfs, or a kernel that can shut this file system down",
-        ) from error
-    finally:
-        os.close(descriptor)
-
-
-def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
-    """Check an unmounted file system, and mend nothing."""
-    tool, *options = _kind(kind).check
-    finished = _run([program_path(tool, kind), *options, device], runner)
-    return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
 
 
 def _kind(kind: str) -> Kind:

@@ -175,12 +175,6 @@ def programs_of(pid: int) -> set[str]:
     return {program, *map(os.path.basename, script)}
 
 
-def kill(pid: int) -> None:
-    """Send SIGKILL and do not wait: a process inside a request of a mute device cannot end yet."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
 def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) -> None:
     """Send `first`, wait for the end, then SIGKILL; returns when all are gone.
 

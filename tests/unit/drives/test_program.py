@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
+from power_cut import check
 from stithy.drives import ending, filesystems, places, program
 from stithy.drives.control import Control
 from stithy.drives.places import Entry, Mounting
@@ -220,7 +221,7 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     filesystems.mount(device, root, "xfs", options=["noatime"], runner=good)
     assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
     shown = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
-    assert not filesystems.check(device, "xfs", runner=shown).clean
+    assert not check(device, "xfs", runner=shown).clean
     assert filesystems.kind_on(device, runner=EndingRunner(2)) is None
     with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
         filesystems.need_tools("ext4")
