@@ -25,7 +25,7 @@ from power_cut import (
 )
 from stithy.drives import filesystems, program
 from stithy.drives.control import Control
-from stithy.drives.spec import DriveSpec, File
+from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import jobs
@@ -97,7 +97,7 @@ def benches(place: Path, kind: str, *names: str) -> Iterator[list[Bench]]:
     """
     images = {name: place / f"{name}.image" for name in names}
     volatile = VolatileBytes(limit_bytes=2**30)
-    specs = [DriveSpec(name, None, 400 * MIB, backing=File(image), volatile=volatile)
+    specs = [DriveSpec(name, None, 400 * MIB, backing=image, volatile=volatile)
              for name, image in images.items()]  # fmt: skip
     drives = program.start(specs, place / "drives", hold_off_idle=False)
     made = []

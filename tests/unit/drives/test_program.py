@@ -27,7 +27,7 @@ from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.storage.providers.drive.emulated import _unpaced
+from stithy.storage.emulation import unpaced
 from stithy.wire import messages
 from support.examples import DEAD
 
@@ -171,10 +171,10 @@ def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> N
     failed = InfrastructureError("it is too small", where="mkfs.ext4", remedy="enlarge it")
     both = "has ended, and its drives with it; meanwhile: mkfs.ext4: it is too small"
     alone = pytest.raises(InfrastructureError, match="^mkfs.ext4: it is too small")
-    with serving(drive.control), alone, _unpaced([drive]):
+    with serving(drive.control), alone, unpaced([drive]):
         raise failed
     gone = pytest.raises(InfrastructureError, match=both)
-    with serving(drive.control), gone, _unpaced([drive]):
+    with serving(drive.control), gone, unpaced([drive]):
         drive.control.unlink()
         raise failed
 

@@ -122,7 +122,7 @@ COMMAND = up
 
 def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     """The drive that is asked for. Raises UserError for what is wrong with it."""
-    from stithy.drives.spec import DriveSpec, File, Memory
+    from stithy.drives.spec import DriveSpec
 
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else read_size(how.size, "--size")
@@ -135,7 +135,7 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
-        backing=Memory() if how.backing == "memory" else File(_image(how.backing)),
+        backing=None if how.backing == "memory" else _image(how.backing),
         scale=scale,
         seed=how.seed,
         volatile=_volatile(how.volatile),

@@ -65,7 +65,7 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> Provider:
+def create(spec: Spec, candidate: str, site: Site) -> Provider:
     """The provider of one candidate."""
     made = laboratory.LaboratoryProvider if spec.ceph.conf is None else existing.ExistingProvider
     return made(spec.ceph, candidate, site)

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from stithy.clock import SystemClock
 from stithy.cluster import image, integrity, layout
 from stithy.cluster.tools import Access, call, tool
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph import books
 from stithy.storage.providers.ceph.keys import CephKeys
@@ -39,25 +38,18 @@ ON_DRIVES = ("physical_bytes", "allocated_bytes")
 UNANSWERED = (InfrastructureError, PreconditionError, KeyError, ValueError, StopIteration)
 
 
-class ExistingProvider:
+class ExistingProvider(MadeAnew):
     """The image of one candidate."""
 
-    def __init__(self, keys: CephKeys, candidate: str, site: Site | None) -> None:
+    def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:
         """Nothing is asked of the cluster yet."""
+        super().__init__(candidate, site)
         assert keys.conf is not None
         assert keys.pool is not None
         self._keys = keys
         self._access = Access(str(keys.conf), keys.user or "admin")
         self._pool = keys.pool
-        self._candidate = candidate
-        self._where = f"candidate {candidate}"
-        self._given_site = site
-        self._place = fresh_place()
         self._others: str | None = UNTOLD
-
-    def place(self) -> Path:
-        """The folder that holds the mount point."""
-        return self._place
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
@@ -96,17 +88,6 @@ class ExistingProvider:
             return f"Ceph {self._ask('fsid')['fsid']}, pool {self._pool}"
         return None
 
-    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
-        """Nothing is emulated."""
-        return {}
-
-    def left_by(self) -> str | None:
-        """None: every image has a name of its own."""
-        return None
-
-    def survives(self, run_id: str) -> None:
-        """Never: images are made anew."""
-
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the image, attach it, check the way to it, and mount a file system on it."""
         name = f"{PREFIX}{run_id}-{self._candidate}-{self._site.role}"
@@ -126,9 +107,7 @@ class ExistingProvider:
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
         integrity.check(Path(device))
-        record("directory", {"path": str(self._place), "run_id": run_id})
-        self._place.mkdir(mode=0o755)
-        self._place.chmod(0o755)
+        self._make_place(run_id, record)
         asked = VolumeSpec((device,), self._keys.filesystem)
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         return replace(volume, cluster=folder)
@@ -182,17 +161,6 @@ class ExistingProvider:
         return json.loads(
             call([tool("ceph"), *access, *words, "--format", "json"], timeout_s=ANSWER_S)
         )
-
-    def keep(self) -> None:
-        """Nothing is to be done: what serves the image goes on until it is told to end."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-    @cached_property
-    def _site(self) -> Site:
-        assert self._given_site is not None  # runs always give one
-        return self._given_site
 
     @property
     def _volume_bytes(self) -> int:
