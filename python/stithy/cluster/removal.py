@@ -12,6 +12,7 @@ from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
 from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
+from stithy.hosts.files import text_of
 from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of
 from stithy.hosts.runner import Command, LocalRunner
 
@@ -73,8 +74,8 @@ def _forget(folder: Path) -> None:
 def serving(device: str) -> Path | None:
     """The folder of the cluster whose image is this block device."""
     name = Path(device).name
-    with suppress(OSError):
-        folder = Path((BLOCK / name / "loop/backing_file").read_text().strip()).parent
+    if backing := text_of(BLOCK / name / "loop/backing_file"):
+        folder = Path(backing).parent
         return folder if read_entry(folder) is not None else None
     for folder in all_folders():
         if (entry := read_entry(folder)) and device in dict(by_kernel(entry)).values():
@@ -147,12 +148,9 @@ def _unmount(point: Path) -> None:
 
 def loops(file: Path) -> list[str]:
     """The block devices that a file is, by what the kernel says."""
-    found = []
-    for each in BLOCK.glob("loop*/loop/backing_file"):
-        with suppress(OSError):
-            if each.read_text().strip() == str(file):
-                found.append(f"/dev/{each.parent.parent.name}")
-    return found
+    files = BLOCK.glob("loop*/loop/backing_file")
+    own = [each for each in files if text_of(each) == str(file)]
+    return [f"/dev/{each.parent.parent.name}" for each in own]
 
 
 def _is_mounted(file: Path) -> bool:
