@@ -79,20 +79,3 @@ def judge(asked: Asked, achieved_per_s: float, duration_s: float, late_share: fl
 def is_past(latency_s: float | None, limit_s: float | None) -> bool:
     """Whether the sweep stops after a point of this latency; without a limit it never does."""
     return limit_s is not None and latency_s is not None and latency_s > limit_s
-
-
-def rate_at(latencies: Sequence[tuple[float, float]], limit_s: float) -> float | None:
-    """The rate at which latency first passes a limit, by a straight line between two points.
-
-    Shapes: pairs of achieved rate and latency in the order of the asked rates. None where the first
-    point is past it already, or none is.
-    """
-    for (rate, latency_s), (rate_after, latency_after_s) in zip(
-        latencies, latencies[1:], strict=False
-    ):
-        if latency_s > limit_s:
-            return None
-        if latency_after_s > limit_s:
-            part = (limit_s - latency_s) / (latency_after_s - latency_s)
-            return rate + part * (rate_after - rate)
-    return None
