@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
@@ -115,41 +116,15 @@ def make(
         )
 
 
-def kind_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """Which file system, or other known content, lies on a device; None where it is empty.
+def tag_on(
+    device: str, tag: Literal["TYPE", "UUID", "LABEL"], *, runner: Runner | None = None
+) -> str | None:
+    """What blkid says of a device: its kind of content, identifier, or label (of ZFS the pool's).
 
-    Raises InfrastructureError where the device cannot be read.
+    None where nothing known lies on it. Raises InfrastructureError where it cannot be read.
     """
-    return _tag_on(device, "TYPE", runner)
-
-
-def uuid_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """The identifier of the file system on a device; None where there is nothing known on it.
-
-    Raises InfrastructureError where the device cannot be read.
-    """
-    return _tag_on(device, "UUID", runner)
-
-
-def label_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """The label of what lies on a device, of ZFS the pool's name; None where there is none.
-
-    Raises InfrastructureError where the device cannot be read.
-    """
-    return _tag_on(device, "LABEL", runner)
-
-
-def _tag_on(device: str, tag: str, runner: Runner | None) -> str | None:
-    argv = [
-        program_path("blkid", "any"),
-        "--probe",
-        "--match-tag",
-        tag,
-        "--output",
-        "value",
-        device,
-    ]
-    finished = _run(argv, runner)
+    words = ["--probe", "--match-tag", tag, "--output", "value", device]
+    finished = _run([program_path("blkid", "any"), *words], runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
     if finished.code == NOTHING_FOUND:

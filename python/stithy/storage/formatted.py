@@ -203,7 +203,7 @@ def erase_own(device: Path, uuid: str) -> None:
 def _is_own(device: Path, uuid: str) -> bool:
     """By its identifier; or by the claim, while nothing known was made over it since."""
     real = device.resolve()
-    if filesystems.uuid_on(str(real)) == uuid:
+    if filesystems.tag_on(str(real), "UUID") == uuid:
         return True
     with device.open("rb", buffering=0) as file:
         file.seek(CLAIM_AT_BYTES)

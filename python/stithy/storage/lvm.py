@@ -124,7 +124,8 @@ class Group:
             self._run("vgremove", "--force", "--yes", self.name)
         self._unmap(blocks)
         for number, device in enumerate(self._devices):
-            if there[number] and filesystems.uuid_on(device) == _member(self._identifier, number):
+            own = _member(self._identifier, number)
+            if there[number] and filesystems.tag_on(device, "UUID") == own:
                 self.done("pvremove", "--force", "--force", "--yes", device)
 
     def _unmap(self, blocks: Path) -> None:

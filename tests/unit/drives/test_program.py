@@ -222,7 +222,7 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
     shown = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
     assert not check(device, "xfs", runner=shown).clean
-    assert filesystems.kind_on(device, runner=EndingRunner(2)) is None
+    assert filesystems.tag_on(device, "TYPE", runner=EndingRunner(2)) is None
     with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
         filesystems.need_tools("ext4")
     with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
@@ -231,8 +231,9 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
         filesystems.make(device, "xfs", runner=shown)
     with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
         filesystems.mount(device, root, "xfs", runner=EndingRunner(32))
+    failed = EndingRunner(8, stderr="blkid: input/output error\n")
     with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):
-        filesystems.kind_on(device, runner=EndingRunner(8, stderr="blkid: input/output error\n"))
+        filesystems.tag_on(device, "TYPE", runner=failed)
     busy = EndingRunner(32, stderr="umount: target is busy.\n")
     for path, its in ((tmp_path, []), (tmp_path / "none", [device]), (Path("/proc"), [device])):
         filesystems.unmount(path, devices=its, runner=busy)

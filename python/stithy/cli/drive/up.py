@@ -245,9 +245,9 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
 
 def _kind_there(device: str, wanted: str | None) -> str | None:
     """The file system that an image brought along. Raises UserError where it is another one."""
-    from stithy.drives.filesystems import kind_on
+    from stithy.drives.filesystems import tag_on
 
-    there = kind_on(device)
+    there = tag_on(device, "TYPE")
     if there is not None and wanted not in (None, there):
         raise UserError(
             f"the image holds {there}, which would be lost",
