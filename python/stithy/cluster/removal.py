@@ -113,8 +113,7 @@ def _answers(folder: Path, entry: Entry) -> bool:
         return False
     if not network.all_plugged(entry):
         return False
-    states = [admin.try_ask(folder, f"osd.{osd}", "status") for osd, _ in entry.osds]
-    return all(each is not None and each.get("state") == "active" for each in states)
+    return all(admin.serves(folder, osd) for osd, _ in entry.osds)
 
 
 def detach(folder: Path, images: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
-"""Small files: those of the kernel read as far as they are there, private ones written durably."""
+"""Small files and sockets: read as far as they are there, written durably, reached by any path."""
 
 import os
+import socket
 from pathlib import Path
 
 
@@ -18,3 +19,21 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def connected(path: Path, patience_s: float) -> socket.socket:
+    """A connection to a socket, whose path may be longer than the 107 bytes of a Unix address.
+
+    Through the folder's own descriptor the address is short.
+    """
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(patience_s)
+        connection.connect(f"/proc/self/fd/{folder}/{path.name}")
+    except BaseException:
+        connection.close()
+        raise
+    finally:
+        os.close(folder)
+    return connection
