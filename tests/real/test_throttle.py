@@ -9,7 +9,7 @@ import pytest
 
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.hosts.throttle import make_throttle, problem
+from stithy.hosts.throttle import IO, make_throttle
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site
@@ -19,7 +19,7 @@ from support.loops import a_loop
 pytestmark = [
     pytest.mark.needs_root,
     pytest.mark.needs_drive,
-    pytest.mark.skipif(problem() is not None, reason=str(problem())),
+    pytest.mark.skipif(IO.problem() is not None, reason=str(IO.problem())),
 ]
 RUNNER = LocalRunner()
 LIMIT, SIZE = 4 * 2**20, 8 * 2**20

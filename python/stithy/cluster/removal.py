@@ -78,14 +78,9 @@ def serving(device: str) -> Path | None:
         folder = Path(backing).parent
         return folder if read_entry(folder) is not None else None
     for folder in all_folders():
-        if (entry := read_entry(folder)) and device in dict(by_kernel(entry)).values():
+        if (entry := read_entry(folder)) and device in dict(kernel.devices(entry.image)).values():
             return folder
     return None
-
-
-def by_kernel(entry: Entry) -> list[tuple[str, str]]:
-    """The devices of its image that the kernel's own clients made, with the client of each."""
-    return list(kernel.devices(entry.image))
 
 
 def unblock(folder: Path) -> None:

@@ -51,7 +51,7 @@ class Controller:
             raise self.refused(why, "control groups")
         return memory_cgroup, False
 
-    def problem(self, proc: Path) -> str | None:
+    def problem(self, proc: Path = Path("/proc")) -> str | None:
         """Why there can be no limit; None where there can. No group is made to find out."""
         own = self._parent(proc)
         folders = [own] if own else [each for each, _ in parents(proc) if self._is_handed_on(each)]

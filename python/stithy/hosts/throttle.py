@@ -54,11 +54,6 @@ def make_throttle(
     return Throttle(IO, path)
 
 
-def problem(proc: Path = Path("/proc")) -> str | None:
-    """Why no guard can be set up; None where one can. No group is made to find out."""
-    return IO.problem(proc)
-
-
 def _disks(place: Path, proc: Path, sys: Path) -> list[str]:
     """`major:minor` of the disks on which the file system of a place directly is."""
     names = of_mount(mount_of(place, proc), sys)
