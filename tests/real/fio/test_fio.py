@@ -84,7 +84,7 @@ def test_fio_understands_what_makes_a_target_ready(machine: Machine, tmp_path: P
     """Filling, reading back, purging, and the rounds of preconditioning."""
     place = Target("/nowhere/file", 2**31)
     filled = fill_file(place, seed=1, engine="libaio", data=Data(0.5, 0.3))
-    rounds = plan("snia", "full", is_device=True, discards=True).patterns
+    rounds = plan("snia", "full", is_device=True).patterns
     texts = [filled, read_back_file(place, engine="libaio"), purge_file(place)]
     texts += [job_file(each, place, Load(60, 0, 1)).text for each in rounds]
     understood(machine, texts, tmp_path / "jobs")
