@@ -1,6 +1,5 @@
 """A cluster is removed: from the block device down to the network, whatever of it is there."""
 
-import os
 import shutil
 import signal
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
 from stithy.hosts.files import text_of
-from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of
+from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of, wake
 from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
@@ -34,9 +33,7 @@ def remove(folder: Path) -> None:
     tags = {tag for tag, of in network.tags().items() if of == folder}
     if entry is not None:
         tags.add(entry.tag)
-    for pid in pids_of(folder):  # one that a fault holds could not answer the last requests
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    wake(pids_of(folder))  # one that a fault holds could not answer the last requests
     images = {f"{IMAGE}-{tag}" for tag in tags} | ({entry.image} if entry else set())
     detach(folder, images)
     if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
@@ -88,9 +85,7 @@ def unblock(folder: Path) -> None:
 
     Where an OSD does not serve, the image is cut off: its requests then fail at once.
     """
-    for pid in pids_of(folder):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    wake(pids_of(folder))
     entry = read_entry(folder)
     if entry is None or not _answers(folder, entry):
         for program in IMAGE_PROGRAMS:

@@ -41,10 +41,6 @@ class Access:
         """The words of a command of `rbd`."""
         return [tool("rbd"), "-c", self.conf, "--id", self.user, *words]
 
-    def facts(self) -> dict[str, str]:
-        """As strings, to be written down."""
-        return {"conf": self.conf, "user": self.user}
-
 
 def tool(name: str) -> str:
     """The full path of a program. Raises PreconditionError where it is not there."""

@@ -6,6 +6,7 @@ The drive program holds and judges them; nothing of a profile is understood here
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from stithy.errors import InfrastructureError, StithyError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
@@ -33,6 +34,8 @@ from stithy.wire.program import DRIVE, failure_error, find_program
 
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
+
+_Summary = TypeVar("_Summary", CheckProfileSummary, ProfileFiguresSummary)
 
 SIMULATED_REQUESTS = 50_000
 """At each point: enough for a 99th percentile to within a few percent."""
@@ -129,10 +132,8 @@ def check_profile(
 
     Raises ProfileError with all its problems; `file` is what messages call it.
     """
-    shown = _ask(CheckProfileJob(file=file, text=text, scale=scale), runner)
-    summary = next((each for each in shown if isinstance(each, CheckProfileSummary)), None)
-    if summary is None:
-        raise _silent()
+    job = CheckProfileJob(file=file, text=text, scale=scale)
+    summary = _asked_one(job, CheckProfileSummary, runner)
     if summary.facts is None:
         lines = text.splitlines()
         raise ProfileError(file, [_problem(file, lines, each) for each in summary.problems])
@@ -155,11 +156,7 @@ def own_figures(
         requests=SIMULATED_REQUESTS,
         points=tuple(points),
     )
-    shown = _ask(job, runner)
-    summary = next((each for each in shown if isinstance(each, ProfileFiguresSummary)), None)
-    if summary is None:
-        raise _silent()
-    return summary.points
+    return _asked_one(job, ProfileFiguresSummary, runner).points
 
 
 def is_file_name(name_or_path: str) -> bool:
@@ -203,6 +200,13 @@ def _ask(job: AnyDriveJob, runner: Runner | None) -> list[AnyDriveMessage]:
     if finished.code != 0:
         raise _silent(finished.stderr.strip())
     return shown
+
+
+def _asked_one(job: AnyDriveJob, kind: type[_Summary], runner: Runner | None) -> _Summary:
+    for each in _ask(job, runner):
+        if isinstance(each, kind):
+            return each
+    raise _silent()
 
 
 def _silent(words: str = "") -> InfrastructureError:

@@ -29,6 +29,7 @@ from stithy.hosts.processes import (
     is_alive,
     own_identity,
     pids_inside,
+    wake,
 )
 from stithy.hosts.runner import Command, LocalRunner, Runner, Running
 from stithy.suggest import closest
@@ -160,7 +161,7 @@ def remove(folder: Path) -> None:
             with suppress(OSError):  # whatever else is in it now is not Stithy's
                 mounting.point.rmdir()
     if (found := find(folder)) is not None:
-        _wake(found)
+        wake([found.pid])
         try:
             Control(folder / CONTROL).down()
         except InfrastructureError:
@@ -185,20 +186,11 @@ def repair(folder: Path) -> None:
     """
     if (found := find(folder)) is None:
         return
-    _wake(found)
+    wake([found.pid])
     control = Control(folder / CONTROL, RELEASE_WAIT_S)
     with suppress(StithyError):  # one that does not answer has no requests to answer either
         for drive in control.list():
             control.fault(drive.drive, NoFault())
-
-
-def _wake(program: Identity) -> None:
-    """Let a program go on that a signal holds.
-
-    Without a look whether it is held: a signal that is under way would hold it after the look.
-    """
-    with suppress(ProcessLookupError):
-        os.kill(program.pid, signal.SIGCONT)
 
 
 def _job(specs: Sequence[DriveSpec], hold_off_idle: bool) -> DriveUpJob:

@@ -31,20 +31,24 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
     """
     need_room(directory, size_bytes)
     try:
-        handle, name = tempfile.mkstemp(prefix=".stithy-scratch-", dir=directory)
+        # It goes with this process, also when that is killed.
+        made = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 closed below
     except OSError as error:
         raise PreconditionError(
             f"no file can be made there: {error.strerror}",
             where=str(directory),
             remedy="name a directory that this user may write to",
         ) from error
-    try:
-        # From here on the file goes with this process, also when that is killed.
-        os.unlink(name)
-        _allocate(handle, size_bytes, directory)
-        yield f"/proc/{os.getpid()}/fd/{handle}"
-    finally:
-        os.close(handle)
+    with made as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+        except OSError as error:
+            raise PreconditionError(
+                f"a scratch file of {format_size(size_bytes)} cannot be made: {error.strerror}",
+                where=str(directory),
+                remedy="give a smaller --size, or make room",
+            ) from error
+        yield f"/proc/{os.getpid()}/fd/{file.fileno()}"
 
 
 def need_room(directory: Path, size_bytes: int) -> None:
@@ -59,17 +63,6 @@ def need_room(directory: Path, size_bytes: int) -> None:
             where=str(directory),
             remedy="give a smaller --size, or make room",
         )
-
-
-def _allocate(handle: int, size_bytes: int, directory: Path) -> None:
-    try:
-        os.posix_fallocate(handle, 0, size_bytes)
-    except OSError as error:
-        raise PreconditionError(
-            f"a scratch file of {format_size(size_bytes)} cannot be made: {error.strerror}",
-            where=str(directory),
-            remedy="give a smaller --size, or make room",
-        ) from error
 
 
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})

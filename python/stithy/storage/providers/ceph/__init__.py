@@ -5,23 +5,12 @@ from collections.abc import Mapping
 from stithy.cluster.removal import remove
 from stithy.storage.provider import Provider, Role, Site
 from stithy.storage.providers.ceph import existing, laboratory
-from stithy.storage.providers.ceph.keys import CephKeys, Spec
+from stithy.storage.providers.ceph.keys import Spec
 
 NAME = "ceph"
 NEEDS = laboratory.NEEDS
 OSD_BYTES = 250 * 2**20
 """Memory of an OSD, with its share of the monitor. Measured under load: 206 MiB, and 38 MiB."""
-
-__all__ = [
-    "HANDLERS",
-    "NAME",
-    "NEEDS",
-    "CephKeys",
-    "Spec",
-    "create",
-    "drive_names",
-    "emulated_drives",
-]
 
 
 def drive_names(spec: Spec) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ The cluster itself is never changed otherwise. Nothing is known of its drives an
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,7 @@ class ExistingProvider(MadeAnew):
         """Make the image, attach it, check the way to it, and mount a file system on it."""
         name = f"{PREFIX}{run_id}-{self._candidate}-{self._site.role}"
         self.look_at_pool()
-        facts = {"conf": self._access.conf, "user": self._access.user, "pool": self._pool}
-        record("rbd-image", {**facts, "image": name})
+        record("rbd-image", {**asdict(self._access), "pool": self._pool, "image": name})
         words = ["create", "--size", f"{-(-self._volume_bytes // 2**20)}M"]
         words += ["--image-feature", image.FEATURES]
         words += ["--data-pool", self._keys.data_pool] if self._keys.data_pool else []
@@ -103,7 +102,7 @@ class ExistingProvider(MadeAnew):
         folder = layout.folder_of(f"{self._candidate}-ceph-{self._site.role}", run_id)
         record("cluster", {"folder": str(folder)})
         entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
-        entry = replace(entry, pool=self._pool, image=name, access=self._access.facts())
+        entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
         integrity.check(Path(device))
