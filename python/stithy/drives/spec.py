@@ -7,6 +7,7 @@ only what could not even be told to it is refused.
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from stithy.errors import UserError
 from stithy.wire.drive.jobs import (
@@ -83,7 +84,7 @@ class DriveSpec:
     def on_wire(self) -> WireDriveSpec:
         """The same for the program, which works in a folder of its own: paths in full."""
         stem, backing = self.hlog_stem, self.backing
-        in_full = {
+        in_full: dict[str, Any] = {
             "backing": InMemory() if backing is None else InFile(path=str(backing.absolute())),
             "hlog_stem": None if stem is None else str(stem.absolute()),
         }
