@@ -3,7 +3,7 @@
 The drive program holds and judges them; nothing of a profile is understood here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +35,7 @@ from stithy.wire.program import DRIVE, failure_error, find_program
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
 
+T = TypeVar("T")
 _Summary = TypeVar("_Summary", CheckProfileSummary, ProfileFiguresSummary)
 
 SIMULATED_REQUESTS = 50_000
@@ -50,18 +51,12 @@ class Catalogue:
 
     def profile(self, name: str) -> ShippedProfile:
         """The shipped profile of this name. Raises UserError with the nearest one."""
-        for each in self.profiles:
-            if each.facts.name == name:
-                return each
-        names = [each.facts.name for each in self.profiles]
-        raise _unknown("drive profile", name, names, "; a file is named with its folder: ./my.toml")
+        known = {each.facts.name: each for each in self.profiles}
+        return _named("drive profile", name, known, "; a file is named with its folder: ./my.toml")
 
     def schedule(self, name: str) -> ShippedSchedule:
         """The shipped schedule of this name. Raises UserError with the nearest one."""
-        for each in self.schedules:
-            if each.name == name:
-                return each
-        raise _unknown("schedule", name, [each.name for each in self.schedules])
+        return _named("schedule", name, {each.name: each for each in self.schedules})
 
 
 @dataclass(frozen=True)
@@ -228,10 +223,12 @@ def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey
     return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
-def _unknown(what: str, name: str, known: Sequence[str], more: str = "") -> UserError:
+def _named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:
+    if name in known:
+        return known[name]
     near = closest(name, known)
     meant = f"did you mean {near}? " if near else ""
-    return UserError(
+    raise UserError(
         f"no {what} of this name is shipped",
         where=repr(name),
         remedy=f"{meant}known are {', '.join(known)}{more}",

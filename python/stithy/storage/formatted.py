@@ -161,11 +161,6 @@ def _array(asked: VolumeSpec) -> Array | None:
     return Array(asked.layer.name, asked.layer.facts, names, asked.layer.redundancy(len(names)))
 
 
-def keep_mark(point: Path, run_id: str) -> None:
-    """Leave the mark without a living owner, which means kept."""
-    write_mark(point, Mark(run_id, True, None))
-
-
 CLAIM_AT_BYTES = 2**19
 """Where a claim lies: within what is zeroed when a device is left empty."""
 

@@ -196,9 +196,13 @@ def check_members(
     found = _misfit(layer, count, filesystem, equal)
     if found is not None:
         key, value, error = found
-        loc = ({"count": counted_by, "layer": named_by}.get(key, key),)
-        details = InitErrorDetails(type=error, loc=loc, input=value)
-        raise ValidationError.from_exception_data("layer", [details])
+        raise at({"count": counted_by, "layer": named_by}.get(key, key), value, error)
+
+
+def at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
+    """The same at a key of a section."""
+    details = [InitErrorDetails(type=error, loc=(key,), input=value)]
+    return ValidationError.from_exception_data("keys", details)
 
 
 def _misfit(

@@ -25,7 +25,7 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.needs import Need, Program, Root
 from stithy.storage import sizes
-from stithy.storage.consent import Content, may_format, read_mark, stable_ids
+from stithy.storage.consent import Content, Mark, may_format, read_mark, stable_ids, write_mark
 from stithy.storage.formatted import (
     MadeAnew,
     VolumeSpec,
@@ -33,7 +33,6 @@ from stithy.storage.formatted import (
     erase_ends,
     erase_own,
     held_alone,
-    keep_mark,
     need_rights,
     volume_on,
 )
@@ -252,7 +251,7 @@ class DeviceProvider(MadeAnew):
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
         if self._run_id is not None and not raw(self._spec):
-            keep_mark(self._place, self._run_id)
+            write_mark(self._place, Mark(self._run_id, True, None))
 
     def release(self) -> None:
         """Let others have a device without a file system; one that is mounted keeps them out."""

@@ -13,7 +13,6 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.cluster import cluster
 from stithy.cluster.policy import CODES, Policy
 from stithy.storage import sizes
 from stithy.storage.layer import rule
@@ -291,8 +290,8 @@ class CephKeys(BaseModel):
 
     def drive_bytes(self, needed_bytes: int) -> int:
         """How large each drive is, bytes."""
-        policy, count = self.policy.policy, len(self.osd_names)
-        return cluster.drive_bytes(policy, self.volume_bytes(needed_bytes), count)
+        image_bytes, count = self.volume_bytes(needed_bytes), len(self.osd_names)
+        return self.policy.policy.drive_bytes(image_bytes, count)
 
     def sizes_bytes(self, needed_bytes: int) -> dict[str, int]:
         """How large every drive is, by its name."""

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import image, layout, network
+from stithy.cluster import daemons, image, integrity, layout, network
 from stithy.cluster.admin import readings
-from stithy.cluster.cluster import ClusterSpec, raise_cluster
 from stithy.cluster.removal import IMAGE_PROGRAMS
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
@@ -262,17 +261,24 @@ class LaboratoryProvider(MadeAnew):
         return layout.folder_of(self._label, run_id)
 
     def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
-        keys, folder = self._keys, self._folder(run_id)
+        """Raise the cluster in its folder; the block device of its image.
+
+        An OSD on each drive of the data; its database and log lie on the one of the cache, where
+        there is one. A way to the image that gives back other bytes than were written is refused.
+        """
+        keys, folder, policy = self._keys, self._folder(run_id), self._keys.policy.policy
         record("cluster", {"folder": str(folder)})
-        policy = keys.policy.policy
         entry = layout.fresh_entry(
             self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
         )
         layout.make(folder, entry)
-        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.link_gbit)
-        devices = [each.device for each in drives]
-        count = len(keys.osd_names)
-        return raise_cluster(folder, entry, asked, devices[:count], devices[count:])
+        devices, count = [each.device for each in drives], len(keys.osd_names)
+        network.make(folder, entry, keys.link_gbit)
+        daemons.bring_up(folder, entry, devices[:count], devices[count:])
+        image.make(folder, entry, policy, self._volume_bytes)
+        device = image.attach(folder, entry, limited=policy.iops_limit is not None)
+        integrity.check(Path(device))
+        return device
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
         role, sizes_bytes = self._site.role, self._keys.sizes_bytes(self._needed)
