@@ -22,6 +22,7 @@ from stithy.hosts.devices import mounts
 from stithy.hosts.files import text_of
 from stithy.hosts.processes import Identity, is_alive
 from stithy.hosts.runner import Command, Finished, Runner
+from stithy.storage.space import files_bytes
 
 MARK = ".stithy.json"
 VERSION = 1
@@ -92,9 +93,6 @@ def own_entries(directory: Path) -> list[str]:
     return sorted(name for name in there if is_own(name))
 
 
-BLOCK_BYTES = 512
-"""The unit of `st_blocks`. Source: stat(3type)."""
-
 OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 """What a fresh file system holds at its mount point; never touched."""
 
@@ -142,10 +140,7 @@ def held_bytes(directory: Path) -> int:
     """What Stithy's own directories in it take of the file system; 0 without its mark."""
     if read_mark(directory) is None:
         return 0
-    trees = (directory / name for name in own_entries(directory))
-    files = (Path(folder, each) for tree in trees for folder, _, names in os.walk(tree)
-             for each in names)  # fmt: skip
-    return sum(each.lstat().st_blocks * BLOCK_BYTES for each in files)
+    return sum(files_bytes(directory / name)[1] for name in own_entries(directory))
 
 
 def foreign_entries(directory: Path) -> list[str]:
