@@ -116,21 +116,15 @@ def start(
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
         running = (runner or LocalRunner()).start(command, stderr=folder / ending.ERRORS)
         ending.remember(folder, running)
-        program_up = _brought_up(running, folder, _job(specs, hold_off_idle))
-        places.add_devices(folder, (each.device for each in program_up.drives))
-        _close(running)
+        try:
+            _feed(running, specs, hold_off_idle)
+            program_up = _until_serving(running, folder)
+            places.add_devices(folder, (each.device for each in program_up.drives))
+        finally:
+            _close(running)
         return program_up
     except BaseException:
         remove(folder)
-        raise
-
-
-def _brought_up(running: Running, folder: Path, job: DriveUpJob) -> DriveProgram:
-    try:
-        _feed(running, job)
-        return _until_serving(running, folder)
-    except BaseException:
-        _close(running)
         raise
 
 
@@ -193,15 +187,12 @@ def repair(folder: Path) -> None:
             control.fault(drive.drive, NoFault())
 
 
-def _job(specs: Sequence[DriveSpec], hold_off_idle: bool) -> DriveUpJob:
-    drives = tuple(each.on_wire() for each in specs)
-    # Relative to the folder, because the address of a socket holds 107 bytes.
-    return DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
-
-
-def _feed(running: Running, job: DriveUpJob) -> None:
+def _feed(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert running.stdin is not None  # Runner.start opens the streams of what is not detached
+    drives = tuple(each.on_wire() for each in specs)
+    # Relative to the folder, because the address of a socket holds 107 bytes.
+    job = DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
     with suppress(BrokenPipeError):  # a program that died before it read: see _died
         running.stdin.write(job.model_dump_json())
         running.stdin.close()

@@ -1,6 +1,7 @@
 """A Ceph cluster: hosts with drives, a storage policy, and an image of it as the volume."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from stithy.cluster.removal import remove
 from stithy.storage.provider import Provider, Role, Site
@@ -61,6 +62,6 @@ def create(spec: Spec, candidate: str, site: Site) -> Provider:
 
 
 HANDLERS = {
-    "cluster": lambda facts: remove(laboratory.folder_in(facts)),
+    "cluster": lambda facts: remove(Path(facts["folder"])),
     "rbd-image": existing.remove_image,
 }

@@ -20,7 +20,7 @@ from stithy.storage.providers.ceph import books
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
 from stithy.storage.providers.ceph.way import unless_kernel, way
-from stithy.storage.space import Space, give_back, space_of
+from stithy.storage.space import Space, give_back, lacking, space_of
 
 PREFIX = "stithy-"
 ANSWER_S = 20.0
@@ -127,14 +127,14 @@ class ExistingProvider(MadeAnew):
             taken, why = self._taken()
         except (*UNANSWERED, TimeoutError):
             names = ("stored_bytes", "redundancy", "provisioned_bytes", *ON_DRIVES)
-            return _lacking(own, UNTOLD, *names)
+            return lacking(own, UNTOLD, *names)
         promised = round(self._volume_bytes * redundancy)
         own = replace(own, redundancy=redundancy, provisioned_bytes=promised)
         if taken is not None:
             return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
                            allocated_bytes=taken)  # fmt: skip
-        own = _lacking(own, why, *ON_DRIVES)
-        return _lacking(own, why, "stored_bytes") if own.below else own
+        own = lacking(own, why, *ON_DRIVES)
+        return lacking(own, why, "stored_bytes") if own.below else own
 
     def _taken(self) -> tuple[int | None, str]:
         """What the pool takes of all drives, or why that says nothing of the image."""
@@ -164,12 +164,6 @@ class ExistingProvider(MadeAnew):
     @property
     def _volume_bytes(self) -> int:
         return self._keys.volume_bytes(self._site.needed_bytes["data"])
-
-
-def _lacking(space: Space, why: str, *names: str) -> Space:
-    """The same without these, and why."""
-    gone: dict[str, Any] = dict.fromkeys(names)
-    return replace(space, missing={**space.missing, **dict.fromkeys(names, why)}, **gone)
 
 
 def remove_image(facts: Mapping[str, str]) -> None:

@@ -3,7 +3,6 @@
 Everything of it but the drives lies in one folder, by which clean-up finds it.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_o
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.way import unless_kernel, way
-from stithy.storage.space import Space, give_back, space_of
+from stithy.storage.space import Space, give_back, lacking, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
@@ -93,11 +92,6 @@ NEEDS: tuple[Need, ...] = (
     *filesystems.needs(usual="ext4"),
 )
 INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
-
-
-def folder_in(facts: Mapping[str, str]) -> Path:
-    """The cluster's folder, by a resource's facts."""
-    return Path(facts["folder"])
 
 
 def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
@@ -221,18 +215,15 @@ class LaboratoryProvider(MadeAnew):
         if not self._keys.policy.policy.thick:
             give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
-        own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
-        promised = round(self._volume_bytes * redundancy)
+        own = replace(own, redundancy=redundancy, below=self._keys.policy.compression != "none",
+                      provisioned_bytes=round(self._volume_bytes * redundancy))  # fmt: skip
         books = readings(volume.cluster)
         if None in books.values():
-            why = dict.fromkeys(("stored_bytes", "physical_bytes"), "an OSD does not answer")
-            return replace(own, stored_bytes=None, physical_bytes=None, redundancy=redundancy,
-                           provisioned_bytes=promised, allocated_bytes=None,
-                           missing=why | {"allocated_bytes": "an OSD does not answer"})  # fmt: skip
+            of_drives = ("stored_bytes", "physical_bytes", "allocated_bytes")
+            return lacking(own, "an OSD does not answer", *of_drives)
         taken = sum(each["bluestore"]["bluestore_allocated"] for each in books.values() if each)
         return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
-                       redundancy=redundancy, provisioned_bytes=promised,
                        allocated_bytes=taken)  # fmt: skip
 
     def _profile(self, name: str) -> "Profile":
