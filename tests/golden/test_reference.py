@@ -9,7 +9,7 @@ from conftest import ROOT
 from stithy.results.reference import comparability_page, tables_page
 from stithy.study.keys import reference_page, study_schema
 from support import golden
-from support.pages import collectors_page, profiles_page
+from support.reference import collectors_page, profiles_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,

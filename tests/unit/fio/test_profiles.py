@@ -61,7 +61,7 @@ def _per_s(made: JobFile, stream: Stream) -> float:
     text.read_string(made.text)
     total = 0.0
     for name in (each for each in text.sections() if each.partition(".")[0] == stream.name):
-        jobs, is_random = text[name].getint("numjobs"), "rate_process" in text[name]
+        jobs, is_random = int(text[name]["numjobs"]), "rate_process" in text[name]
         for way, rate in zip(DIRECTIONS, text[name]["rate"].split(","), strict=False):
             sizes = {size: part / 100 for size, part in whole_sizes(stream.sizes_of(way)).items()}
             if rate:
