@@ -46,7 +46,7 @@ def collectors_page() -> str:
 
 def _said(module: ModuleType) -> str:
     more = "\n\nEach tenant's server has its own." if getattr(module, "OF_INSTANCE", False) else ""
-    return (module.sampler.__doc__ or "").strip() + more
+    return (module.__doc__ or "").strip() + more
 
 
 def _section(name: str, doc: str, metrics: Iterable[CollectedMetric]) -> str:

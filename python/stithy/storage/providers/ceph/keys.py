@@ -16,7 +16,7 @@ from pydantic import (
 from stithy.cluster.policy import CODES, Policy
 from stithy.storage import sizes
 from stithy.storage.layer import rule
-from stithy.storage.providers.drive.keys import MEMORY, DriveBytes, read_backing, read_profile
+from stithy.storage.providers.drive.keys import MEMORY, Backing, DriveBytes, DriveProfile
 from stithy.units import Scale
 
 HOSTS_MAX = 12
@@ -127,7 +127,7 @@ class CacheKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
@@ -183,7 +183,7 @@ class CephKeys(BaseModel):
         description="Hosts, each a network namespace of this machine.",
     )
     drives_per_host: int = Field(default=1, ge=1, le=8, description="Drives, and OSDs, of a host.")
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         default="generic-nvme",
         description="The drive profile: the name of a shipped one, or the path of a file.",
     )
@@ -227,9 +227,7 @@ class CephKeys(BaseModel):
         ),
         examples=["1/8"],
     )
-    backing: Annotated[
-        Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})
-    ] = Field(
+    backing: Backing = Field(
         default=None,
         json_schema_extra={"default": MEMORY},
         description="Where the drives keep their data: `memory`, or a directory.",

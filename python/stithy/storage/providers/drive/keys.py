@@ -58,6 +58,8 @@ def read_size(value: int | None) -> int | None:
     return value
 
 
+DriveProfile = Annotated[str, BeforeValidator(read_profile)]
+Backing = Annotated[Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})]
 DriveBytes = Annotated[
     BytesOrNone,
     AfterValidator(read_size),
@@ -71,7 +73,7 @@ class DriveKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
@@ -114,9 +116,7 @@ class DriveKeys(BaseModel):
         ),
         examples=["1/8"],
     )
-    backing: Annotated[
-        Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})
-    ] = Field(
+    backing: Backing = Field(
         default=None,
         json_schema_extra={"default": MEMORY},
         description=(
