@@ -19,7 +19,7 @@ from kept import keep
 from processes import run
 from stithy.drives.profiles import profile_text
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec, File, Memory
+from stithy.drives.spec import DriveSpec
 from stithy.wire.drive.messages import DriveCounters
 from stithy.wire.program import DRIVE, find_program
 
@@ -65,7 +65,7 @@ def main(words: Sequence[str]) -> int:
     taken: list[Lateness] = []
     unpaced: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="stithy-bench-", dir=FOLDER) as folder:
-        image = File(Path(folder) / "image")
+        image = Path(folder) / "image"
         fill(image, programs[0])
         for number in range(rounds):
             order = programs if number % 2 == 0 else programs[::-1]
@@ -73,7 +73,7 @@ def main(words: Sequence[str]) -> int:
                 unpaced.append(loaded(program, image))
                 print(unpaced[-1], flush=True)
             for name, work in CASES:
-                for backing in (image, Memory()):
+                for backing in (image, None):
                     for program in order:
                         taken.append(reading(program, name, work, backing))
                         print(taken[-1], flush=True)
@@ -82,7 +82,7 @@ def main(words: Sequence[str]) -> int:
 
 
 @contextmanager
-def up(program: Path, name: str | None, backing: File | Memory) -> Iterator[DriveProgram]:
+def up(program: Path, name: str | None, backing: Path | None) -> Iterator[DriveProgram]:
     """A drive of a program of its own."""
     profile = None if name is None else profile_text(name)
     spec = DriveSpec("bench", profile, SIZE_BYTES, backing=backing)
@@ -94,14 +94,14 @@ def up(program: Path, name: str | None, backing: File | Memory) -> Iterator[Driv
             started.stop()
 
 
-def fill(image: File, program: Path) -> None:
+def fill(image: Path, program: Path) -> None:
     """Write all of an image: what was never written is read without the disk."""
     with up(program, None, image) as drive:
         run(["dd", "if=/dev/urandom", f"of={drive.devices['bench']}", "bs=1M", "oflag=direct",
              f"count={SIZE_BYTES >> 20}"])  # fmt: skip
 
 
-def loaded(program: Path, image: File) -> dict[str, object]:
+def loaded(program: Path, image: Path) -> dict[str, object]:
     """How fast a drive that takes no time is written and read, as when data are loaded."""
     shown: dict[str, object] = {"program": program.parent.name}
     with up(program, "generic-7200", image) as drive:
@@ -119,7 +119,7 @@ def loaded(program: Path, image: File) -> dict[str, object]:
     return shown
 
 
-def reading(program: Path, name: str, work: Work, backing: File | Memory) -> Lateness:
+def reading(program: Path, name: str, work: Work, backing: Path | None) -> Lateness:
     """One run of fio, and what the drive counted since it came up."""
     with up(program, name, backing) as drive:
         fio.wait_for_calm()
@@ -131,7 +131,7 @@ def reading(program: Path, name: str, work: Work, backing: File | Memory) -> Lat
     cpu_s = (after.cpu_s or 0.0) - (before.cpu_s or 0.0)
     return Lateness(
         program.parent.name,
-        "memory" if isinstance(backing, Memory) else "file",
+        "memory" if backing is None else "file",
         name,
         " ".join([str(work), *MORE[work]]),
         answers,

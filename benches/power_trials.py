@@ -16,11 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.database.engine import Configuration, Request, Start
-from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import PROGRAM, Server, remove_segment, segment_facts
-from stithy.drives import filesystems, program
-from stithy.drives.power_cut import (
+from power_cut import (
     CutRule,
     DriveCut,
     MountedDrive,
@@ -28,6 +24,10 @@ from stithy.drives.power_cut import (
     cut_power,
     restore_power,
 )
+from stithy.database.engine import Configuration, Request, Start
+from stithy.database.engines.postgresql.engine import PostgreSQL
+from stithy.database.engines.postgresql.server import PROGRAM, Server, remove_segment, segment_facts
+from stithy.drives import filesystems, program
 from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
 from stithy.errors import StithyError

@@ -20,11 +20,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import power_cut
 import power_trials
 from book import Book, Done, Part, plain, sole
 from kept import NOT_VALID, keep
+from power_cut import CutRule
 from power_trials import Plan
-from stithy.drives.power_cut import CutRule
 from stithy.errors import StithyError
 from stithy.wire.program import DRIVE, HAMMER, find_program
 
@@ -129,7 +130,7 @@ def fingerprint(prover: Path) -> str:
     sources = sorted((ROOT / "python/stithy/drives").glob("*.py"))
     parts = [prover, find_program(DRIVE), find_program(HAMMER), *sources]
     digest = hashlib.sha256()
-    for path in [*parts, Path(power_trials.__file__)]:
+    for path in [*parts, Path(power_trials.__file__), Path(power_cut.__file__)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -191,9 +191,10 @@ ShownBytesOrNone = Annotated[
 Scale = Annotated[
     float,
     BeforeValidator(_telling(parse_scale, "not a scale")),
+    PlainSerializer(lambda divisor: format_scale(divisor)),
     WithJsonSchema({"type": "string", "pattern": r"^\s*1(\s*/\s*\d+(\.\d+)?)?\s*$"}),
 ]
-"""A scale in a study file, such as 1/8; the divisor once read."""
+"""A scale in a study file, such as 1/8; the divisor once read, and written as in a study."""
 
 
 def format_duration(seconds: float) -> str:

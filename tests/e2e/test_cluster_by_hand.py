@@ -13,7 +13,7 @@ import pytest
 
 from stithy.cluster import layout, network
 from stithy.cluster.removal import loops
-from stithy.cluster.tools import ceph_json
+from stithy.cluster.tools import ceph
 from stithy.exits import Exit
 from stithy.hosts.devices import mounts
 from stithy.hosts.host import NAMESPACES
@@ -89,7 +89,8 @@ def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -
     assert (up["hosts"], up["osds"], up["min_size"], up["whole"]) == (2, 2, 1, True)
     tag, folder, file = _tag(stithy), _folder(stithy), Path(up["path"]) / "file"
     assert folder is not None
-    pools = {each["pool_name"]: each for each in ceph_json(folder, "osd", "pool", "ls", "detail")}
+    shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
+    pools = {each["pool_name"]: each for each in json.loads(shown)}
     kept = pools[layout.POOL]
     assert (kept["type"], kept["size"], kept["min_size"]) == (1, 2, 1)
     assert stithy.run("clean").stdout == "Nothing to clean.\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.collect.collectors.cpu import Cpu
+from stithy.collect.collectors import cpu
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.report.context import Context
 from stithy.secrets import Secret
@@ -60,10 +60,10 @@ def context() -> Iterator[Context]:
     """A run whose windows were meddled with, but for the first."""
 
     def fall(url: Secret) -> None:
-        def sample(self: Cpu) -> None:
+        def parse(text: bytes) -> None:
             raise RuntimeError("it fell")
 
-        patch.setattr(Cpu, "sample", sample)
+        patch.setattr(cpu, "parse", parse)
 
     with a_place() as place, pytest.MonkeyPatch.context() as patch:
         deeds = {2: commit, 3: skip_an_order, 4: lambda url: widen(place / "out"), 5: fall}

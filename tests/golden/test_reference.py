@@ -6,11 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from conftest import ROOT
-from stithy.collect.sampler import collectors_page
-from stithy.fio.reference import profiles_page
 from stithy.results.reference import comparability_page, tables_page
 from stithy.study.keys import reference_page, study_schema
 from support import golden
+from support.reference import collectors_page, profiles_page
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,

@@ -1,5 +1,6 @@
 """Clusters of Ceph: raised, written to, broken, unmade."""
 
+import json
 import os
 import signal
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stithy.cluster import layout, network
-from stithy.cluster.tools import ceph_json
+from stithy.cluster.tools import ceph
 from stithy.drives import places
 from stithy.hosts.devices import mounts
 from stithy.hosts.host import NAMESPACES
@@ -83,7 +84,8 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     folder = volume.clusters[0]
     entry = layout.read_entry(folder)
     assert entry is not None
-    pools = {each["pool_name"]: each for each in ceph_json(folder, "osd", "pool", "ls", "detail")}
+    shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
+    pools = {each["pool_name"]: each for each in json.loads(shown)}
     data, asked = pools[layout.POOL], provider._keys.policy.policy
     assert (data["type"], data["size"], data["min_size"]) == (kind, asked.hosts, asked.min_size)
     before = provider.space(volume)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from stithy.hosts.cpu_share import make_cap, problem
+from stithy.hosts.cpu_share import CPU, make_cap
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
 
 pytestmark = [
     pytest.mark.needs_root,
-    pytest.mark.skipif(problem() is not None, reason=str(problem())),
+    pytest.mark.skipif(CPU.problem() is not None, reason=str(CPU.problem())),
 ]
 RUNNER = LocalRunner()
 SHARE, WALL_S = 0.2, 2

@@ -30,7 +30,7 @@ def device(place: Path) -> Iterator[Path]:
         yield found
 
 
-def provider(device: Path, place: Path, **keys: object) -> DeviceProvider:
+def provider(device: Path | list[Path], place: Path, **keys: object) -> DeviceProvider:
     """The provider of a candidate `disk` with these keys."""
     site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
     return create(Spec.model_validate({"device": device, **keys}), "disk", site)
@@ -89,10 +89,9 @@ def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, dev
             provider(other, place, wipe=True).check()
     with pytest.raises(PreconditionError, match="is not there: no such file"):
         provider(Path("/dev/disk/by-id/no-such-device"), place).check()
-    twice = Spec.model_validate({"device": [device, f"/dev/../dev/{device.name}"],
-                                 "layer": {"btrfs": {}}})  # fmt: skip
+    twice = [device, Path(f"/dev/../dev/{device.name}")]
     with pytest.raises(PreconditionError, match="the same one by two names"):
-        create(twice, "disk").check()
+        provider(twice, place, layer={"btrfs": {}}).check()
     with pytest.raises(PreconditionError, match="/dev/null is not a block device"):
         provider(Path("/dev/null"), place).check()
 

@@ -15,11 +15,11 @@ from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.extents import stored_bytes
 from stithy.storage.layers import lvm, md, writecache
-from stithy.storage.layers.btrfs import LEAST, Level
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
 from stithy.storage.providers.drive.emulated import EmulatedProvider
 from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.raid import MEMBERS, Level
 from stithy.storage.space import with_log
 from support.loops import a_loop
 
@@ -28,12 +28,12 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
 MIB = 2**20
 
 
-@pytest.mark.parametrize("level", LEAST)
+@pytest.mark.parametrize("level", MEMBERS)
 def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> None:
     """Of devices of two sizes; what is left afterwards are empty devices."""
     compressed = {"level": level, "compression": "zstd:1"}
     with ExitStack() as stack:
-        sizes = [MIB * (600 if n == 0 else 900) for n in range(LEAST[level])]
+        sizes = [MIB * (600 if n == 0 else 900) for n in range(MEMBERS[level][0])]
         devices = [
             stack.enter_context(a_loop(place, f"disk-{n}", size)) for n, size in enumerate(sizes)
         ]

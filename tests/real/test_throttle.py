@@ -1,14 +1,15 @@
 """A guard of reads and writes by the kernel's own groups, on a loop device."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from stithy.hosts.processes import kill
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.hosts.throttle import make_throttle, problem
+from stithy.hosts.throttle import IO, make_throttle
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site
@@ -18,7 +19,7 @@ from support.loops import a_loop
 pytestmark = [
     pytest.mark.needs_root,
     pytest.mark.needs_drive,
-    pytest.mark.skipif(problem() is not None, reason=str(problem())),
+    pytest.mark.skipif(IO.problem() is not None, reason=str(IO.problem())),
 ]
 RUNNER = LocalRunner()
 LIMIT, SIZE = 4 * 2**20, 8 * 2**20
@@ -65,7 +66,7 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
             members = (throttle.path / "cgroup.procs").read_text().split()
             assert str(shell.pid) in members
             for pid in members:
-                kill(int(pid))
+                os.kill(int(pid), signal.SIGKILL)
             shell.wait(10)
         finally:
             for group in groups:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from stithy.database.engines.postgresql.server import is_gone
-from stithy.drives.filesystems import is_mounted, uuid_on
+from stithy.drives.filesystems import is_mounted, tag_on
 from stithy.drives.places import ENTRY
 from stithy.exits import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
@@ -229,6 +229,6 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             names = (each.read_text() for each in Path("/sys/block").glob("dm-*/dm/name"))
             return any(name.startswith(f"stithy_{facts['uuid'][:8]}-") for name in names)
         case "formatted":
-            return uuid_on(facts["device"]) == facts["uuid"]
+            return tag_on(facts["device"], "UUID") == facts["uuid"]
         case _:
             raise AssertionError(f"a kind without a check: {kind}")

@@ -15,7 +15,7 @@ from stithy.analysis.validity.surroundings import watched_of
 from stithy.analysis.values.series import sampled
 from stithy.drives.program import find
 from stithy.exits import Exit
-from stithy.hosts.cpu_share import problem
+from stithy.hosts.cpu_share import CPU
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of
@@ -285,7 +285,7 @@ def test_a_drive_of_the_neighbour_that_vanishes_costs_its_window_and_not_what_te
 
 @pytest.mark.long
 @pytest.mark.needs_root
-@pytest.mark.skipif(problem() is not None, reason=str(problem()))
+@pytest.mark.skipif(CPU.problem() is not None, reason=str(CPU.problem()))
 def test_every_server_of_tenants_has_no_more_cpu_time_than_its_share(
     stithy: Stithy, place: Path
 ) -> None:

@@ -5,40 +5,31 @@ answer. Source: src/common/admin_socket.cc of Ceph.
 """
 
 import json
-import os
-import socket
-import struct
 from pathlib import Path
 from typing import Any
 
 from stithy.cluster.layout import read_entry
+from stithy.hosts.files import connected
 
 TIMEOUT_S = 5.0
 IMAGE_DAEMON = "image"
 """What the way from the image to its block device is called, by the name of its socket."""
 
 
-def ask(folder: Path, daemon: str, command: str) -> Any:
-    """The answer of `osd.0` and the like. Raises OSError where it does not answer."""
-    # Through the descriptor, for the address of a socket holds 107 bytes.
-    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
-    try:
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(TIMEOUT_S)
-            line.connect(f"/proc/self/fd/{descriptor}/{daemon}.asok")
-            line.sendall(json.dumps({"prefix": command, "format": "json"}).encode() + b"\0")
-            (size_bytes,) = struct.unpack(">I", _exactly(line, 4))
-            return json.loads(_exactly(line, size_bytes))
-    finally:
-        os.close(descriptor)
-
-
 def try_ask(folder: Path, daemon: str, command: str) -> Any | None:
-    """The same; None where it does not answer."""
+    """The answer of `osd.0` and the like; None where it does not answer."""
     try:
-        return ask(folder, daemon, command)
+        with connected(folder / f"{daemon}.asok", TIMEOUT_S) as line, line.makefile("rb") as answer:
+            line.sendall(json.dumps({"prefix": command, "format": "json"}).encode() + b"\0")
+            return json.loads(answer.read(int.from_bytes(answer.read(4), "big")))
     except (OSError, ValueError):
         return None
+
+
+def serves(folder: Path, osd: int) -> bool:
+    """Whether an OSD says that it serves; it is asked itself, which takes no program."""
+    status = try_ask(folder, f"osd.{osd}", "status")
+    return status is not None and status.get("state") == "active"
 
 
 def readings(folder: Path) -> dict[str, Any]:
@@ -55,12 +46,3 @@ def image_counters(folder: Path) -> Any | None:
         return None
     image = next((each for name, each in told.items() if name.startswith("librbd-")), None)
     return image and {**image, "active": told.get("objecter", {}).get("op_active")}
-
-
-def _exactly(line: socket.socket, size_bytes: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size_bytes:
-        if not (part := line.recv(size_bytes - len(parts))):
-            raise ConnectionError("the daemon closed the connection")
-        parts += part
-    return bytes(parts)

@@ -10,7 +10,8 @@ import struct
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.cluster.layout import Entry, write_private
+from stithy.cluster.layout import Entry
+from stithy.hosts.files import write_private
 
 CONF = "ceph.conf"
 IMAGE_CONF = "image.conf"

@@ -90,7 +90,7 @@ def _make_osd(folder: Path, osd: int, device: str, cache: str | None, uuid: str)
 def _wait(folder: Path, count: int) -> None:
     clock = SystemClock()
     until_s = clock.monotonic_s() + PATIENCE_S
-    while (up := _active(folder, count)) < count:
+    while (up := sum(admin.serves(folder, osd) for osd in range(count))) < count:
         if clock.monotonic_s() > until_s:
             raise InfrastructureError(
                 f"only {up} of {count} OSDs came up within {PATIENCE_S:g} s",
@@ -98,9 +98,3 @@ def _wait(folder: Path, count: int) -> None:
                 remedy=f"look into the logs in {folder}; free CPU and memory, and try again",
             )
         clock.sleep_s(0.2)
-
-
-def _active(folder: Path, count: int) -> int:
-    """How many OSDs say that they serve; they are asked themselves, which takes no program."""
-    states = [admin.try_ask(folder, f"osd.{osd}", "status") for osd in range(count)]
-    return sum(each is not None and each.get("state") == "active" for each in states)

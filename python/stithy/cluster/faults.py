@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stithy.cluster import daemons, network
 from stithy.cluster.layout import Entry
-from stithy.hosts.processes import cmdline, end, pids_inside
+from stithy.hosts.processes import cmdline, end, pids_inside, wake
 
 OSD = "ceph-osd"
 
@@ -63,9 +63,7 @@ def heal(folder: Path, entry: Entry) -> None:
     for host in range(1, entry.hosts + 1):
         network.set_link(entry, host, up=True)
     there = osd_pids(folder)
-    for pid in there.values():
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    wake(there.values())
     for osd, host in entry.osds:
         if osd not in there:
             daemons.start_osd(folder, entry, osd, host)

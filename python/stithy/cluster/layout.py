@@ -10,7 +10,6 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from stithy.cluster.policy import Policy
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError
+from stithy.hosts.files import text_of, write_private
 
 ENTRY = "cluster.json"
 VERSION = 1
@@ -137,11 +137,10 @@ def free_subnet(routes: Path = ROUTES) -> str:
 
 def _routes(routes: Path) -> Iterator[IPv4Network]:
     """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
-    with suppress(OSError):
-        for line in routes.read_text().splitlines()[1:]:
-            words = line.split()
-            address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
-            yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
+    for line in text_of(routes).splitlines()[1:]:
+        words = line.split()
+        address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
+        yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
 def drive_of(folder: Path, osd: int) -> str:
@@ -176,11 +175,3 @@ def read_entry(folder: Path) -> Entry | None:
         return Entry(**fields)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its user may read; it is whole on disk when this returns."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stithy.cluster.layout import Entry
 from stithy.cluster.tools import call, tool
+from stithy.hosts.files import text_of
 from stithy.hosts.host import NAMESPACES
 from stithy.hosts.runner import Command, LocalRunner
 
@@ -60,10 +61,7 @@ def all_plugged(entry: Entry) -> bool:
 
 def is_plugged(entry: Entry, host: int) -> bool:
     """Whether the port of one host is there and up."""
-    try:
-        return (INTERFACES / entry.link(host) / "operstate").read_text().strip() == "up"
-    except OSError:
-        return False
+    return text_of(INTERFACES / entry.link(host) / "operstate") == "up"
 
 
 def tags() -> Mapping[str, Path]:
@@ -71,16 +69,9 @@ def tags() -> Mapping[str, Path]:
     found = {}
     with suppress(OSError):
         for each in INTERFACES.iterdir():
-            if (match := BRIDGE.fullmatch(each.name)) and (alias := _alias(each)):
+            if (match := BRIDGE.fullmatch(each.name)) and (alias := text_of(each / "ifalias")):
                 found[match[1]] = Path(alias)
     return found
-
-
-def _alias(interface: Path) -> str:
-    try:
-        return (interface / "ifalias").read_text().strip()
-    except OSError:
-        return ""
 
 
 def remove(tag: str) -> None:

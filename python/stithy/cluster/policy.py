@@ -6,6 +6,12 @@ would stop earlier, to be safe from a further failure while data are written.
 
 from dataclasses import dataclass
 
+OSD_OVERHEAD_BYTES = 640 * 2**20
+"""What BlueStore takes of a drive for its own database and log, with the share that must be free.
+"""
+SPARE = 1.3
+"""Placement by hash fills some OSDs more than others."""
+
 CODES: dict[str, tuple[int, int]] = {"2+1": (2, 1), "3+1": (3, 1), "4+2": (4, 2)}
 """Erasure codes by name: shards of data, shards of parity."""
 
@@ -44,6 +50,11 @@ class Policy:
     def redundancy(self) -> float:
         """Physical bytes for each byte, without compression."""
         return self.hosts / self.data_shards
+
+    def drive_bytes(self, image_bytes: int, osds: int) -> int:
+        """How large each drive must be that the whole image has room, bytes; whole MiB."""
+        share = image_bytes * self.redundancy * SPARE / osds
+        return -(-round(share + OSD_OVERHEAD_BYTES) // 2**20) * 2**20
 
     def __str__(self) -> str:
         """`FTT 1 (2 copies, min_size 1)`, with what else was asked for."""

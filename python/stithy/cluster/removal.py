@@ -1,6 +1,5 @@
 """A cluster is removed: from the block device down to the network, whatever of it is there."""
 
-import os
 import shutil
 import signal
 from collections.abc import Iterable
@@ -12,7 +11,8 @@ from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
 from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mounts
-from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of
+from stithy.hosts.files import text_of
+from stithy.hosts.processes import DELETED, end, pids_inside, pids_within, programs_of, wake
 from stithy.hosts.runner import Command, LocalRunner
 
 BLOCK = Path("/sys/block")
@@ -33,9 +33,7 @@ def remove(folder: Path) -> None:
     tags = {tag for tag, of in network.tags().items() if of == folder}
     if entry is not None:
         tags.add(entry.tag)
-    for pid in pids_of(folder):  # one that a fault holds could not answer the last requests
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    wake(pids_of(folder))  # one that a fault holds could not answer the last requests
     images = {f"{IMAGE}-{tag}" for tag in tags} | ({entry.image} if entry else set())
     detach(folder, images)
     if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
@@ -73,18 +71,13 @@ def _forget(folder: Path) -> None:
 def serving(device: str) -> Path | None:
     """The folder of the cluster whose image is this block device."""
     name = Path(device).name
-    with suppress(OSError):
-        folder = Path((BLOCK / name / "loop/backing_file").read_text().strip()).parent
+    if backing := text_of(BLOCK / name / "loop/backing_file"):
+        folder = Path(backing).parent
         return folder if read_entry(folder) is not None else None
     for folder in all_folders():
-        if (entry := read_entry(folder)) and device in dict(by_kernel(entry)).values():
+        if (entry := read_entry(folder)) and device in dict(kernel.devices(entry.image)).values():
             return folder
     return None
-
-
-def by_kernel(entry: Entry) -> list[tuple[str, str]]:
-    """The devices of its image that the kernel's own clients made, with the client of each."""
-    return list(kernel.devices(entry.image))
 
 
 def unblock(folder: Path) -> None:
@@ -92,9 +85,7 @@ def unblock(folder: Path) -> None:
 
     Where an OSD does not serve, the image is cut off: its requests then fail at once.
     """
-    for pid in pids_of(folder):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    wake(pids_of(folder))
     entry = read_entry(folder)
     if entry is None or not _answers(folder, entry):
         for program in IMAGE_PROGRAMS:
@@ -112,8 +103,7 @@ def _answers(folder: Path, entry: Entry) -> bool:
         return False
     if not network.all_plugged(entry):
         return False
-    states = [admin.try_ask(folder, f"osd.{osd}", "status") for osd, _ in entry.osds]
-    return all(each is not None and each.get("state") == "active" for each in states)
+    return all(admin.serves(folder, osd) for osd, _ in entry.osds)
 
 
 def detach(folder: Path, images: Iterable[str]) -> None:
@@ -147,12 +137,9 @@ def _unmount(point: Path) -> None:
 
 def loops(file: Path) -> list[str]:
     """The block devices that a file is, by what the kernel says."""
-    found = []
-    for each in BLOCK.glob("loop*/loop/backing_file"):
-        with suppress(OSError):
-            if each.read_text().strip() == str(file):
-                found.append(f"/dev/{each.parent.parent.name}")
-    return found
+    files = BLOCK.glob("loop*/loop/backing_file")
+    own = [each for each in files if text_of(each) == str(file)]
+    return [f"/dev/{each.parent.parent.name}" for each in own]
 
 
 def _is_mounted(file: Path) -> bool:

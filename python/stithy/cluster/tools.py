@@ -1,11 +1,9 @@
 """The programs of Ceph, of the network and of images: found, called, and what they say."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stithy.cluster.configuration import CONF
 from stithy.environment import search_path
@@ -43,10 +41,6 @@ class Access:
         """The words of a command of `rbd`."""
         return [tool("rbd"), "-c", self.conf, "--id", self.user, *words]
 
-    def facts(self) -> dict[str, str]:
-        """As strings, to be written down."""
-        return {"conf": self.conf, "user": self.user}
-
 
 def tool(name: str) -> str:
     """The full path of a program. Raises PreconditionError where it is not there."""
@@ -75,11 +69,6 @@ def call(argv: Sequence[str], folder: Path | None = None, *, timeout_s: float = 
 def ceph(folder: Path, *words: str) -> str:
     """Ask the cluster in this folder, as its administrator."""
     return call([tool("ceph"), "-c", CONF, "--connect-timeout", "20", *words], folder)
-
-
-def ceph_json(folder: Path, *words: str) -> Any:
-    """The same, for an answer in JSON."""
-    return json.loads(ceph(folder, *words, "--format", "json"))
 
 
 def rbd(folder: Path, *words: str, timeout_s: float = 60.0) -> str:

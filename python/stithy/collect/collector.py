@@ -14,10 +14,10 @@ the candidate, and there is one.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from stithy.clock import Clock, SystemClock
 
@@ -122,3 +122,45 @@ class KernelFile:
     def close(self) -> None:
         """Close it."""
         os.close(self._descriptor)
+
+
+T = TypeVar("T")
+
+
+class Rates(Generic[T]):
+    """What happened to each subject between two readings; one that is new has no samples yet."""
+
+    def __init__(
+        self,
+        read: Callable[[], Mapping[str, T]],
+        samples: Callable[[str, T, T, float], Iterable[Sample]],
+        clock: Clock,
+        files: Iterable[KernelFile] = (),
+    ) -> None:
+        """`read` reads all subjects, `files` are those that it reads.
+
+        `samples` gets a subject, its last reading and this one, and the seconds in between.
+        """
+        self._read = read
+        self._samples = samples
+        self._clock = clock
+        self._files = files
+        self._last: Mapping[str, T] = {}
+        self._last_s = 0.0
+
+    def sample(self) -> Sequence[Sample]:
+        """The samples of each subject that was there the last time."""
+        now, now_s = self._read(), self._clock.monotonic_s()
+        last, self._last = self._last, now
+        elapsed_s, self._last_s = now_s - self._last_s, now_s
+        return [
+            sample
+            for subject, reading in now.items()
+            if subject in last
+            for sample in self._samples(subject, last[subject], reading, elapsed_s)
+        ]
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self._files:
+            each.close()

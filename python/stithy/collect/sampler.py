@@ -28,8 +28,8 @@ from stithy.collect.collector import (
     Unavailable,
 )
 from stithy.errors import InfrastructureError
-from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
-from stithy.registry import fault_of, plugins
+from stithy.metrics import SAMPLER, SAMPLER_METRICS
+from stithy.registry import fault_of
 from stithy.results.tables import STOPPED, UNANSWERED
 
 LEAVE_PATIENCE_S = 5.0
@@ -252,65 +252,3 @@ def checkpoints_inside(readings: Iterable[TimedSample], from_s: float, to_s: flo
         and from_s <= each.at_s <= to_s
     ]
     return len({began_s for began_s in seen if began_s >= from_s}) if seen else None
-
-
-_PAGE_HEAD = """\
-# The collectors
-
-Written from `python/stithy/collect/collectors/`; do not edit. Each collector samples once per
-second, on the second, while a window runs. The values are in the table `series` of each window
-(`results.md`). A value that cannot be read is null, with the reason. A share is between 0 and 1.
-
-A study may compare candidates by any of these metrics (`primary.metric`, `thresholds`). Its name is
-that of the collector and of the metric: `block.read_latency_s`. The value of a window is the mean
-over its measurement. Latencies are weighted by the requests of each second.
-
-A series has a subject, such as a device. A study may name it: `block.read_latency_s of sda`.
-Without a name the value is that of the whole machine if there is one. Otherwise it is the largest
-value, because devices are stacked, or the sum where the table says so.
-
-Some collectors look at one database server. If several tenants share a candidate, each tenant's
-server has series of its own, and the column `instance` has the name of the tenant. A study names it
-as a subject: `database.active_sessions of tenant-2`, or with a subject of the series
-`database.waiting_sessions of tenant-2:Lock`. Nothing adds up or averages the servers of tenants.
-
-The column "better" says which direction is good. If it is empty, neither is, and a verdict says
-"higher" or "lower". Metrics whose best value is 0 are compared as a difference, not as a ratio.
-"""
-
-
-def collectors_page() -> str:
-    """The page, as Markdown."""
-    sections = [
-        _section(name, _said(module), module.METRICS)
-        for name, module in plugins("collector").items()
-    ]
-    own = _section(SAMPLER, __doc__ or "", SAMPLER_METRICS)
-    return "\n".join([_PAGE_HEAD, *sections, own])
-
-
-def _said(module: ModuleType) -> str:
-    more = "\n\nEach tenant's server has its own." if getattr(module, "OF_INSTANCE", False) else ""
-    return (module.__doc__ or "").strip() + more
-
-
-def _section(name: str, doc: str, metrics: Iterable[CollectedMetric]) -> str:
-    head = ["| metric | unit | better | meaning |", "| --- | --- | --- | --- |"]
-    rows = [
-        f"| `{each.name}` | {each.unit} | {each.better or ''} | {_told(each)} |" for each in metrics
-    ]
-    return "\n".join([f"## {name}", "", doc.strip(), "", *head, *rows, ""])
-
-
-def _told(metric: CollectedMetric) -> str:
-    """The meaning, and how subjects make one value and values are compared if not as usual."""
-    if not metric.compared:
-        return f"{metric.meaning}; not compared"
-    told = [metric.meaning]
-    if metric.of_several is None:
-        told.append(f"`of {'`, `of '.join(metric.subjects)}`")
-    elif metric.of_several == "sum":
-        told.append("the sum of several subjects")
-    if metric.negligible is not None:
-        told.append(f"compared as a difference, of which {metric.negligible:g} is negligible")
-    return "; ".join(told)

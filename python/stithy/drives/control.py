@@ -4,8 +4,6 @@ What the program refuses becomes the error that it tells, with the same problem,
 exit code. A program that is not there any more is an InfrastructureError.
 """
 
-import os
-import socket
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +12,7 @@ from pydantic import ValidationError
 from stithy.drives.ending import how_ended
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError
+from stithy.hosts.files import connected
 from stithy.wire.drive import control as wire
 from stithy.wire.drive.jobs import AnyFault
 from stithy.wire.drive.messages import DriveCounters, DriveFacts
@@ -102,7 +101,7 @@ class Control:
 
     def _exchange(self, line: bytes) -> bytes:
         try:
-            with _connected(self.path, self._patience_s) as connection:
+            with connected(self.path, self._patience_s) as connection:
                 connection.sendall(line)
                 with connection.makefile("rb") as reader:
                     answer = reader.readline()
@@ -132,21 +131,3 @@ class Control:
             where=str(self.path),
             remedy="make sure that Stithy and its native programs are of the same version",
         )
-
-
-def _connected(path: Path, patience_s: float) -> socket.socket:
-    """A connection to a socket, whose path may be longer than the 107 bytes of a Unix address.
-
-    Through the folder's own descriptor the address is short.
-    """
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.settimeout(patience_s)
-        connection.connect(f"/proc/self/fd/{folder}/{path.name}")
-    except BaseException:
-        connection.close()
-        raise
-    finally:
-        os.close(folder)
-    return connection

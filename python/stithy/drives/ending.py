@@ -4,6 +4,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from stithy.hosts.files import text_of
 from stithy.hosts.runner import Running, ended_within
 
 ERRORS = "errors.txt"
@@ -51,7 +52,4 @@ def signal_name(number: int) -> str:
 
 def last_words(folder: Path) -> list[str]:
     """The last lines of its standard error."""
-    try:
-        return (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
-    except OSError:
-        return []
+    return text_of(folder / ERRORS).splitlines()[-LAST_LINES:]

@@ -1,15 +1,10 @@
-"""File systems on drives: made, mounted, unmounted, shut down, checked; ext4, XFS and btrfs.
+"""File systems on drives, made, mounted and unmounted by their own programs."""
 
-All but the shutdown is done by the file systems' own programs.
-"""
-
-import errno
-import fcntl
 import os
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
@@ -26,13 +21,6 @@ TIMEOUT_S = 1800.0
 
 NOTHING_FOUND = 2
 """What blkid ends with on a device that holds nothing it knows. Source: blkid(8)."""
-
-SHUTDOWN = 0x8004587D
-"""The shutdown ioctl of ext4 and XFS, `_IOR('X', 125, __u32)`.
-Source: XFS_IOC_GOINGDOWN in the kernel's fs/xfs/libxfs/xfs_fs.h."""
-
-WITHOUT_LOG = 2
-"""Shut down without writing the log. Source: XFS_FSOP_GOING_FLAGS_NOLOGFLUSH, as above."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +64,6 @@ KINDS: Mapping[str, Kind] = {
 
 UTILITIES = Package("util-linux", "util-linux")
 MOUNTING = Package("mount", "util-linux")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What the check of an unmounted file system found; `text` is what its program wrote."""
-
-    clean: bool
-    text: str
 
 
 def needs(usual: str) -> tuple[Need, ...]:
@@ -136,41 +116,15 @@ def make(
         )
 
 
-def kind_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """Which file system, or other known content, lies on a device; None where it is empty.
+def tag_on(
+    device: str, tag: Literal["TYPE", "UUID", "LABEL"], *, runner: Runner | None = None
+) -> str | None:
+    """What blkid says of a device: its kind of content, identifier, or label (of ZFS the pool's).
 
-    Raises InfrastructureError where the device cannot be read.
+    None where nothing known lies on it. Raises InfrastructureError where it cannot be read.
     """
-    return _tag_on(device, "TYPE", runner)
-
-
-def uuid_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """The identifier of the file system on a device; None where there is nothing known on it.
-
-    Raises InfrastructureError where the device cannot be read.
-    """
-    return _tag_on(device, "UUID", runner)
-
-
-def label_on(device: str, *, runner: Runner | None = None) -> str | None:
-    """The label of what lies on a device, of ZFS the pool's name; None where there is none.
-
-    Raises InfrastructureError where the device cannot be read.
-    """
-    return _tag_on(device, "LABEL", runner)
-
-
-def _tag_on(device: str, tag: str, runner: Runner | None) -> str | None:
-    argv = [
-        program_path("blkid", "any"),
-        "--probe",
-        "--match-tag",
-        tag,
-        "--output",
-        "value",
-        device,
-    ]
-    finished = _run(argv, runner)
+    words = ["--probe", "--match-tag", tag, "--output", "value", device]
+    finished = _run([program_path("blkid", "any"), *words], runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
     if finished.code == NOTHING_FOUND:
@@ -237,37 +191,6 @@ def is_mounted(folder: Path, *devices: str) -> bool:
     place = folder.parent.resolve() / folder.name
     there = [each for each in mounts() if each.point == place]
     return bool(there) and (not devices or there[-1].source in devices)
-
-
-def shut_down(folder: Path) -> None:
-    """Shut a mounted file system down: what it has not written by now never reaches its device.
-
-    Neither its log nor any file; unmounting, ext4 still writes its superblock. Raises
-    PreconditionError where this kernel has no shutdown of this kind of file system.
-    """
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        if error.errno == errno.EIO:
-            return  # an error of its device has shut it down already
-        raise
-    try:
-        fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
-    except OSError as error:
-        raise PreconditionError(
-            f"this file system cannot be shut down: {error.strerror}",
-            where=str(folder),
-            remedy="use ext4 or xfs, or a kernel that can shut this file system down",
-        ) from error
-    finally:
-        os.close(descriptor)
-
-
-def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
-    """Check an unmounted file system, and mend nothing."""
-    tool, *options = _kind(kind).check
-    finished = _run([program_path(tool, kind), *options, device], runner)
-    return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
 
 
 def _kind(kind: str) -> Kind:

@@ -8,15 +8,17 @@ started and says only what the program itself cannot tell.
 import errno
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from stithy.environment import state_home
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.processes import Identity, identity_from, is_alive
+from stithy.hosts.files import write_private
+from stithy.hosts.processes import Identity, is_alive
 
 ENTRY = "drives.json"
 VERSION = 1
@@ -51,6 +53,9 @@ class Entry:
     def is_starting(self) -> bool:
         """Whether no drive is up yet, and the process that starts them lives."""
         return not self.devices and is_alive(self.owner)
+
+
+_ENTRIES = TypeAdapter(Entry)
 
 
 def home() -> Path:
@@ -100,19 +105,9 @@ def make(folder: Path, entry: Entry) -> None:
 
 def write_entry(folder: Path, entry: Entry) -> None:
     """Put the entry into the folder, replacing an older one in one move; only for the owner."""
-    fields = {
-        "stithy_drives": VERSION,
-        "run_id": entry.run_id,
-        "drives": list(entry.drives),
-        "devices": list(entry.devices),
-        "owner": entry.owner.facts(),
-        "mounts": [asdict(each) | {"point": str(each.point)} for each in entry.mounts],
-    }
+    fields = {"stithy_drives": VERSION, **_ENTRIES.dump_python(entry, mode="json")}
     fresh = folder / f"{ENTRY}.new"
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(json.dumps(fields, indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    write_private(fresh, json.dumps(fields, indent=2) + "\n")
     fresh.replace(folder / ENTRY)
 
 
@@ -120,7 +115,7 @@ def read_entry(folder: Path) -> Entry | None:
     """The entry of a folder; None where there is none that this version can read."""
     try:
         fields = json.loads((folder / ENTRY).read_text())
-        return _entry(fields) if fields["stithy_drives"] == VERSION else None
+        return _ENTRIES.validate_python(fields) if fields["stithy_drives"] == VERSION else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -148,27 +143,3 @@ def _drop(folder: Path) -> None:
         for each in folder.iterdir():
             each.unlink(missing_ok=True)
         folder.rmdir()
-
-
-def _entry(fields: Mapping[str, object]) -> Entry:
-    run_id, owner = fields["run_id"], fields["owner"]
-    if not isinstance(owner, Mapping):
-        raise TypeError
-    return Entry(
-        run_id=None if run_id is None else str(run_id),
-        drives=tuple(str(each) for each in _list(fields["drives"])),
-        devices=tuple(str(each) for each in _list(fields["devices"])),
-        owner=identity_from(owner),
-        mounts=tuple(_mounting(each) for each in _list(fields["mounts"])),
-    )
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
-def _mounting(fields: Mapping[str, object]) -> Mounting:
-    made = fields["made_folder"] is True
-    return Mounting(str(fields["device"]), Path(str(fields["point"])), made)

@@ -3,9 +3,10 @@
 The drive program holds and judges them; nothing of a profile is understood here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from stithy.errors import InfrastructureError, StithyError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
@@ -34,6 +35,9 @@ from stithy.wire.program import DRIVE, failure_error, find_program
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
 
+T = TypeVar("T")
+_Summary = TypeVar("_Summary", CheckProfileSummary, ProfileFiguresSummary)
+
 SIMULATED_REQUESTS = 50_000
 """At each point: enough for a 99th percentile to within a few percent."""
 
@@ -47,18 +51,12 @@ class Catalogue:
 
     def profile(self, name: str) -> ShippedProfile:
         """The shipped profile of this name. Raises UserError with the nearest one."""
-        for each in self.profiles:
-            if each.facts.name == name:
-                return each
-        names = [each.facts.name for each in self.profiles]
-        raise _unknown("drive profile", name, names, "; a file is named with its folder: ./my.toml")
+        known = {each.facts.name: each for each in self.profiles}
+        return _named("drive profile", name, known, "; a file is named with its folder: ./my.toml")
 
     def schedule(self, name: str) -> ShippedSchedule:
         """The shipped schedule of this name. Raises UserError with the nearest one."""
-        for each in self.schedules:
-            if each.name == name:
-                return each
-        raise _unknown("schedule", name, [each.name for each in self.schedules])
+        return _named("schedule", name, {each.name: each for each in self.schedules})
 
 
 @dataclass(frozen=True)
@@ -129,10 +127,8 @@ def check_profile(
 
     Raises ProfileError with all its problems; `file` is what messages call it.
     """
-    shown = _ask(CheckProfileJob(file=file, text=text, scale=scale), runner)
-    summary = next((each for each in shown if isinstance(each, CheckProfileSummary)), None)
-    if summary is None:
-        raise _silent()
+    job = CheckProfileJob(file=file, text=text, scale=scale)
+    summary = _asked_one(job, CheckProfileSummary, runner)
     if summary.facts is None:
         lines = text.splitlines()
         raise ProfileError(file, [_problem(file, lines, each) for each in summary.problems])
@@ -155,11 +151,7 @@ def own_figures(
         requests=SIMULATED_REQUESTS,
         points=tuple(points),
     )
-    shown = _ask(job, runner)
-    summary = next((each for each in shown if isinstance(each, ProfileFiguresSummary)), None)
-    if summary is None:
-        raise _silent()
-    return summary.points
+    return _asked_one(job, ProfileFiguresSummary, runner).points
 
 
 def is_file_name(name_or_path: str) -> bool:
@@ -205,6 +197,13 @@ def _ask(job: AnyDriveJob, runner: Runner | None) -> list[AnyDriveMessage]:
     return shown
 
 
+def _asked_one(job: AnyDriveJob, kind: type[_Summary], runner: Runner | None) -> _Summary:
+    for each in _ask(job, runner):
+        if isinstance(each, kind):
+            return each
+    raise _silent()
+
+
 def _silent(words: str = "") -> InfrastructureError:
     return InfrastructureError(
         f"the program ended without an answer{': ' if words else ''}{words[-500:]}",
@@ -224,10 +223,12 @@ def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey
     return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
-def _unknown(what: str, name: str, known: Sequence[str], more: str = "") -> UserError:
+def _named(what: str, name: str, known: Mapping[str, T], more: str = "") -> T:
+    if name in known:
+        return known[name]
     near = closest(name, known)
     meant = f"did you mean {near}? " if near else ""
-    return UserError(
+    raise UserError(
         f"no {what} of this name is shipped",
         where=repr(name),
         remedy=f"{meant}known are {', '.join(known)}{more}",

@@ -29,6 +29,7 @@ from stithy.hosts.processes import (
     is_alive,
     own_identity,
     pids_inside,
+    wake,
 )
 from stithy.hosts.runner import Command, LocalRunner, Runner, Running
 from stithy.suggest import closest
@@ -115,21 +116,15 @@ def start(
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
         running = (runner or LocalRunner()).start(command, stderr=folder / ending.ERRORS)
         ending.remember(folder, running)
-        program_up = _brought_up(running, folder, _job(specs, hold_off_idle))
-        places.add_devices(folder, (each.device for each in program_up.drives))
-        _close(running)
+        try:
+            _feed(running, specs, hold_off_idle)
+            program_up = _until_serving(running, folder)
+            places.add_devices(folder, (each.device for each in program_up.drives))
+        finally:
+            _close(running)
         return program_up
     except BaseException:
         remove(folder)
-        raise
-
-
-def _brought_up(running: Running, folder: Path, job: DriveUpJob) -> DriveProgram:
-    try:
-        _feed(running, job)
-        return _until_serving(running, folder)
-    except BaseException:
-        _close(running)
         raise
 
 
@@ -160,7 +155,7 @@ def remove(folder: Path) -> None:
             with suppress(OSError):  # whatever else is in it now is not Stithy's
                 mounting.point.rmdir()
     if (found := find(folder)) is not None:
-        _wake(found)
+        wake([found.pid])
         try:
             Control(folder / CONTROL).down()
         except InfrastructureError:
@@ -185,31 +180,19 @@ def repair(folder: Path) -> None:
     """
     if (found := find(folder)) is None:
         return
-    _wake(found)
+    wake([found.pid])
     control = Control(folder / CONTROL, RELEASE_WAIT_S)
     with suppress(StithyError):  # one that does not answer has no requests to answer either
         for drive in control.list():
             control.fault(drive.drive, NoFault())
 
 
-def _wake(program: Identity) -> None:
-    """Let a program go on that a signal holds.
-
-    Without a look whether it is held: a signal that is under way would hold it after the look.
-    """
-    with suppress(ProcessLookupError):
-        os.kill(program.pid, signal.SIGCONT)
-
-
-def _job(specs: Sequence[DriveSpec], hold_off_idle: bool) -> DriveUpJob:
-    drives = tuple(each.on_wire() for each in specs)
-    # Relative to the folder, because the address of a socket holds 107 bytes.
-    return DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
-
-
-def _feed(running: Running, job: DriveUpJob) -> None:
+def _feed(running: Running, specs: Sequence[DriveSpec], hold_off_idle: bool) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert running.stdin is not None  # Runner.start opens the streams of what is not detached
+    drives = tuple(each.on_wire() for each in specs)
+    # Relative to the folder, because the address of a socket holds 107 bytes.
+    job = DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
     with suppress(BrokenPipeError):  # a program that died before it read: see _died
         running.stdin.write(job.model_dump_json())
         running.stdin.close()

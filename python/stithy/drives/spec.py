@@ -7,6 +7,7 @@ only what could not even be told to it is refused.
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from stithy.errors import UserError
 from stithy.wire.drive.jobs import (
@@ -30,25 +31,14 @@ NAME_RULE = (
 
 
 @dataclass(frozen=True)
-class Memory:
-    """The bytes lie in memory, and are gone with the drive."""
-
-
-@dataclass(frozen=True)
-class File:
-    """The bytes lie in a sparse file, which stays when the drive goes down."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
 class DriveSpec:
     """One drive.
 
     `profile` is the text of a drive profile (see `profiles.profile_text`), None takes no time.
-    `scale` is the divisor of its capacity, IOPS and bandwidth: 8 for 1/8. `volatile`: what a power
-    cut may take away. `transport_s` and `spin_s` None: as the program finds good. The interval log
-    goes to `<hlog_stem>.latency.hlog`, None: there is none.
+    `backing` is the sparse file of its bytes, which stays when the drive goes down; None: they lie
+    in memory, and are gone with it. `scale` is the divisor of its capacity, IOPS and bandwidth: 8
+    for 1/8. `volatile`: what a power cut may take away. `transport_s` and `spin_s` None: as the
+    program finds good. The interval log goes to `<hlog_stem>.latency.hlog`, None: there is none.
     Raises UserError for a name, size, sector, scale or seed that no drive can have.
     """
 
@@ -56,7 +46,7 @@ class DriveSpec:
     profile: str | None
     size_bytes: int
     sector_bytes: int = 4096
-    backing: Memory | File = Memory()
+    backing: Path | None = None
     scale: float = 1.0
     seed: int = 0
     volatile: DriveVolatile = field(default_factory=FromProfile)
@@ -93,20 +83,12 @@ class DriveSpec:
 
     def on_wire(self) -> WireDriveSpec:
         """The same for the program, which works in a folder of its own: paths in full."""
-        stem = self.hlog_stem
-        return WireDriveSpec(
-            name=self.name,
-            size_bytes=self.size_bytes,
-            sector_bytes=self.sector_bytes,
-            backing=_backing(self.backing),
-            volatile=self.volatile,
-            profile=self.profile,
-            scale=self.scale,
-            seed=self.seed,
-            transport_s=self.transport_s,
-            spin_s=self.spin_s,
-            hlog_stem=None if stem is None else str(stem.absolute()),
-        )
+        stem, backing = self.hlog_stem, self.backing
+        in_full: dict[str, Any] = {
+            "backing": InMemory() if backing is None else InFile(path=str(backing.absolute())),
+            "hlog_stem": None if stem is None else str(stem.absolute()),
+        }
+        return WireDriveSpec(**vars(self) | in_full)
 
     def _refuse_unless(self, right: bool, problem: str, remedy: str) -> None:
         if not right:
@@ -117,10 +99,6 @@ def check_name(name: str) -> None:
     """Raise UserError for what cannot be the name of a drive."""
     if not NAME.fullmatch(name):
         raise UserError("this cannot be the name of a drive", where=repr(name), remedy=NAME_RULE)
-
-
-def _backing(backing: Memory | File) -> InMemory | InFile:
-    return InFile(path=str(backing.path.absolute())) if isinstance(backing, File) else InMemory()
 
 
 def _whole(size_bytes: int, sector_bytes: int) -> int:

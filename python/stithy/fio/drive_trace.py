@@ -34,9 +34,8 @@ class DriveTrace:
     `requests` holds one row a request, in the order of the answers: `arrived_s` (seconds since
     `started_at_s`), `operation`, `offset_bytes`, `length_bytes`, `latency_s` (what profile and
     faults gave, and the lateness), `depth` (requests under way at its arrival, itself
-    included), `is_error`, `is_late` (by the emulation's own fault), `is_unpaced`. `gaps` holds
-    `noticed_s` and `lost` where requests are missing, `lost` how many are in all.
-    `is_complete` is false where the file was cut short:
+    included), `is_error`, `is_late` (by the emulation's own fault), `is_unpaced`. `lost`: how
+    many requests are missing. `is_complete` is false where the file was cut short:
     then what came after its last row is unknown.
     """
 
@@ -45,7 +44,6 @@ class DriveTrace:
     size_bytes: int
     started_at_s: float
     requests: pl.DataFrame
-    gaps: pl.DataFrame
     lost: int
     is_complete: bool
 
@@ -86,7 +84,6 @@ def read_trace(path: Path) -> DriveTrace:
         size_bytes=head.size_bytes,
         started_at_s=head.started_at_s,
         requests=_requests(records),
-        gaps=gaps.select(noticed_s=pl.col("first") / _NS_PER_S, lost=pl.col("second")),
         lost=int(lost),
         is_complete=len(ends) == 1,
     )

@@ -12,7 +12,6 @@ NS_PER_S = 1e9
 NS_BEYOND_FIO = 17_000_000_000
 """fio's last bin holds everything from here on. Source: stat.h of fio 3.33, 29 groups of 64."""
 
-BINS = 29 * 64
 _BITS = 6
 """A group of bins keeps so many bits behind the leading one. Source: stat.h of fio 3.33."""
 

@@ -59,13 +59,12 @@ def fill_file(
     data: Data = PLAIN,
     verify: bool = False,
     block_bytes: int = FILL_BYTES,
-    depth: int = FILL_DEPTH,
 ) -> str:
     """Writes all of a target once, from its beginning to its end.
 
     Duplicates are those of a part of the place, so they do not lie beside each other.
     """
-    words = base_words(target, seed) | {"ioengine": engine, "rw": "write", "iodepth": depth}
+    words = base_words(target, seed) | {"ioengine": engine, "rw": "write", "iodepth": FILL_DEPTH}
     words |= data_words(data) | {"end_fsync": 1}
     if data.duplicate_share:
         from_percent = min(DUPLICATES_FROM_PERCENT, 100 - round(100 * data.duplicate_share))

@@ -5,6 +5,7 @@ What is wrong with a file is said all at once; nothing of the machine is looked 
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +16,6 @@ from pydantic import ValidationError
 from stithy.errors import Refused, UserError
 from stithy.fio import foreign
 from stithy.fio.profile import Profile
-from stithy.fio.provenance import problems
 from stithy.suggest import instead
 
 SUFFIX = ".toml"
@@ -161,3 +161,52 @@ def _all(found: list[UserError], where: str) -> UserError | Refused:
 
 def _unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
     return _wrong(f"there is no {what} {name!r}", "--profile", instead(name, known))
+
+
+def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every number that has not either a source or an assumption, and every key of no number.
+
+    Each with what is wrong and the remedy. A number is known by its place: `jobs` of the stream
+    `data` of the pattern `sql` is `sql.data.jobs`; keys of sources and assumptions may have `*` for
+    any of it.
+    """
+    sourced = [str(key) for each in table.get("source", ()) for key in each.get("keys", ())]
+    keys = [*sourced, *map(str, table.get("assumed", {}))]
+    places = tuple(numbers(table))
+    for place in places:
+        found = [key for key in keys if fnmatchcase(place, key)]
+        if not found:
+            yield place, "has neither a source nor an assumption: give it one of both"
+        if len(found) > 1:
+            yield place, f"is covered by {' and '.join(found)}: leave one of them"
+    for key in keys:
+        if not any(fnmatchcase(place, key) for place in places):
+            yield key, "covers no number: correct it, or leave it out"
+
+
+def numbers(table: Mapping[str, Any]) -> Iterator[str]:
+    """The places of all numbers in a profile's table."""
+    for pattern in table.get("pattern", ()):
+        for stream in pattern.get("stream", ()):
+            yield from _places(stream, f"{pattern.get('name')}.{stream.get('name')}.")
+        yield from _places(pattern, f"{pattern.get('name')}.", without=("stream",))
+    yield from _places(table, "", without=("pattern", "source", "assumed"))
+
+
+def _places(table: Mapping[str, Any], before: str, without: tuple[str, ...] = ()) -> Iterator[str]:
+    for key, value in table.items():
+        if key not in without and _has_number(value):
+            yield f"{before}{key}"
+
+
+def _has_number(value: Any) -> bool:
+    match value:
+        case bool() | str():
+            return False
+        case int() | float():
+            return True
+        case dict():
+            return any(map(_has_number, value.values()))
+        case list():
+            return any(map(_has_number, value))
+    return False

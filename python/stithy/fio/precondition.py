@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stithy.fio.profile import KIB, MIB, SECTOR_BYTES, Pattern, Stream, size_text
-from stithy.fio.steady import ROUNDS, steady_after
+from stithy.fio.steady import steady_after
 
 How = Literal["none", "fill", "snia"]
 Matrix = Literal["full", "database"]
-Purge = Literal["discard", "recreate", "zeroes", "none"]
+Purge = Literal["discard", "recreate", "none"]
 """`recreate`: a file is removed and made anew; whether the device learns of it is its file system's
-matter. `zeroes`: written where discarding is impossible, which few devices take for a purge."""
+matter."""
+
+JOBS, DEPTH = 4, 32
+"""Those that SNIA recommends."""
 
 ROUNDS_MOST = 25
 ROUND_TEST_S = 60.0
@@ -43,51 +46,29 @@ class Plan:
     patterns: tuple[Pattern, ...]
     tracked: tuple[str, ...]
 
-    @property
-    def round_s(self) -> float:
-        """How long a round takes."""
-        return ROUND_TEST_S * len(self.patterns)
-
     def written_bytes(self, size_bytes: int) -> int:
         """What the passes write to a target of this size."""
         return self.passes * size_bytes
 
 
-def plan(
-    how: How,
-    matrix: Matrix = "database",
-    *,
-    is_device: bool,
-    discards: bool,
-    sector_bytes: int = SECTOR_BYTES,
-    jobs: int = 4,
-    iodepth: int = 32,
-) -> Plan:
-    """What is done before a measurement; jobs and depth are those that SNIA recommends.
+def plan(how: How, matrix: Matrix = "database", *, is_device: bool) -> Plan:
+    """What is done before a measurement.
 
     `fill` writes everything once, so that nothing is read from where nothing was written.
     """
-    if how == "none":
-        return Plan("none", 0, (), ())
-    if how == "fill":
-        return Plan("none", 1, (), ())
+    if how != "snia":
+        return Plan("none", 1 if how == "fill" else 0, (), ())
     full = matrix == "full"
-    sizes = [s for s in (_SNIA_SIZES if full else _DATABASE_SIZES) if s >= sector_bytes]
+    sizes = _SNIA_SIZES if full else _DATABASE_SIZES
     mixes = _SNIA_MIXES if full else _DATABASE_MIXES
     cells = [(mix, size) for mix in mixes for size in sizes]
     tracked = _SNIA_TRACKED if full else cells
     return Plan(
-        purge=_purge(is_device=is_device, discards=discards),
+        purge="discard" if is_device else "recreate",
         passes=FILL_PASSES,
-        patterns=tuple(_pattern(mix, size, jobs, iodepth) for mix, size in cells),
+        patterns=tuple(_pattern(mix, size) for mix, size in cells),
         tracked=tuple(_name(mix, size) for mix, size in tracked),
     )
-
-
-def _purge(*, is_device: bool, discards: bool) -> Purge:
-    if not is_device:
-        return "recreate"
-    return "discard" if discards else "zeroes"
 
 
 @dataclass(frozen=True)
@@ -99,16 +80,14 @@ class Decision:
     steady_after: int | None
 
 
-def decide(
-    tracked: Mapping[str, Sequence[float]], rounds_most: int = ROUNDS_MOST, window: int = ROUNDS
-) -> Decision:
+def decide(tracked: Mapping[str, Sequence[float]]) -> Decision:
     """What follows a round. Shapes: the IOPS of each tracked pattern, one entry a round."""
     rounds = min((len(each) for each in tracked.values()), default=0)
-    found = steady_after(tracked, window)
-    return Decision(found is None and rounds < rounds_most, rounds, found)
+    found = steady_after(tracked)
+    return Decision(found is None and rounds < ROUNDS_MOST, rounds, found)
 
 
-def _pattern(read_share: float, size_bytes: int, jobs: int, iodepth: int) -> Pattern:
+def _pattern(read_share: float, size_bytes: int) -> Pattern:
     name = _name(read_share, size_bytes)
     sizes = {size_bytes: 1.0}
     stream = Stream(
@@ -117,8 +96,8 @@ def _pattern(read_share: float, size_bytes: int, jobs: int, iodepth: int) -> Pat
         read_sizes=sizes if read_share > 0 else {},
         write_sizes=sizes if read_share < 1 else {},
         random_share=1.0,
-        jobs=jobs,
-        iodepth=iodepth,
+        jobs=JOBS,
+        iodepth=DEPTH,
     )
     return Pattern(name=name, streams=(stream,))
 

@@ -255,7 +255,7 @@ class WorkingSet(_Model):
 
 
 class Source(_Model):
-    """Where numbers come from; `keys` are patterns as those of a shell, see `provenance`."""
+    """Where numbers come from; `keys` are patterns as those of a shell, see `library.problems`."""
 
     keys: Annotated[tuple[str, ...], Field(min_length=1)]
     text: Annotated[str, Field(min_length=1)]

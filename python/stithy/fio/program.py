@@ -18,6 +18,7 @@ from pathlib import Path
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio import FIO
+from stithy.hosts.files import text_of
 from stithy.hosts.runner import Command, Runner, Running
 
 INSTALL = FIO.package.install()
@@ -171,9 +172,5 @@ def _end(processes: Sequence[Running]) -> None:
 
 
 def _said(worker: Worker) -> str:
-    texts = (_text(worker.folder / name) for name in ("errors.txt", "fio.json"))
+    texts = (text_of(worker.folder / name) for name in ("errors.txt", "fio.json"))
     return "\n".join(each for each in texts if each)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(errors="replace").strip() if path.exists() else ""

@@ -27,19 +27,17 @@ SUBMITTER_MOST_PER_S = 1000
 
 @dataclass(frozen=True)
 class Arrivals:
-    """One direction: its submitters, fio's `rate` in bytes a second for each, and what all make."""
+    """One direction: its submitters, and fio's `rate` in bytes a second for each."""
 
     jobs: int
     fio_bytes_per_s: int
-    requests_per_s: float
     is_random: bool
 
 
 def even(requests_per_s: float, sizes: Mapping[int, float], jobs: int) -> Arrivals:
     """Evenly spaced by bytes: exact but for the fraction of a byte."""
-    mean = mean_bytes(sizes)
-    whole = max(1, round(requests_per_s / jobs * mean))
-    return Arrivals(jobs, whole, whole / mean * jobs, is_random=False)
+    whole = max(1, round(requests_per_s / jobs * mean_bytes(sizes)))
+    return Arrivals(jobs, whole, is_random=False)
 
 
 def poisson(
@@ -58,5 +56,5 @@ def poisson(
     # The first is that of the most submitters, which are late the least.
     for each, jobs in found:
         if abs(each * jobs / requests_per_s - 1) <= POISSON_ERROR_MOST:
-            return Arrivals(jobs, each * min(sizes), float(each * jobs), is_random=True)
+            return Arrivals(jobs, each * min(sizes), is_random=True)
     return None

@@ -164,7 +164,7 @@ def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
         f"{name}.iolog": _log(requests[number::many], target, timed=True)
         for number, name in enumerate(names)
     }
-    stream = RenderedStream(STREAM, many, is_open=True, sides={}, each_logged=True)
+    stream = RenderedStream(STREAM, many, is_open=True, each_logged=True)
     return Replayed(stream, sections, logs)
 
 
@@ -179,7 +179,7 @@ def _fast(trace: Trace, target: Target, load: Load) -> Replayed:
         "log_avg_msec": 1000, "log_hist_msec": 1000, "write_lat_log": STREAM,
         "write_hist_log": STREAM,
     }  # fmt: skip
-    stream = RenderedStream(STREAM, depth, is_open=False, sides={})
+    stream = RenderedStream(STREAM, depth, is_open=False)
     logs = {f"{STREAM}.iolog": _log(requests, target, timed=False)}
     return Replayed(stream, {STREAM: words}, logs)
 

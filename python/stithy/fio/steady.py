@@ -15,39 +15,32 @@ EXCURSION_MOST = 0.10
 
 @dataclass(frozen=True)
 class Steadiness:
-    """The last window of a tracked value. Shares are of its mean; None: there is no window yet.
-
-    `slope` is the rise a round.
-    """
+    """The last window of a tracked value. Shares are of its mean; None: there is no window yet."""
 
     is_steady: bool
-    window: tuple[float, ...]
-    mean: float | None
     range_share: float | None
     excursion_share: float | None
-    slope: float | None
 
 
-def steadiness(values: Sequence[float], rounds: int = ROUNDS) -> Steadiness:
-    """Whether the last `rounds` of these values are steady; fewer never are, nor a mean of 0."""
-    window = tuple(values[-rounds:])
-    if len(window) < rounds or (mean := sum(window) / rounds) <= 0:
-        return Steadiness(False, window, None, None, None, None)
-    slope = _slope(window)
+def steadiness(values: Sequence[float]) -> Steadiness:
+    """Whether the last rounds of these values are steady; fewer never are, nor a mean of 0."""
+    window = values[-ROUNDS:]
+    if len(window) < ROUNDS or (mean := sum(window) / ROUNDS) <= 0:
+        return Steadiness(False, None, None)
     range_share = (max(window) - min(window)) / mean
-    excursion_share = abs(slope) * (rounds - 1) / mean
+    excursion_share = abs(_slope(window)) * (ROUNDS - 1) / mean
     is_steady = range_share <= RANGE_MOST and excursion_share <= EXCURSION_MOST
-    return Steadiness(is_steady, window, mean, range_share, excursion_share, slope)
+    return Steadiness(is_steady, range_share, excursion_share)
 
 
-def steady_after(tracked: Mapping[str, Sequence[float]], rounds: int = ROUNDS) -> int | None:
+def steady_after(tracked: Mapping[str, Sequence[float]]) -> int | None:
     """The number of rounds after which all tracked values were first steady; None where never.
 
     Shapes: each value has one entry a round.
     """
     known = min((len(each) for each in tracked.values()), default=0)
-    for count in range(rounds, known + 1):
-        if all(steadiness(each[:count], rounds).is_steady for each in tracked.values()):
+    for count in range(ROUNDS, known + 1):
+        if all(steadiness(each[:count]).is_steady for each in tracked.values()):
             return count
     return None
 

@@ -17,7 +17,7 @@ at the rate. It is then behind, and fio catches up at once with as many as are d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from stithy.errors import UserError
 from stithy.fio.load import CHECK_BYTES, Load, Target, aligned
@@ -59,18 +59,6 @@ TOGETHER: Words = {"group_reporting": 1}
 """All submitters have one result."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """One direction of a stream as fio will do it; the rate is that of all its submitters.
-
-    `mean_error_share`: by how much whole percents change the mean size, as a share of the exact.
-    """
-
-    mean_bytes: float
-    mean_error_share: float
-    rate_per_s: float | None
-
-
 def late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> float:
     """The share of requests of an open loop whose submitter was still waiting at their due time.
 
@@ -83,6 +71,8 @@ def late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> fl
 class RenderedStream:
     """A stream as fio will do it. `outstanding`: at most, of all submitters.
 
+    `mean_bytes`: the mean size of its requests, for whole percents of each size.
+
     `is_open`: requests come from submitters of one each, whose late share can be told.
     `each_logged`: the log has each request, not a mean a second.
     `in_line_because`: why they do not, of a stream at a rate.
@@ -91,7 +81,7 @@ class RenderedStream:
     name: str
     outstanding: int
     is_open: bool
-    sides: Mapping[Direction, Side]
+    mean_bytes: Mapping[Direction, float] = field(default_factory=dict)
     each_logged: bool = False
     in_line_because: str | None = None
 
@@ -107,17 +97,21 @@ def sections(
     if rate is None:
         words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
         words |= {"ioengine": engine_for(load, stream.iodepth)} | _pace(pattern, stream)
-        sides = {each: _side(stream, each, None) for each in stream.directions}
-        return _closed(stream, load, sides), {stream.name: words}
+        return _closed(stream, load), {stream.name: words}
     if (because := _why_in_line(stream, load, rate)) is not None:
         rendered, made = _in_line(stream, target, load, rate)
         return replace(rendered, in_line_because=because), made
     return _open(stream, target, load, rate)
 
 
-def _closed(stream: Stream, load: Load, sides: Mapping[Direction, Side]) -> RenderedStream:
-    return RenderedStream(stream.name, stream.outstanding, is_open=False, sides=sides,
+def _closed(stream: Stream, load: Load) -> RenderedStream:
+    return RenderedStream(stream.name, stream.outstanding, is_open=False,
+                          mean_bytes=_mean_bytes(stream),
                           each_logged=_is_checked(stream, load))  # fmt: skip
+
+
+def _mean_bytes(stream: Stream) -> dict[Direction, float]:
+    return {each: mean_bytes(_percents(stream, each)) for each in stream.directions}
 
 
 def _is_checked(stream: Stream, load: Load) -> bool:
@@ -155,15 +149,14 @@ def _in_line(
     words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
     words |= {"ioengine": engine_for(load, stream.iodepth)} | _rate(arrivals)
     words |= _batches(stream, rate_per_s)
-    sides = {each: _side(stream, each, found) for each, found in arrivals.items()}
-    return _closed(stream, load, sides), {stream.name: words}
+    return _closed(stream, load), {stream.name: words}
 
 
 def _open(
     stream: Stream, target: Target, load: Load, rate_per_s: float
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """An open loop: each direction has submitters of its own, of one request each."""
-    made, sides, outstanding = {}, {}, 0
+    made, outstanding = {}, 0
     for way in stream.directions:
         share = stream.share_of(way)
         most = max(1, round((stream.outstanding if load.bounded else load.submitters) * share))
@@ -173,9 +166,9 @@ def _open(
         words = _shared(alone, target, load, arrivals.jobs, 1)
         words |= {"ioengine": OPEN_ENGINE} | _rate({way: arrivals}) | _each_logged(stream, load)
         made[f"{stream.name}.{way}"] = words
-        sides[way] = _side(stream, way, arrivals)
         outstanding += arrivals.jobs
-    rendered = RenderedStream(stream.name, outstanding, is_open=True, sides=sides, each_logged=True)
+    rendered = RenderedStream(stream.name, outstanding, is_open=True,
+                              mean_bytes=_mean_bytes(stream), each_logged=True)  # fmt: skip
     return rendered, made
 
 
@@ -327,9 +320,3 @@ def _rate(arrivals: Mapping[Direction, Arrivals]) -> Words:
     words: Words = {"rate": ",".join(map(str, rates)).rstrip(",")}
     random = all(each.is_random for each in arrivals.values())
     return words | ({"rate_process": "poisson"} if random else {})
-
-
-def _side(stream: Stream, direction: Direction, arrivals: Arrivals | None) -> Side:
-    exact = mean_bytes(stream.sizes_of(direction))
-    made = mean_bytes(_percents(stream, direction))
-    return Side(made, made / exact - 1, None if arrivals is None else arrivals.requests_per_s)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.hosts.devices import parse_diskstats
+from stithy.hosts.files import text_of
 from stithy.hosts.processes import stat_of
 
 WATCHED_S = 1.0
@@ -69,9 +70,9 @@ def read(clock: Clock, proc: Path) -> ActivityCounters:
     """All counters now; of a kernel that tells none, none."""
     return ActivityCounters(
         clock.monotonic_s(),
-        _cpu_ticks(_text(proc / "stat")),
+        _cpu_ticks(text_of(proc / "stat")),
         _processes(proc),
-        _busy_ms(_text(proc / "diskstats")),
+        _busy_ms(text_of(proc / "diskstats")),
     )
 
 
@@ -124,13 +125,6 @@ def _processes(proc: Path) -> dict[int, tuple[str, int]]:
         if stat is not None and int(folder.name) != os.getpid():
             found[int(folder.name)] = (stat.name, int(stat.fields[11]) + int(stat.fields[12]))
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
 
 
 PROC = Path("/proc")
@@ -258,11 +252,7 @@ def _process(folder: Path) -> tuple[int, int, Process] | None:
 
 
 def _moved(folder: Path) -> int:
-    try:
-        lines = (folder / "io").read_text().splitlines()
-    except OSError:
-        return 0
-    shown = dict(line.split(": ") for line in lines)
+    shown = dict(line.split(": ") for line in text_of(folder / "io").splitlines())
     written = int(shown.get("write_bytes", 0)) - int(shown.get("cancelled_write_bytes", 0))
     return int(shown.get("read_bytes", 0)) + max(0, written)
 

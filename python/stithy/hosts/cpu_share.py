@@ -41,8 +41,3 @@ def make_cap(
     else:
         CPU.write(path / CPU.file, f"{quota_us} {PERIOD_US}")
     return Throttle(CPU, path)
-
-
-def problem(proc: Path = Path("/proc")) -> str | None:
-    """Why no cap can be set; None where one can. No group is made to find out."""
-    return CPU.problem(proc)

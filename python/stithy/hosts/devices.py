@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stithy.hosts.files import text_of
+
 
 @dataclass(frozen=True)
 class Mount:
@@ -151,11 +153,8 @@ def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
 
 def _backing(where: Path) -> Path | None:
     """The file of a loop device; None without one, and where this user may not see it."""
-    try:
-        file = Path(where.read_text().strip())
-    except OSError:  # also of a device that has just lost its file
-        return None
-    return file if os.path.exists(file) else None
+    file = text_of(where)  # empty also of a device that has just lost its file
+    return Path(file) if file and os.path.exists(file) else None
 
 
 def _children(directory: Path) -> list[str]:

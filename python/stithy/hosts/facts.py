@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
+from stithy.hosts.files import text_of
 from stithy.results.manifest import Fact
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
@@ -25,7 +26,7 @@ class _Missing(Exception):
 def machine_facts(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> dict[str, Fact]:
     """Facts of CPU, memory, kernel and clock, by name; units last in the names."""
     cpu = sys / "devices" / "system" / "cpu"
-    info = _text(proc / "cpuinfo")
+    info = text_of(proc / "cpuinfo")
     readers: dict[str, Callable[[], Value]] = {
         "architecture": platform.machine,
         "cpu_model": lambda: _cpuinfo(info, "model name"),
@@ -124,14 +125,6 @@ def _missing(reason: str) -> int:
     raise _Missing(reason)
 
 
-def _text(path: Path) -> str:
-    """A file's content, empty where there is none: its facts then say that they are missing."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
-
-
 def _read(path: Path) -> str:
     return path.read_text(errors="replace").strip()
 
@@ -172,7 +165,7 @@ def _machine(dmi: Path) -> str:
 
 
 def _meminfo(proc: Path, key: str) -> int:
-    if match := re.search(rf"^{key}:\s+(\d+) kB$", _text(proc / "meminfo"), re.MULTILINE):
+    if match := re.search(rf"^{key}:\s+(\d+) kB$", text_of(proc / "meminfo"), re.MULTILINE):
         return int(match[1]) * 1024
     raise _Missing(f"no {key} in /proc/meminfo")
 
@@ -215,5 +208,5 @@ def _mitigations(directory: Path) -> Iterator[tuple[str, Fact]]:
         yield "mitigation", Fact(value=None, missing_because="the kernel does not report it")
         return
     for file in sorted(directory.iterdir()):
-        if (text := _text(file).strip()) and text != "Not affected":
+        if (text := text_of(file)) and text != "Not affected":
             yield f"mitigation.{file.name}", Fact(value=text)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stithy.errors import PreconditionError
 from stithy.hosts.devices import mounts
+from stithy.hosts.files import text_of
 from stithy.hosts.processes import descendants
 from stithy.hosts.resources import inside, own_groups, parents
 
@@ -50,7 +51,7 @@ class Controller:
             raise self.refused(why, "control groups")
         return memory_cgroup, False
 
-    def problem(self, proc: Path) -> str | None:
+    def problem(self, proc: Path = Path("/proc")) -> str | None:
         """Why there can be no limit; None where there can. No group is made to find out."""
         own = self._parent(proc)
         folders = [own] if own else [each for each, _ in parents(proc) if self._is_handed_on(each)]
@@ -72,9 +73,7 @@ class Controller:
         return None
 
     def _is_handed_on(self, folder: Path) -> bool:
-        with suppress(OSError):
-            return self.new in (folder / "cgroup.subtree_control").read_text().split()
-        return False
+        return self.new in text_of(folder / "cgroup.subtree_control").split()
 
     def _make(self, path: Path) -> None:
         try:

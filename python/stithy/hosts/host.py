@@ -193,11 +193,11 @@ class LocalHost:
 
     def io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; no group is made to find out."""
-        return throttle.problem()
+        return throttle.IO.problem()
 
     def cpu_share_problem(self) -> str | None:
         """Why no share of CPU time can be set; no group is made to find out."""
-        return cpu_share.problem()
+        return cpu_share.CPU.problem()
 
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""

@@ -175,10 +175,14 @@ def programs_of(pid: int) -> set[str]:
     return {program, *map(os.path.basename, script)}
 
 
-def kill(pid: int) -> None:
-    """Send SIGKILL and do not wait: a process inside a request of a mute device cannot end yet."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+def wake(pids: Iterable[int]) -> None:
+    """Let processes go on that a signal holds.
+
+    Without a look whether one is held: a signal that is under way would hold it after the look.
+    """
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) -> None:

@@ -14,12 +14,12 @@ at a time, and the throughput jumps by half (benches/NOTES.md, "Two speeds").
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.errors import PreconditionError
 from stithy.hosts.devices import Mount, mounts
+from stithy.hosts.files import text_of
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
 
@@ -75,10 +75,7 @@ class MemoryGroup:
     def killed(self) -> int | None:
         """Processes that were killed for want of memory; None where the kernel does not tell."""
         name = "memory.oom_control" if self.files.version == 1 else "memory.events"
-        try:
-            lines = (self.path / name).read_text().splitlines()
-        except OSError:
-            return None
+        lines = text_of(self.path / name).splitlines()
         return next((int(each.split()[1]) for each in lines if each.startswith("oom_kill ")), None)
 
 
@@ -184,18 +181,16 @@ def inside(mount: Mount, group: str) -> Path:
 
 def own_groups(proc: Path) -> Iterator[tuple[list[str], str]]:
     """The controllers of each hierarchy, and the caller's group there."""
-    with suppress(OSError):
-        for line in (proc / "self/cgroup").read_text().splitlines():
-            _, controllers, group = line.split(":", 2)
-            yield controllers.split(","), group
+    for line in text_of(proc / "self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        yield controllers.split(","), group
 
 
 def _handing_on(own: Path, top: Path) -> Iterator[Path]:
     """Groups from `own` up to `top` whose children have the memory controller."""
     for group in (own, *own.parents):
-        with suppress(OSError):
-            if "memory" in (group / "cgroup.subtree_control").read_text().split():
-                yield group
+        if "memory" in text_of(group / "cgroup.subtree_control").split():
+            yield group
         if group == top:
             return
 

@@ -9,10 +9,10 @@ Source: kernel documentation, cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from stithy.hosts.devices import mount_of, of_mount, whole_disk
+from stithy.hosts.files import text_of
 from stithy.hosts.groups import Controller, Throttle
 
 READ, WRITE = "blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"
@@ -54,16 +54,8 @@ def make_throttle(
     return Throttle(IO, path)
 
 
-def problem(proc: Path = Path("/proc")) -> str | None:
-    """Why no guard can be set up; None where one can. No group is made to find out."""
-    return IO.problem(proc)
-
-
 def _disks(place: Path, proc: Path, sys: Path) -> list[str]:
     """`major:minor` of the disks on which the file system of a place directly is."""
-    found = []
-    for name in of_mount(mount_of(place, proc), sys):
-        disk = whole_disk(sys / "class/block" / name)
-        with suppress(OSError):
-            found.append((disk / "dev").read_text().strip())
-    return list(dict.fromkeys(found))
+    names = of_mount(mount_of(place, proc), sys)
+    numbers = (text_of(whole_disk(sys / "class/block" / each) / "dev") for each in names)
+    return [*dict.fromkeys(filter(None, numbers))]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.cluster import layout
+from stithy.cluster import kernel, layout
 from stithy.cluster.layout import Entry
-from stithy.cluster.removal import by_kernel, loops
+from stithy.cluster.removal import loops
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
@@ -136,7 +136,7 @@ def _cluster(registered: Registered) -> Cluster:
 def _device(folder: Path | None) -> Path | None:
     if folder is None or (entry := layout.read_entry(folder)) is None:
         return None
-    found = [*loops(folder / "device"), *(device for _, device in by_kernel(entry))]
+    found = [*loops(folder / "device"), *(device for _, device in kernel.devices(entry.image))]
     return Path(found[0]) if found else None
 
 

@@ -10,15 +10,19 @@ with it and says `wipe: true`; to measure its writes it must be named so and hav
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from stithy.errors import PreconditionError
 from stithy.hosts.devices import mounts
-from stithy.hosts.processes import Identity, identity_from, is_alive
+from stithy.hosts.files import text_of
+from stithy.hosts.processes import Identity, is_alive
 from stithy.hosts.runner import Command, Finished, Runner
+from stithy.storage.space import files_bytes
 
 MARK = ".stithy.json"
 VERSION = 1
@@ -43,23 +47,21 @@ class Mark:
         return self.owner is None or is_alive(self.owner)
 
 
+_MARKS = TypeAdapter(Mark)
+
+
 def read_mark(directory: Path) -> Mark | None:
     """The mark of a directory; None where there is none that this version can read."""
     try:
         fields = json.loads((directory / MARK).read_text())
-        return _mark(fields) if fields["stithy_mark"] == VERSION else None
+        return _MARKS.validate_python(fields) if fields["stithy_mark"] == VERSION else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def write_mark(directory: Path, mark: Mark) -> None:
     """Put the mark into the directory, replacing an older one in one move."""
-    fields = {
-        "stithy_mark": VERSION,
-        "run_id": mark.run_id,
-        "made_directory": mark.made_directory,
-        "owner": mark.owner.facts() if mark.owner else None,
-    }
+    fields = {"stithy_mark": VERSION, **_MARKS.dump_python(mark, mode="json")}
     fresh = directory / f"{MARK}.new"
     fresh.write_text(json.dumps(fields, indent=2) + "\n")
     fresh.replace(directory / MARK)
@@ -71,15 +73,6 @@ def remove_mark(directory: Path, run_id: str) -> None:
     if mark is not None and mark.run_id == run_id:
         (directory / MARK).unlink(missing_ok=True)
         (directory / f"{MARK}.new").unlink(missing_ok=True)
-
-
-def _mark(fields: Mapping[str, object]) -> Mark:
-    owner = fields["owner"]
-    return Mark(
-        run_id=str(fields["run_id"]),
-        made_directory=fields["made_directory"] is True,
-        owner=identity_from(owner) if isinstance(owner, Mapping) else None,
-    )
 
 
 DATA = "data"
@@ -99,9 +92,6 @@ def own_entries(directory: Path) -> list[str]:
     there = os.listdir(directory) if directory.is_dir() else []
     return sorted(name for name in there if is_own(name))
 
-
-BLOCK_BYTES = 512
-"""The unit of `st_blocks`. Source: stat(3type)."""
 
 OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 """What a fresh file system holds at its mount point; never touched."""
@@ -150,10 +140,7 @@ def held_bytes(directory: Path) -> int:
     """What Stithy's own directories in it take of the file system; 0 without its mark."""
     if read_mark(directory) is None:
         return 0
-    trees = (directory / name for name in own_entries(directory))
-    files = (Path(folder, each) for tree in trees for folder, _, names in os.walk(tree)
-             for each in names)  # fmt: skip
-    return sum(each.lstat().st_blocks * BLOCK_BYTES for each in files)
+    return sum(files_bytes(directory / name)[1] for name in own_entries(directory))
 
 
 def foreign_entries(directory: Path) -> list[str]:
@@ -257,7 +244,7 @@ def stable_ids(device: Path, *, by_id: Path = BY_ID, sys: Path = Path("/sys")) -
         found = sorted(link.name for link in by_id.iterdir() if link.resolve() == device)
     place = sys / "class" / "block" / device.name
     files = ("serial", "device/serial", "wwid", "device/wwid")
-    return tuple(dict.fromkeys([*found, *filter(None, (_text_of(place / each) for each in files))]))
+    return tuple(dict.fromkeys([*found, *filter(None, (text_of(place / each) for each in files))]))
 
 
 EDGE_BYTES = 2**20
@@ -372,7 +359,7 @@ def _names_that_stay(
         for link in sorted(folder.iterdir())
         if link.resolve() == device
     ]
-    backing = _text_of(sys / "class" / "block" / device.name / "loop" / "backing_file")
+    backing = text_of(sys / "class" / "block" / device.name / "loop" / "backing_file")
     if backing and Path(f"{backing}{LOOP_MARK}").is_file():
         return True, (str(given),)
     return str(given) in names, tuple(names)
@@ -390,11 +377,11 @@ def _uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     parts = sorted(each.parent.name for each in place.glob("*/partition"))
     if parts:
         yield f"it has partitions: {', '.join(parts)}", "remove them yourself, or name one of them"
-    number = _text_of(place / "dev")
+    number = text_of(place / "dev")
     for mount in mounts(proc):
         if mount.number == number or os.path.realpath(mount.source) == str(device):
             yield f"it is mounted at {mount.point}", _end_of_mount(mount.point)
-    swaps = (_text_of(proc / "swaps") or "").splitlines()[1:]
+    swaps = text_of(proc / "swaps").splitlines()[1:]
     if any(line.split()[0] == str(device) for line in swaps):
         yield "it is swap space", "turn it off with swapoff, if the machine can do without"
     holders = sorted(each.name for each in (place / "holders").glob("*"))
@@ -430,13 +417,6 @@ def _claims(device: Path) -> Iterator[tuple[str, str]]:
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     except OSError as error:
         yield f"it cannot be had alone: {error.strerror}", "find what uses it: lsblk"
-
-
-def _text_of(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace").strip() or None
-    except OSError:
-        return None
 
 
 def _refuse_device(problem: str, device: Path, remedy: str) -> PreconditionError:

@@ -6,7 +6,7 @@ a folder of Stithy's own that the server's user can enter.
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
@@ -21,7 +21,7 @@ from stithy.needs import Need
 from stithy.storage import sizes
 from stithy.storage.consent import EDGE_BYTES, Mark, content_of, write_mark
 from stithy.storage.layer import Layer, Task
-from stithy.storage.provider import Array, Record, Volume
+from stithy.storage.provider import Array, Record, Site, Volume
 from stithy.storage.volume import describe
 
 PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
@@ -47,6 +47,48 @@ def need_rights(rights: Sequence[Need], what: str, where: str, instead: str) -> 
                 where=where,
                 remedy=f"{judged.remedy}, {instead}",
             )
+
+
+class MadeAnew:
+    """What providers share whose volumes are made for a run, and go with it.
+
+    Whatever is made has a name that no run had before. What serves it goes on until it is told to
+    end, and nothing is held by this process.
+    """
+
+    def __init__(self, candidate: str, site: Site) -> None:
+        """Nothing is asked of the machine yet."""
+        self._candidate = candidate
+        self._where = f"candidate {candidate}"
+        self._site = site
+        self._place = fresh_place()
+
+    def place(self) -> Path:
+        """The folder that holds the mount points."""
+        return self._place
+
+    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+        """None: storage takes its own."""
+        return {}
+
+    def left_by(self) -> str | None:
+        """None: what a dead run left is in nobody's way."""
+        return None
+
+    def survives(self, run_id: str) -> Path | None:
+        """Never: all is made anew."""
+        return None
+
+    def keep(self) -> None:
+        """Nothing is to be done."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def _make_place(self, run_id: str, record: Record) -> None:
+        record("directory", {"path": str(self._place), "run_id": run_id})
+        self._place.mkdir(mode=0o755)
+        self._place.chmod(0o755)
 
 
 @dataclass(frozen=True)
@@ -119,11 +161,6 @@ def _array(asked: VolumeSpec) -> Array | None:
     return Array(asked.layer.name, asked.layer.facts, names, asked.layer.redundancy(len(names)))
 
 
-def keep_mark(point: Path, run_id: str) -> None:
-    """Leave the mark without a living owner, which means kept."""
-    write_mark(point, Mark(run_id, True, None))
-
-
 CLAIM_AT_BYTES = 2**19
 """Where a claim lies: within what is zeroed when a device is left empty."""
 
@@ -161,7 +198,7 @@ def erase_own(device: Path, uuid: str) -> None:
 def _is_own(device: Path, uuid: str) -> bool:
     """By its identifier; or by the claim, while nothing known was made over it since."""
     real = device.resolve()
-    if filesystems.uuid_on(str(real)) == uuid:
+    if filesystems.tag_on(str(real), "UUID") == uuid:
         return True
     with device.open("rb", buffering=0) as file:
         file.seek(CLAIM_AT_BYTES)

@@ -105,13 +105,15 @@ class Layer:
     @property
     def mount_options(self) -> tuple[str, ...]:
         """Options by which its file system is mounted, as its keys ask for."""
-        asked = getattr(self._module, "mount_options", None)
-        return tuple(asked(self.spec)) if asked else ()
+        return self._told("mount_options")
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """What a person must know before the layer holds data, a sentence each."""
-        asked = getattr(self._module, "cautions", None)
+        return self._told("cautions")
+
+    def _told(self, what: str) -> tuple[str, ...]:
+        asked = getattr(self._module, what, None)
         return tuple(asked(self.spec)) if asked else ()
 
     def build(self, devices: Sequence[str], task: Task) -> str:
@@ -196,9 +198,13 @@ def check_members(
     found = _misfit(layer, count, filesystem, equal)
     if found is not None:
         key, value, error = found
-        loc = ({"count": counted_by, "layer": named_by}.get(key, key),)
-        details = InitErrorDetails(type=error, loc=loc, input=value)
-        raise ValidationError.from_exception_data("layer", [details])
+        raise at({"count": counted_by, "layer": named_by}.get(key, key), value, error)
+
+
+def at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
+    """The same at a key of a section."""
+    details = [InitErrorDetails(type=error, loc=(key,), input=value)]
+    return ValidationError.from_exception_data("keys", details)
 
 
 def _misfit(

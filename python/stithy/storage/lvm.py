@@ -120,11 +120,12 @@ class Group:
         Where members fail LVM knows no group any more, and the kernel still has its volumes.
         """
         there = [Path(each).is_block_device() for each in self._devices]
+        uuid = self._identifier
         if all(there) and self._run("vgs", self.name)[0] == 0:
             self._run("vgremove", "--force", "--yes", self.name)
         self._unmap(blocks)
         for number, device in enumerate(self._devices):
-            if there[number] and filesystems.uuid_on(device) == _member(self._identifier, number):
+            if there[number] and filesystems.tag_on(device, "UUID") == _member(uuid, number):
                 self.done("pvremove", "--force", "--force", "--yes", device)
 
     def _unmap(self, blocks: Path) -> None:

@@ -7,15 +7,12 @@ synchronised before they are used.
 
 from collections.abc import Sequence
 
-from stithy.storage import lvm
+from stithy.storage import lvm, raid
 from stithy.storage.raid import COPIES, PARITY, STRIPED, Level, RaidSpec
 from stithy.units import parse_size
 
-MEMBERS: dict[Level, tuple[int, int | None]] = {
-    "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
-    "raid10": (4, None), "raid5": (3, None), "raid6": (5, None),
-}  # fmt: skip
-"""A mirror has as many devices as copies, parity of two needs three others."""
+MEMBERS: dict[Level, tuple[int, int | None]] = {**raid.MEMBERS, "raid6": (5, None)}
+"""Parity of two needs three others."""
 
 REDUNDANT = (*COPIES, *PARITY)
 CHUNK_USUAL = "64 KiB"

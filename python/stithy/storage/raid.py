@@ -9,6 +9,12 @@ from stithy.storage.layer import chunk_of, rule
 Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
 COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
 PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
+MEMBERS: dict[Level, tuple[int, int | None]] = {
+    "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
+    "raid10": (4, None), "raid5": (3, None), "raid6": (4, None),
+}  # fmt: skip
+"""The least and most devices of each level: a mirror has as many as copies."""
+
 STRIPED = ("raid0", "raid10", "raid5", "raid6")
 LEVELS = (
     "How data lie on the devices: one after the other (`single`), striped (`raid0`), in two or "

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from stithy.errors import InfrastructureError
 from stithy.hosts.devices import mount_of
@@ -178,6 +179,12 @@ def _of_directory(logical: int, written: int, module: ModuleType | None, volume:
         missing |= dict.fromkeys(("stored_bytes", "physical_bytes", "redundancy"), why)
         return Space(logical, written, missing=missing)
     return Space(logical, written, written, written, 1.0, missing=missing)
+
+
+def lacking(space: Space, why: str, *names: str) -> Space:
+    """The same without these, and why."""
+    gone: dict[str, Any] = dict.fromkeys(names)
+    return replace(space, missing={**space.missing, **dict.fromkeys(names, why)}, **gone)
 
 
 NOT_TOLD_APART = (

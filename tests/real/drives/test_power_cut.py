@@ -15,16 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from stithy.drives import filesystems, program
-from stithy.drives.control import Control
-from stithy.drives.power_cut import (
+import power_cut
+from power_cut import (
     CutRule,
     MountedDrive,
     check_file_system,
     cut_power,
     restore_power,
 )
-from stithy.drives.spec import DriveSpec, File
+from stithy.drives import filesystems, program
+from stithy.drives.control import Control
+from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import jobs
@@ -96,7 +97,7 @@ def benches(place: Path, kind: str, *names: str) -> Iterator[list[Bench]]:
     """
     images = {name: place / f"{name}.image" for name in names}
     volatile = VolatileBytes(limit_bytes=2**30)
-    specs = [DriveSpec(name, None, 400 * MIB, backing=File(image), volatile=volatile)
+    specs = [DriveSpec(name, None, 400 * MIB, backing=image, volatile=volatile)
              for name, image in images.items()]  # fmt: skip
     drives = program.start(specs, place / "drives", hold_off_idle=False)
     made = []
@@ -212,7 +213,7 @@ def test_a_cut_that_lets_dirty_pages_through_is_caught(
         bench.write("unsynced", sync=False)
         wrong = replace(bench.mounted, control=Forgetful(bench.mounted.control.path))
         before = bench.digest()
-        monkeypatch.setattr(filesystems, "shut_down", lambda folder: None)
+        monkeypatch.setattr(power_cut, "shut_down", lambda folder: None)
         with pytest.raises(InfrastructureError, match="reached the drive after its power was cut"):
             cut_power([wrong], LOSE_ALL, list)
         monkeypatch.undo()

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import power_trials
+from power_cut import CutRule
 from power_trials import KINDS, Machine, Master, Plan, loaded_master, machine, rule_of
 from stithy.drives import filesystems
-from stithy.drives.power_cut import CutRule
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import pids_inside
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from power_cut import check, shut_down
 from stithy.drives import filesystems, places, program
 from stithy.drives.program import DriveProgram, find, remove, start
 from stithy.drives.spec import DriveSpec
@@ -89,7 +90,7 @@ def test_a_file_system_is_made_used_and_clean(
         program_up.stop()
     assert program_up.is_alive
     filesystems.unmount(point, devices=[program_up.drives[0].device])
-    assert filesystems.check(program_up.drives[0].device, kind).clean
+    assert check(program_up.drives[0].device, kind).clean
     program_up.stop()
 
 
@@ -102,7 +103,7 @@ def test_a_file_system_that_is_shut_down_writes_nothing_more(kind: str, place: P
     os.sync()
     before = program_up.control.stats("data")
     (point / "unsynced").write_text("x" * 2**20)
-    filesystems.shut_down(point)
+    shut_down(point)
     filesystems.unmount(point)
     after = program_up.control.stats("data")
     assert _written_bytes(after) - _written_bytes(before) <= SUPERBLOCK_BYTES

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec, File, Memory
+from stithy.drives.spec import DriveSpec
 from stithy.fio.drive_trace import read_trace
 from stithy.results.hlog import merge, read_hlog
 
@@ -59,7 +59,7 @@ def test_fio_reads_back_what_it_wrote(backing: str, disk_place: Path) -> None:
     """Four jobs with 16 requests under way each, of 4 KiB to 1 MiB, with flushes, checksummed."""
     if shutil.which("fio") is None:
         pytest.skip("fio was not found: install fio")
-    lies = Memory() if backing == "memory" else File(disk_place / "image")
+    lies = None if backing == "memory" else disk_place / "image"
     with up(disk_place, JOBS * SIZE_BYTES, backing=lies) as drives:
         command = ["fio", f"--filename={drives.devices['disk']}", *VERIFY.split()]
         done = subprocess.run(command, capture_output=True, text=True, cwd=disk_place)

@@ -1,7 +1,9 @@
 """What the real fio makes of job files: all are understood, rates are kept, damage is found."""
 
+import os
 import resource
 import shutil
+import signal
 import subprocess
 import threading
 import zlib
@@ -21,7 +23,6 @@ from stithy.fio.load import Data, Load, Target, for_workers
 from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
 from stithy.fio.precondition import plan
 from stithy.fio.program import ENGINES, find
-from stithy.hosts import processes
 from stithy.hosts.runner import LocalRunner
 from stithy.wire.drive.jobs import PowerCut, PowerOn, VolatileBytes
 from support.noise import once_of
@@ -83,7 +84,7 @@ def test_fio_understands_what_makes_a_target_ready(machine: Machine, tmp_path: P
     """Filling, reading back, purging, and the rounds of preconditioning."""
     place = Target("/nowhere/file", 2**31)
     filled = fill_file(place, seed=1, engine="libaio", data=Data(0.5, 0.3))
-    rounds = plan("snia", "full", is_device=True, discards=True).patterns
+    rounds = plan("snia", "full", is_device=True).patterns
     texts = [filled, read_back_file(place, engine="libaio"), purge_file(place)]
     texts += [job_file(each, place, Load(60, 0, 1)).text for each in rounds]
     understood(machine, texts, tmp_path / "jobs")
@@ -284,7 +285,7 @@ def test_a_drive_that_goes_away_in_the_middle_is_an_error(
     spec = DriveSpec("vanishing", text, 64 * MIB)
     with raised(spec, machine.runner) as program:
         device = Target(program.devices[spec.name], spec.size_bytes)
-        timer = threading.Timer(1.5, processes.kill, [program.identity.pid])
+        timer = threading.Timer(1.5, os.kill, [program.identity.pid, signal.SIGKILL])
         timer.start()
         with pytest.raises(InfrastructureError) as caught:
             run_of(machine, "single-drive-4k", device, disk / "vanishing", Load(4.0, 0.0, 5))

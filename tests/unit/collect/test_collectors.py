@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.collect.collector import Collector, InstanceScope, Scope
+from stithy.collect.collector import Collector, InstanceScope, Rates, Scope
 from stithy.collect.collectors import block, cgroup, cpu, drive, memory, network, pressure
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
@@ -30,19 +30,6 @@ def _sampled(collector: Collector, between: Any = lambda: None) -> Found:
     assert all((each.value is None) == (each.missing_because is not None) for each in found)
     collector.close()
     return _values(found)
-
-
-class _Answers:
-    """Gives one answer after another, in the place of a file or of a server."""
-
-    def __init__(self, *answers: Any) -> None:
-        self._answers = list(answers)
-
-    def read(self) -> Any:
-        return self._answers.pop(0)
-
-    def close(self) -> None:
-        pass
 
 
 IDLE = "8 0 sda 100 0 800 200 100 0 1600 400 0 500 700 10 0 80 20 50 60\n"
@@ -118,8 +105,10 @@ def test_a_server_is_held_back_in_the_share_of_periods_that_the_kernel_counts(
 
 
 def _cpu(before: str, after: str, cpus: tuple[int, ...] | None = None) -> Found:
-    stat: Any = _Answers(before.encode(), after.encode())
-    return _sampled(cpu.Cpu(stat, cpus) if cpus else cpu.Cpu(stat))
+    last, now = (cpu.parse_both(text.encode(), cpus) for text in (before, after))
+    return _values(
+        sample for each in now for sample in cpu.samples(each, last[each], now[each], 1.0)
+    )
 
 
 def test_shares_of_the_cpus_sum_to_one_for_the_machine_and_for_a_bound_server() -> None:
@@ -206,6 +195,7 @@ def test_emulated_drives_have_rates_and_means_of_what_was_added() -> None:
     still = _values(drive.samples("data", after, after, 2.0))
     assert still["data:read", "latency_s"] is None
     clock = FakeClock()
-    both = drive.Drives(lambda: {name: counters(name) for name in ("data", "log")}, clock)
+    names = ("data", "log")
+    both = Rates(lambda: {name: counters(name) for name in names}, drive.samples, clock)
     found = _sampled(both, lambda: clock.sleep_s(1.0))
     assert {subject for subject, _ in found} >= {"data", "log", "data:read", "log:flush"}

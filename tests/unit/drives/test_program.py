@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
+from power_cut import check
 from stithy.drives import ending, filesystems, places, program
 from stithy.drives.control import Control
 from stithy.drives.places import Entry, Mounting
@@ -26,7 +27,7 @@ from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import Command, LocalRunner
-from stithy.storage.providers.drive.emulated import _unpaced
+from stithy.storage.emulation import unpaced
 from stithy.wire import messages
 from support.examples import DEAD
 
@@ -170,10 +171,10 @@ def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> N
     failed = InfrastructureError("it is too small", where="mkfs.ext4", remedy="enlarge it")
     both = "has ended, and its drives with it; meanwhile: mkfs.ext4: it is too small"
     alone = pytest.raises(InfrastructureError, match="^mkfs.ext4: it is too small")
-    with serving(drive.control), alone, _unpaced([drive]):
+    with serving(drive.control), alone, unpaced([drive]):
         raise failed
     gone = pytest.raises(InfrastructureError, match=both)
-    with serving(drive.control), gone, _unpaced([drive]):
+    with serving(drive.control), gone, unpaced([drive]):
         drive.control.unlink()
         raise failed
 
@@ -220,8 +221,8 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     filesystems.mount(device, root, "xfs", options=["noatime"], runner=good)
     assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
     shown = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
-    assert not filesystems.check(device, "xfs", runner=shown).clean
-    assert filesystems.kind_on(device, runner=EndingRunner(2)) is None
+    assert not check(device, "xfs", runner=shown).clean
+    assert filesystems.tag_on(device, "TYPE", runner=EndingRunner(2)) is None
     with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
         filesystems.need_tools("ext4")
     with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
@@ -230,8 +231,9 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
         filesystems.make(device, "xfs", runner=shown)
     with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
         filesystems.mount(device, root, "xfs", runner=EndingRunner(32))
+    failed = EndingRunner(8, stderr="blkid: input/output error\n")
     with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):
-        filesystems.kind_on(device, runner=EndingRunner(8, stderr="blkid: input/output error\n"))
+        filesystems.tag_on(device, "TYPE", runner=failed)
     busy = EndingRunner(32, stderr="umount: target is busy.\n")
     for path, its in ((tmp_path, []), (tmp_path / "none", [device]), (Path("/proc"), [device])):
         filesystems.unmount(path, devices=its, runner=busy)

@@ -3,14 +3,11 @@
 Source of the wrong rules: public implementations, each with its own way of misreading SNIA's.
 """
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.errors import InvalidMeasurement
-from stithy.fio.curve import Asked, is_past, judge, points, rate_at
+from stithy.fio.curve import is_past, judge
 from stithy.fio.jobfile import job_file
 from stithy.fio.load import Load, Target
 from stithy.fio.precondition import ROUNDS_MOST, decide, plan
@@ -18,16 +15,6 @@ from stithy.fio.steady import steadiness, steady_after
 
 LONG_S = 1e6
 """So many requests that chance is none."""
-
-
-def test_a_sweep_asks_10_to_120_percent_of_the_maximum() -> None:
-    """Of a maximum of nothing there are no shares."""
-    asked = points(5000.0)
-    assert [round((each.share or 0) * 100) for each in asked] == list(range(10, 121, 10))
-    assert asked[-1].rate_per_s == pytest.approx(6000)
-    for maximum in (0.0, math.inf, math.nan):
-        with pytest.raises(InvalidMeasurement):
-            points(maximum)
 
 
 @pytest.mark.parametrize(
@@ -49,28 +36,13 @@ def test_a_point_misses_its_rate_by_two_percent_or_by_more_than_chance(
     share: float, achieved_share: float, duration_s: float, state: str
 ) -> None:
     """1000 arrivals a second for 1 s differ by 9.5 % only by chance."""
-    asked = Asked(share, 1000.0)
-    found = judge(asked, 1000 * achieved_share, duration_s, late_share=0.0)
-    assert found.state == state
-    assert found.is_valid == (state != "missed")
+    assert judge(share, 1000.0, 1000 * achieved_share, duration_s) == state
 
 
-def test_late_requests_end_an_open_loop() -> None:
-    """A twentieth is allowed."""
-    asked = Asked(0.5, 1000.0)
-    found = [judge(asked, 1000, LONG_S, late_share=each).is_open for each in (0.0, 0.05, 0.06)]
-    assert found == [True, True, False]
-
-
-def test_a_sweep_stops_past_its_latency_and_tells_where_it_was_passed() -> None:
-    """By a straight line between the two points; None where it is passed nowhere, or at once."""
+def test_a_sweep_stops_past_its_latency_if_it_has_a_limit() -> None:
+    """What is not known is past nothing."""
     assert (is_past(2e-3, 1e-3), is_past(1e-3, 1e-3)) == (True, False)
     assert (is_past(None, 1e-3), is_past(5.0, None)) == (False, False)
-    curve = [(100.0, 0.5e-3), (200.0, 0.8e-3), (300.0, 1.2e-3), (280.0, 3e-3)]
-    assert rate_at(curve, 1e-3) == pytest.approx(250)
-    assert rate_at(curve, 9e-3) is None
-    assert rate_at(curve, 0.1e-3) is None
-    assert rate_at([], 1.0) is None
 
 
 def each_within_a_tenth(values: list[float]) -> bool:
@@ -115,14 +87,13 @@ def test_both_bounds_of_the_rule_are_inclusive() -> None:
     """A range of 20 %, a rise of 10 % in the window; a mean of 0 and four rounds are not steady."""
     rising = steadiness([95.0, 97.5, 100, 102.5, 105])
     assert rising.is_steady
-    assert rising.slope == pytest.approx(2.5)
     assert rising.excursion_share == pytest.approx(0.1)
     assert not steadiness([94.9, 97.5, 100, 102.5, 105.1]).is_steady
     wide = steadiness([90.0, 110, 100, 110, 90])
     assert wide.is_steady
     assert wide.range_share == pytest.approx(0.2)
     assert not steadiness([0.0] * 5).is_steady
-    assert steadiness([1.0] * 4).mean is None
+    assert steadiness([1.0] * 4).range_share is None
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=5, max_size=5), st.floats(0.01, 100))
@@ -150,23 +121,21 @@ def test_rounds_go_on_until_all_tracked_values_are_steady_or_25_are_done() -> No
     assert decide({"a": never}).steady_after is None
 
 
-def test_snias_round_has_56_tests_of_a_minute_and_tracks_three() -> None:
+def test_snias_round_has_56_tests_and_tracks_three() -> None:
     """The database's has four, all tracked; all of them become job files."""
-    full = plan("snia", "full", is_device=True, discards=True)
-    assert (len(full.patterns), full.round_s, full.passes, full.purge) == (56, 3360, 2, "discard")
+    full = plan("snia", "full", is_device=True)
+    assert (len(full.patterns), full.passes, full.purge) == (56, 2, "discard")
     names = {each.name for each in full.patterns}
     assert set(full.tracked) == {"0-100-4k", "65-35-64k", "100-0-1m"} <= names
-    short = plan("snia", is_device=False, discards=True, sector_bytes=4096)
+    short = plan("snia", is_device=False)
     assert (len(short.patterns), len(short.tracked), short.purge) == (4, 4, "recreate")
-    large = plan("snia", "full", is_device=True, discards=False, sector_bytes=4096)
-    assert (len(large.patterns), large.purge) == (49, "zeroes")
     for pattern in full.patterns:
         assert job_file(pattern, Target("/x", 2**30), Load(60, 0, 1)).streams[0].outstanding == 128
 
 
 def test_without_rounds_a_target_is_only_filled_or_left() -> None:
     """So that nothing is read from where nothing was written."""
-    fill = plan("fill", is_device=True, discards=True)
+    fill = plan("fill", is_device=True)
     assert (fill.passes, fill.purge, fill.patterns) == (1, "none", ())
     assert fill.written_bytes(1000) == 1000
-    assert plan("none", is_device=True, discards=True).passes == 0
+    assert plan("none", is_device=True).passes == 0

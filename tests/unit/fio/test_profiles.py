@@ -1,14 +1,16 @@
 """Shipped I/O profiles are whole and sourced, and what is wrong with one is said at its place."""
 
+from configparser import RawConfigParser
 from pathlib import Path
 
 import pytest
 
 from stithy.errors import Refused, UserError
 from stithy.fio import library
-from stithy.fio.jobfile import job_file
+from stithy.fio.jobfile import JobFile, job_file
 from stithy.fio.load import Load, Target
-from stithy.fio.profile import size_of, size_text
+from stithy.fio.profile import DIRECTIONS, Stream, mean_bytes, size_of, size_text
+from stithy.fio.shares import whole_sizes
 
 GIB = 2**30
 TEXT = """
@@ -43,13 +45,28 @@ def test_every_shipped_profile_becomes_job_files_at_full_speed_and_at_a_rate(nam
     for pattern in profile.patterns:
         made = job_file(pattern, Target("/x", GIB), Load(60, 5, 1))
         assert [each.name for each in made.streams] == [each.name for each in pattern.streams]
-        for stream in made.streams:
-            assert all(abs(side.mean_error_share) < 0.01 for side in stream.sides.values())
+        for stream, asked in zip(made.streams, pattern.streams, strict=True):
+            for way, mean in stream.mean_bytes.items():
+                assert mean == pytest.approx(mean_bytes(asked.sizes_of(way)), rel=0.01)
         if not pattern.is_weighted:
             continue
         paced = job_file(pattern, Target("/x", GIB), Load(60, 5, 1, rate_per_s=1000.0))
-        rates = [side.rate_per_s for each in paced.streams for side in each.sides.values()]
-        assert sum(each or 0 for each in rates) == pytest.approx(1000, rel=0.01)
+        rates = [_per_s(paced, stream) for stream in pattern.streams]
+        assert sum(rates) == pytest.approx(1000, rel=0.01)
+
+
+def _per_s(made: JobFile, stream: Stream) -> float:
+    """Requests a second of a stream by the rates of its sections."""
+    text = RawConfigParser()
+    text.read_string(made.text)
+    total = 0.0
+    for name in (each for each in text.sections() if each.partition(".")[0] == stream.name):
+        jobs, is_random = int(text[name]["numjobs"]), "rate_process" in text[name]
+        for way, rate in zip(DIRECTIONS, text[name]["rate"].split(","), strict=False):
+            sizes = {size: part / 100 for size, part in whole_sizes(stream.sizes_of(way)).items()}
+            if rate:
+                total += jobs * int(rate) / (min(sizes) if is_random else mean_bytes(sizes))
+    return total
 
 
 def test_four_corners_are_four_patterns_of_which_one_may_be_asked_for() -> None:

@@ -9,7 +9,7 @@ from stithy.fio.histogram import Histogram
 from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer, Served
-from stithy.fio.streamjob import RenderedStream, Side
+from stithy.fio.streamjob import RenderedStream
 from stithy.run.activities.fio.laws import evenness, in_flight, per_second, size_errors
 from stithy.run.activity import Measured
 
@@ -25,7 +25,7 @@ def measured(counts: dict[int, int], *, mean_s: float = 2e-3, size: int = KIB8) 
         bytes_per_s_max=1,
     )  # fmt: skip
     rows = tuple(Second(s, s * 1.0, "read", n, n * size, mean_s, None) for s, n in counts.items())
-    stream = RenderedStream("data", 4, is_open=False, sides={"read": Side(KIB8, 0.0, None)})
+    stream = RenderedStream("data", 4, is_open=False, mean_bytes={"read": KIB8})
     answer = Answer("data", served, None, None, 1.0, duration_s)
     return FioMeasured((stream,), (answer,), {"data": rows}, {})
 

@@ -16,7 +16,7 @@ from stithy.run.events import Note, Progress
 from stithy.study.load import parse_study
 from support.faked_run import FakedRun
 
-PLAN = plan("snia", is_device=False, discards=False)
+PLAN = plan("snia", is_device=False)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from stithy.errors import PreconditionError
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers import ceph
 from stithy.storage.providers.ceph import books, existing
-from stithy.storage.providers.ceph.keys import CephKeys
+from stithy.storage.providers.ceph.keys import CephKeys, Spec
 from stithy.storage.providers.ceph.laboratory import need_room
 from stithy.storage.space import Space
 
@@ -23,7 +23,7 @@ CONF = "/etc/ceph/ceph.conf"
 
 def test_a_cluster_that_is_there_has_no_drives_of_ours() -> None:
     """Neither names nor memory."""
-    spec = ceph.Spec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
+    spec = Spec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
     assert spec.ceph.conf == Path(CONF)
     assert ceph.drive_names(spec) == ()
     assert ceph.image_bytes(spec, {"data": 10**9}) == 0

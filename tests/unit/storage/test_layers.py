@@ -12,10 +12,11 @@ from stithy.results.manifest import ArrayFacts
 from stithy.storage.layer import Layer, OneLayer
 from stithy.storage.layers import btrfs
 from stithy.storage.providers.drive.keys import DriveKeys
+from stithy.storage.raid import MEMBERS, Level
 from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
 from support.studies import study
 
-LEVELS = tuple(btrfs.LEAST)
+LEVELS = tuple(MEMBERS)
 
 
 @pytest.mark.parametrize(
@@ -34,17 +35,17 @@ LEVELS = tuple(btrfs.LEAST)
         ("raid6", [2, 2, 2, 3], 4),
     ],
 )
-def test_the_capacity_of_btrfs(level: btrfs.Level, sizes: list[int], expected: int) -> None:
+def test_the_capacity_of_btrfs(level: Level, sizes: list[int], expected: int) -> None:
     """No two copies on one device; a large one is of no use beyond what the others hold of it."""
     assert btrfs.capacity_bytes(btrfs.Spec(level=level), sizes) == expected
 
 
 @given(st.sampled_from(LEVELS), st.integers(0, 6), st.integers(1, 2**41))
 def test_members_are_as_large_as_needed_and_not_larger(
-    level: btrfs.Level, more: int, needed: int
+    level: Level, more: int, needed: int
 ) -> None:
     """Whole MiB."""
-    layer, count = Layer("btrfs", btrfs.Spec(level=level)), btrfs.LEAST[level] + more
+    layer, count = Layer("btrfs", btrfs.Spec(level=level)), MEMBERS[level][0] + more
     size = layer.member_bytes("ext4", needed, count)
     assert size % MIB == 0
     assert layer.usable_bytes("ext4", [size] * count) >= needed
@@ -74,7 +75,7 @@ def test_the_plan_counts_every_drive_of_an_array() -> None:
     ("level", "count", "expected"),
     [("single", 4, 1), ("raid10", 8, 2), ("raid1c3", 4, 3), ("raid5", 4, 4 / 3), ("raid6", 6, 1.5)],
 )
-def test_the_redundancy_of_btrfs(level: btrfs.Level, count: int, expected: float) -> None:
+def test_the_redundancy_of_btrfs(level: Level, count: int, expected: float) -> None:
     """Bytes on devices for a byte: erasure coding of 3+1 takes 1.33, of 4+2 takes 1.5."""
     assert btrfs.redundancy(btrfs.Spec(level=level), count) == pytest.approx(expected)
 

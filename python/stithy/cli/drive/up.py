@@ -122,7 +122,7 @@ COMMAND = up
 
 def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     """The drive that is asked for. Raises UserError for what is wrong with it."""
-    from stithy.drives.spec import DriveSpec, File, Memory
+    from stithy.drives.spec import DriveSpec
 
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else read_size(how.size, "--size")
@@ -135,7 +135,7 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
-        backing=Memory() if how.backing == "memory" else File(_image(how.backing)),
+        backing=None if how.backing == "memory" else _image(how.backing),
         scale=scale,
         seed=how.seed,
         volatile=_volatile(how.volatile),
@@ -245,9 +245,9 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
 
 def _kind_there(device: str, wanted: str | None) -> str | None:
     """The file system that an image brought along. Raises UserError where it is another one."""
-    from stithy.drives.filesystems import kind_on
+    from stithy.drives.filesystems import tag_on
 
-    there = kind_on(device)
+    there = tag_on(device, "TYPE")
     if there is not None and wanted not in (None, there):
         raise UserError(
             f"the image holds {there}, which would be lost",

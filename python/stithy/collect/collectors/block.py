@@ -4,9 +4,7 @@ It includes partitions, loop devices and members (`hosts.devices`), so that each
 latency. Latency is the mean of the requests that completed in the second; without any it is null.
 """
 
-from collections.abc import Sequence
-
-from stithy.collect.collector import KernelFile, Sample, Scope, Unavailable
+from stithy.collect.collector import KernelFile, Rates, Sample, Scope, Unavailable
 from stithy.hosts.devices import (
     MS_PER_S,
     DiskCounters,
@@ -53,34 +51,6 @@ METRICS = (
 )
 
 
-class Block:
-    """Rates between two readings."""
-
-    def __init__(self, scope: Scope, names: Sequence[str]) -> None:
-        """`names` are kernel names of devices."""
-        self._clock = scope.clock
-        self._names = tuple(name.encode() for name in names)
-        self._file = KernelFile(scope.proc / "diskstats", 262144)
-        self._last: dict[str, DiskCounters] = {}
-        self._last_s = 0.0
-
-    def sample(self) -> Sequence[Sample]:
-        """One sample a device and metric."""
-        now, now_s = parse_diskstats(self._file.read(), self._names), self._clock.monotonic_s()
-        last, self._last = self._last, now
-        elapsed_s, self._last_s = now_s - self._last_s, now_s
-        return [
-            sample
-            for name, counters in now.items()
-            if name in last
-            for sample in samples(name, last[name], counters, elapsed_s)
-        ]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
 def samples(name: str, last: DiskCounters, now: DiskCounters, elapsed_s: float) -> list[Sample]:
     """All metrics of one device between two readings `elapsed_s` apart."""
     found = []
@@ -116,11 +86,14 @@ def _of_kind(
     return found
 
 
-def create(scope: Scope) -> Block:
+def create(scope: Scope) -> Rates[DiskCounters]:
     """The collector; Unavailable where no block device lies under the volumes (memory, network)."""
     names = dict.fromkeys(
-        name for volume in scope.volumes for name in devices_under(volume, scope.proc, scope.sys)
+        name.encode()
+        for volume in scope.volumes
+        for name in devices_under(volume, scope.proc, scope.sys)
     )
     if not names:
         raise Unavailable("no block device lies under the volumes")
-    return Block(scope, tuple(names))
+    file = KernelFile(scope.proc / "diskstats", 262144)
+    return Rates(lambda: parse_diskstats(file.read(), [*names]), samples, scope.clock, [file])

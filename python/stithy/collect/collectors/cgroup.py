@@ -2,10 +2,11 @@
 was held back where its CPU time is limited.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.collect.collector import InstanceScope, KernelFile, Sample, Scope, Unavailable
+from stithy.collect.collector import InstanceScope, KernelFile, Rates, Sample, Scope, Unavailable
 from stithy.metrics import CollectedMetric
 from stithy.needs import MemoryLimit
 
@@ -50,91 +51,63 @@ UNLIMITED_BYTES = 2**62
 """Version 1 writes a number near 2**63 for no limit."""
 
 
-class Cgroup:
-    """What both groups of a server say."""
+@dataclass(frozen=True)
+class Reading:
+    """Levels in the order of `OF_MEMORY`, and the counters of the scheduler; None: no such group.
+
+    Without counters the kernel reports none.
+    """
+
+    levels: Sequence[int | None] | None
+    periods: Mapping[bytes, int] | None
+
+
+class Groups:
+    """The groups of a server, whose files are kept open."""
 
     def __init__(self, memory: Path | None, cpu: Path | None) -> None:
         """`memory` and `cpu` are directories of control groups. Raises OSError."""
-        self._memory = Memory(memory) if memory else None
-        self._cpu = Cpu(cpu) if cpu else None
-        self._first = True
+        is_v2 = memory is not None and (memory / "memory.current").exists()
+        *names, self._file_key, self._anonymous_key = _V2 if is_v2 else _V1
+        self._levels = [_open(memory / str(name)) for name in names] if memory else []
+        self._stat = KernelFile(memory / "memory.stat", 8192) if memory else None
+        self._periods = _open(cpu / "cpu.stat", 4096) if cpu else None
+        self._is_capped = cpu is not None
+        every = (*self._levels, self._stat, self._periods)
+        self.files = [each for each in every if each is not None]
 
-    def sample(self) -> Sequence[Sample]:
-        """One sample a metric."""
-        held_back = self._cpu.sample() if self._cpu else Sample("", THROTTLED, None, NO_CAP)
-        if self._first:
-            self._first = False
-            return []
-        if self._memory is None:
-            return [*(Sample("", each.name, None, NO_MEMORY_GROUP) for each in OF_MEMORY),
-                    held_back]  # fmt: skip
-        return [*self._memory.sample(), held_back]
-
-    def close(self) -> None:
-        """Close the files."""
-        for each in (self._memory, self._cpu):
-            if each is not None:
-                each.close()
+    def read(self) -> dict[str, Reading]:
+        """What both groups say."""
+        levels = None
+        if self._stat is not None:
+            stat = parse_stat(self._stat.read())
+            of_stat = (stat.get(self._file_key), stat.get(self._anonymous_key))
+            levels = [*map(_level, self._levels), *of_stat]
+        told = parse_stat(self._periods.read()) if self._periods is not None else {}
+        return {"": Reading(levels, told if self._is_capped else None)}
 
 
-class Memory:
-    """Levels as they are."""
+def samples(subject: str, last: Reading, now: Reading, _elapsed_s: float) -> Iterator[Sample]:
+    """Levels of memory as they are, and the share of periods between two readings.
 
-    def __init__(self, group: Path) -> None:
-        """`group` is a directory of a memory control group. Raises OSError."""
-        *names, self._file_key, self._anonymous_key = (
-            _V2 if (group / "memory.current").exists() else _V1
-        )
-        self._files = [_open(group / str(name)) for name in names]
-        self._stat = KernelFile(group / "memory.stat", 8192)
-
-    def sample(self) -> Sequence[Sample]:
-        """One sample a metric of memory."""
-        levels = [_level(file) for file in self._files]
-        stat = parse_stat(self._stat.read())
-        values = [*levels, stat.get(self._file_key), stat.get(self._anonymous_key)]
-        return [_sample(each.name, value) for each, value in zip(OF_MEMORY, values, strict=True)]
-
-    def close(self) -> None:
-        """Close the files."""
-        for file in (*self._files, self._stat):
-            if file is not None:
-                file.close()
-
-
-class Cpu:
-    """How many of the scheduler's periods between two readings found the group held back."""
-
-    def __init__(self, group: Path) -> None:
-        """`group` is a directory of a control group with a limit of CPU time. Raises OSError."""
-        self._file = _open(group / "cpu.stat", 4096)
-        self._last: dict[bytes, int] = {}
-
-    def sample(self) -> Sample:
-        """The share since the last reading.
-
-        Source: kernel documentation, scheduler/sched-bwc.rst; the names are the same in version 2.
-        """
-        if self._file is None:
-            return Sample("", THROTTLED, None, UNREPORTED)
-        last, self._last = self._last, parse_stat(self._file.read())
-        periods, throttled = (
-            self._last.get(key, 0) - last.get(key, 0) for key in (b"nr_periods", b"nr_throttled")
-        )
-        if periods <= 0:
-            return Sample("", THROTTLED, None, IDLE)
-        return Sample("", THROTTLED, min(1.0, throttled / periods))
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-
-
-def _sample(name: str, value: int | None) -> Sample:
-    if value is not None:
-        return Sample("", name, value)
-    return Sample("", name, None, "no limit" if name == "limit_bytes" else UNREPORTED)
+    Source: kernel documentation, scheduler/sched-bwc.rst; the names are the same in version 2.
+    """
+    for number, name in enumerate(metric.name for metric in OF_MEMORY):
+        value = now.levels[number] if now.levels is not None else None
+        why = "no limit" if name == "limit_bytes" else UNREPORTED
+        why = NO_MEMORY_GROUP if now.levels is None else why
+        yield Sample(subject, name, value, why if value is None else None)
+    then, told = last.periods, now.periods
+    if then is None or told is None:
+        yield Sample(subject, THROTTLED, None, NO_CAP)
+        return
+    periods, throttled = (
+        told.get(key, 0) - then.get(key, 0) for key in (b"nr_periods", b"nr_throttled")
+    )
+    if periods > 0:
+        yield Sample(subject, THROTTLED, min(1.0, throttled / periods))
+    else:
+        yield Sample(subject, THROTTLED, None, IDLE if told else UNREPORTED)
 
 
 def _open(path: Path, size_bytes: int = 64) -> KernelFile | None:
@@ -156,9 +129,9 @@ def parse_stat(text: bytes) -> dict[bytes, int]:
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2}
 
 
-def create(scope: Scope, instance: InstanceScope) -> Cgroup:
+def create(scope: Scope, instance: InstanceScope) -> Rates[Reading]:
     """The collector; Unavailable where the server has no control group of its own."""
-    del scope
     if instance.memory_cgroup is None and instance.cpu_cgroup is None:
         raise Unavailable(NO_MEMORY_GROUP)
-    return Cgroup(instance.memory_cgroup, instance.cpu_cgroup)
+    groups = Groups(instance.memory_cgroup, instance.cpu_cgroup)
+    return Rates(groups.read, samples, scope.clock, groups.files)

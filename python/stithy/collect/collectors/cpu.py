@@ -6,7 +6,7 @@ same.
 
 from collections.abc import Sequence
 
-from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.collect.collector import KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -33,41 +33,20 @@ _NAMES = tuple(metric.name for metric in METRICS)
 Ticks = tuple[int, ...]
 
 
-class Cpu:
-    """Shares between two readings."""
-
-    def __init__(self, file: KernelFile, server_cpus: tuple[int, ...] | None = None) -> None:
-        """`file` is /proc/stat; `server_cpus` are those of the server, None where it has all."""
-        self._file = file
-        self._server_cpus = server_cpus
-        self._last: dict[str, Ticks] = {}
-
-    def sample(self) -> Sequence[Sample]:
-        """One sample a subject and state."""
-        text = self._file.read()
-        now = {"": parse(text)}
-        if self._server_cpus is not None:
-            now[SERVER] = parse_cpus(text, self._server_cpus)
-        last, self._last = self._last, now
-        return [
-            sample
-            for subject, ticks in now.items()
-            if subject in last
-            for sample in _shares(subject, last[subject], ticks)
-        ]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def _shares(subject: str, last: Ticks, now: Ticks) -> list[Sample]:
+def samples(subject: str, last: Ticks, now: Ticks, _elapsed_s: float) -> list[Sample]:
+    """One sample a state."""
     # The kernel may take iowait and steal back by a tick: a state never ran for less than none.
     spent = [max(0, after - before) for before, after in zip(last, now, strict=True)]
     total = sum(spent)
     if total == 0:
         return [Sample(subject, name, None, "no tick passed") for name in _NAMES]
     return [Sample(subject, name, ticks / total) for name, ticks in zip(_NAMES, spent, strict=True)]
+
+
+def parse_both(text: bytes, server_cpus: Sequence[int] | None) -> dict[str, Ticks]:
+    """Ticks by subject; `server_cpus` are those of the server, None where it has all."""
+    bound = {} if server_cpus is None else {SERVER: parse_cpus(text, server_cpus)}
+    return {"": parse(text), **bound}
 
 
 def parse(text: bytes) -> Ticks:
@@ -92,8 +71,8 @@ def _ticks(line: bytes) -> Ticks:
     return user, nice, system, idle, iowait, irq + softirq, steal
 
 
-def create(scope: Scope) -> Cpu:
+def create(scope: Scope) -> Rates[Ticks]:
     """The collector."""
     # A line of /proc/stat is at most some 200 bytes, and there may be thousands of CPUs.
-    size_bytes = 512 if scope.server_cpus is None else 2**20
-    return Cpu(KernelFile(scope.proc / "stat", size_bytes), scope.server_cpus)
+    file = KernelFile(scope.proc / "stat", 512 if scope.server_cpus is None else 2**20)
+    return Rates(lambda: parse_both(file.read(), scope.server_cpus), samples, scope.clock, [file])

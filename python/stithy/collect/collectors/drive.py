@@ -5,11 +5,10 @@ requests answered in the second; without any it is null. Subjects are the drives
 operation after a colon. Late answers are errors of the emulation: see the table `drives`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.clock import Clock
-from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.collect.collector import Rates, Sample, Scope, Unavailable
 from stithy.metrics import CollectedMetric
 from stithy.needs import Need
 
@@ -75,35 +74,6 @@ METRICS = (
     ),  # fmt: skip
 )
 
-Read = Callable[[], Mapping[str, "DriveCounters"]]
-"""Reads what each drive did since it came up, by name: a seam."""
-
-
-class Drives:
-    """Rates between two readings."""
-
-    def __init__(self, read: Read, clock: Clock) -> None:
-        """`read` asks the drives."""
-        self._read = read
-        self._clock = clock
-        self._last: Mapping[str, DriveCounters] = {}
-        self._last_s = 0.0
-
-    def sample(self) -> Sequence[Sample]:
-        """All metrics of each drive."""
-        now, now_s = self._read(), self._clock.monotonic_s()
-        last, self._last = self._last, now
-        elapsed_s, self._last_s = now_s - self._last_s, now_s
-        return [
-            sample
-            for name, counted in now.items()
-            if name in last
-            for sample in samples(name, last[name], counted, elapsed_s)
-        ]
-
-    def close(self) -> None:
-        """Nothing is held: each question is a connection of its own."""
-
 
 def samples(
     name: str, last: "DriveCounters", now: "DriveCounters", elapsed_s: float
@@ -154,13 +124,16 @@ def _mean_grown(
     return max(0.0, total / added)
 
 
-def create(scope: Scope) -> Drives:
+def create(scope: Scope) -> "Rates[DriveCounters]":
     """The collector; Unavailable where no drive is emulated."""
     if not scope.drives:
         raise Unavailable("no drive of this candidate is emulated")
     from stithy.drives.control import Control
 
     controls = {name: Control(path) for name, path in scope.drives.items()}
-    return Drives(
-        lambda: {name: control.stats(name) for name, control in controls.items()}, scope.clock
+    # Nothing is held: each question is a connection of its own.
+    return Rates(
+        lambda: {name: control.stats(name) for name, control in controls.items()},
+        samples,
+        scope.clock,
     )

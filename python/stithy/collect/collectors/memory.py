@@ -1,8 +1,8 @@
 """What the machine's memory holds, from /proc/meminfo."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 
-from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.collect.collector import KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -32,29 +32,13 @@ _LINES = {
 }
 
 
-class Memory:
-    """Levels as they are."""
-
-    def __init__(self, file: KernelFile) -> None:
-        """`file` is /proc/meminfo."""
-        self._file = file
-        self._first = True
-
-    def sample(self) -> Sequence[Sample]:
-        """One sample a metric."""
-        if self._first:
-            self._first = False
-            return []
-        found = parse(self._file.read())
-        return [_sample(metric.name, found.get(metric.name)) for metric in METRICS]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def _sample(name: str, value: int | None) -> Sample:
-    return Sample("", name, value, None if value is not None else "not in /proc/meminfo")
+def samples(
+    subject: str, _last: Mapping[str, int], now: Mapping[str, int], _elapsed_s: float
+) -> Iterator[Sample]:
+    """One sample a metric: levels as they are."""
+    for name in (metric.name for metric in METRICS):
+        value = now.get(name)
+        yield Sample(subject, name, value, None if value is not None else "not in /proc/meminfo")
 
 
 def parse(text: bytes) -> dict[str, int]:
@@ -70,6 +54,7 @@ def parse(text: bytes) -> dict[str, int]:
     return found
 
 
-def create(scope: Scope) -> Memory:
+def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector."""
-    return Memory(KernelFile(scope.proc / "meminfo", 4096))
+    file = KernelFile(scope.proc / "meminfo", 4096)
+    return Rates(lambda: {"": parse(file.read())}, samples, scope.clock, [file])

@@ -1,8 +1,8 @@
 """Traffic of each network interface, loopback included, from /proc/net/dev."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.collect.collector import KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -35,31 +35,10 @@ METRICS = (
 Counts = tuple[int, ...]
 
 
-class Network:
-    """Rates between two readings; an interface is reported from its second reading on."""
-
-    def __init__(self, scope: Scope) -> None:
-        """Open /proc/net/dev."""
-        self._clock = scope.clock
-        self._file = KernelFile(scope.proc / "net" / "dev", 65536)
-        self._last: dict[str, Counts] = {}
-        self._last_s = 0.0
-
-    def sample(self) -> Sequence[Sample]:
-        """One sample an interface and metric."""
-        now, now_s = parse(self._file.read()), self._clock.monotonic_s()
-        last, self._last = self._last, now
-        elapsed_s, self._last_s = now_s - self._last_s, now_s
-        return [
-            Sample(name, metric.name, max(0, after - before) / elapsed_s)
-            for name, counts in now.items()
-            if name in last
-            for metric, before, after in zip(METRICS, last[name], counts, strict=True)
-        ]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def samples(name: str, last: Counts, now: Counts, elapsed_s: float) -> Iterator[Sample]:
+    """One sample a metric of an interface."""
+    for metric, before, after in zip(METRICS, last, now, strict=True):
+        yield Sample(name, metric.name, max(0, after - before) / elapsed_s)
 
 
 def parse(text: bytes) -> dict[str, Counts]:
@@ -80,6 +59,7 @@ def parse(text: bytes) -> dict[str, Counts]:
     return found
 
 
-def create(scope: Scope) -> Network:
+def create(scope: Scope) -> Rates[Counts]:
     """The collector."""
-    return Network(scope)
+    file = KernelFile(scope.proc / "net" / "dev", 65536)
+    return Rates(lambda: parse(file.read()), samples, scope.clock, [file])

@@ -1,8 +1,8 @@
 """Share of time in which tasks waited for CPU, storage or memory: pressure stall information."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 
-from stithy.collect.collector import KernelFile, Sample, Scope, Unavailable
+from stithy.collect.collector import KernelFile, Rates, Sample, Scope, Unavailable
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -47,44 +47,18 @@ METRICS = (
 US_PER_S = 1_000_000
 
 
-class Pressure:
-    """Shares between two readings, from the kernel's totals and not from its moving averages."""
-
-    def __init__(self, scope: Scope, files: dict[str, KernelFile]) -> None:
-        """`files` by resource."""
-        self._clock = scope.clock
-        self._files = files
-        self._last: dict[str, dict[str, int]] = {}
-        self._last_s = 0.0
-
-    def sample(self) -> Sequence[Sample]:
-        """Two samples a resource."""
-        now = {resource: parse(file.read()) for resource, file in self._files.items()}
-        now_s = self._clock.monotonic_s()
-        last, self._last = self._last, now
-        elapsed_us, self._last_s = (now_s - self._last_s) * US_PER_S, now_s
-        if not last:
-            return []
-        return [
-            _sample(resource, metric.name, last[resource], totals, elapsed_us)
-            for resource, totals in now.items()
-            for metric in METRICS
-        ]
-
-    def close(self) -> None:
-        """Close the files."""
-        for file in self._files.values():
-            file.close()
-
-
-def _sample(
-    resource: str, name: str, last: dict[str, int], now: dict[str, int], elapsed_us: float
-) -> Sample:
-    key = name.removesuffix("_share")
-    if key not in last or key not in now:
-        return Sample(resource, name, None, "this kernel does not report it for this resource")
-    # Both clocks are read at slightly different moments: a share never exceeds the whole.
-    return Sample(resource, name, min(1.0, (now[key] - last[key]) / elapsed_us))
+def samples(
+    resource: str, last: Mapping[str, int], now: Mapping[str, int], elapsed_s: float
+) -> Iterator[Sample]:
+    """Two of a resource, from the kernel's totals and not from its moving averages."""
+    for name in (metric.name for metric in METRICS):
+        key = name.removesuffix("_share")
+        if key in last and key in now:
+            # Both clocks are read at slightly different moments: no share exceeds the whole.
+            share = (now[key] - last[key]) / (elapsed_s * US_PER_S)
+            yield Sample(resource, name, min(1.0, share))
+        else:
+            yield Sample(resource, name, None, "this kernel does not report it for this resource")
 
 
 def parse(text: bytes) -> dict[str, int]:
@@ -99,14 +73,18 @@ def parse(text: bytes) -> dict[str, int]:
     }
 
 
-def create(scope: Scope) -> Pressure:
+def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector; Unavailable where the kernel has no pressure stall information."""
     try:
         files = {each: KernelFile(scope.proc / "pressure" / each, 512) for each in RESOURCES}
-        for file in files.values():
-            file.read()
+        for each in files.values():
+            each.read()
     except OSError as error:
         raise Unavailable(
             f"this kernel gives no pressure stall information ({error.strerror})"
         ) from error
-    return Pressure(scope, files)
+
+    def read() -> dict[str, dict[str, int]]:
+        return {resource: parse(file.read()) for resource, file in files.items()}
+
+    return Rates(read, samples, scope.clock, files.values())

@@ -5,11 +5,11 @@ process that waited for them.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.collect.collector import InstanceScope, Sample, Scope, Unavailable
+from stithy.collect.collector import InstanceScope, Rates, Sample, Scope, Unavailable
 from stithy.hosts.processes import stat_of
 from stithy.metrics import CollectedMetric
 from stithy.needs import Need
@@ -33,33 +33,16 @@ NO_PROCESS = "no process works in the server's data directory"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class Server:
-    """The CPU time between two readings."""
+class Processes:
+    """Those that work in a server's data directory."""
 
-    def __init__(self, data: Path, proc: Path, clock: Clock) -> None:
+    def __init__(self, data: Path, proc: Path) -> None:
         """`data` is the directory in which the server works."""
         self._data = str(data.resolve())
         self._proc = proc
-        self._clock = clock
-        self._last: tuple[float, int | None] | None = None
         self._places: dict[str, str] = {}
 
-    def sample(self) -> Sequence[Sample]:
-        """One sample."""
-        last, self._last = self._last, (self._clock.monotonic_s(), self._ticks())
-        if last is None:
-            return []
-        (then_s, before), (now_s, after) = last, self._last
-        if before is None or after is None:
-            return [Sample("", "cpu_share", None, NO_PROCESS)]
-        # A process that ends before its parent asks for it is missing for a moment.
-        spent_s = max(0, after - before) / TICKS_PER_S
-        return [Sample("", "cpu_share", spent_s / (now_s - then_s))]
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-    def _ticks(self) -> int | None:
+    def ticks(self) -> int | None:
         """Of user and system, with those of children that were waited for; None without any."""
         self._look()
         mine = (self._proc / pid for pid, place in self._places.items() if self._is_own(place))
@@ -86,8 +69,25 @@ class Server:
         return place == self._data or place.startswith(f"{self._data}/")
 
 
-def create(scope: Scope, instance: InstanceScope) -> Server:
+def samples(
+    subject: str, before: int | None, after: int | None, elapsed_s: float
+) -> Iterator[Sample]:
+    """The CPU time between two readings."""
+    if before is None or after is None:
+        yield Sample(subject, "cpu_share", None, NO_PROCESS)
+        return
+    # A process that ends before its parent asks for it is missing for a moment.
+    yield Sample(subject, "cpu_share", max(0, after - before) / TICKS_PER_S / elapsed_s)
+
+
+def of_server(data: Path, proc: Path, clock: Clock) -> Rates[int | None]:
+    """The collector of the server in this directory."""
+    processes = Processes(data, proc)
+    return Rates(lambda: {"": processes.ticks()}, samples, clock)
+
+
+def create(scope: Scope, instance: InstanceScope) -> Rates[int | None]:
     """The collector; Unavailable where no server of Stithy's is measured."""
     if instance.database is None or instance.data is None:
         raise Unavailable("there is no database server")
-    return Server(instance.data, scope.proc, scope.clock)
+    return of_server(instance.data, scope.proc, scope.clock)

@@ -103,25 +103,21 @@ class SustainedFit:
 
 def flush_fit(measurement: Measurement) -> FlushFit | None:
     """Flushes after the smallest writes; None where none were measured."""
+    found = _flushes(measurement)
+    if not found:
+        return None
+    latency = found[0][1]
+    return FlushFit(latency.mean_s or 0.0, times_s(latency))
+
+
+def _flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
+    """What was written before each flush, bytes, rising, and the flush's time."""
     found = [
         (each.length_bytes * each.flushed_every, each.answer.flush.latency)
         for each in measurement.matrix
         if each.answer.flush is not None
     ]
-    if not found:
-        return None
-    latency = min(found, key=lambda pair: pair[0])[1]
-    return FlushFit(latency.mean_s or 0.0, times_s(latency))
-
-
-def _flushes(measurement: Measurement) -> list[tuple[int, float]]:
-    """What was written before each flush, bytes, and the flush's mean time; rising."""
-    found = [
-        (each.length_bytes * each.flushed_every, each.answer.flush.latency.mean_s or 0.0)
-        for each in measurement.matrix
-        if each.answer.flush is not None
-    ]
-    return sorted(found)
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def cache_fit(
@@ -139,7 +135,8 @@ def cache_fit(
     drain_bytes_per_s = write_bytes_per_s_max
     after = _flushes(measurement)
     if len(after) > 1:
-        (few_bytes, short_s), (many_bytes, long_s) = after[0], after[-1]
+        (few_bytes, short), (many_bytes, long) = after[0], after[-1]
+        short_s, long_s = short.mean_s or 0.0, long.mean_s or 0.0
         if long_s > (1 + NOTABLE_FLUSH_SHARE) * short_s:
             drain_bytes_per_s = (many_bytes - few_bytes) / (long_s - short_s)
             return CacheFit(CACHE_BYTES, drain_bytes_per_s)

@@ -70,6 +70,9 @@ class WrittenSlice(Kept):
     duration_s: float
 
 
+WriteCache = Literal["write back", "write through"]
+
+
 class TargetFacts(Kept):
     """What was measured. Serial numbers are left out: a profile is meant to be handed on.
 
@@ -83,7 +86,7 @@ class TargetFacts(Kept):
     span_bytes: int
     file_system: str | None
     rotates: bool | None
-    write_cache: Literal["write back", "write through"] | None
+    write_cache: WriteCache | None
     in_virtual_machine: bool
 
 

@@ -9,7 +9,7 @@ import platform
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -152,11 +152,7 @@ def _flushes(latency: Histogram, duration_s: float) -> Served:
 
 def _measured(point: Point, answers: Sequence[PointResult]) -> MeasuredPoint:
     return MeasuredPoint(
-        read_share=point.read_share,
-        length_bytes=point.length_bytes,
-        depth=point.depth,
-        sequential=point.sequential,
-        flushed_every=point.flushed_every,
+        **asdict(point),
         answer=together(answers),
         iops_by_round=tuple(round(iops(each), 1) for each in answers),
     )
@@ -223,10 +219,4 @@ def unsteady(measurement: Measurement) -> list[str]:
 
 def point_of(measured: MeasuredPoint) -> Point:
     """What was asked."""
-    return Point(
-        measured.read_share,
-        measured.length_bytes,
-        measured.depth,
-        measured.sequential,
-        measured.flushed_every,
-    )
+    return Point(**{each.name: getattr(measured, each.name) for each in fields(Point)})

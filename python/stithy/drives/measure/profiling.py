@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from stithy.clock import Clock
@@ -25,7 +25,7 @@ from stithy.drives.measure.measuring import (
     unsteady,
 )
 from stithy.drives.measure.points import matrix, schedule
-from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, need_room, scratch_file
+from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, scratch_file
 from stithy.errors import UserError
 from stithy.fio.load import Target as Place
 from stithy.hosts.runner import Runner
@@ -144,19 +144,10 @@ KEYS = {
 
 
 def _provenance(fit: Fit, measurement: Measurement) -> str:
-    there = {
-        "read": True,
-        "write": True,
-        "cap": True,
-        "flush": True,
-        "cache": fit.cache is not None,
-        "sustained": fit.sustained is not None,
-    }
-    keys = [
-        "channels",
-        *(f"{table}.{key}" for table in KEYS if there[table] for key in KEYS[table]),
-    ]
-    measured = [each for each in keys if not _is_assumed(each, fit)]
+    parts = {"cache": fit.cache, "sustained": fit.sustained}
+    absent = [table for table, found in parts.items() if found is None]
+    keys = [f"{table}.{key}" for table in KEYS if table not in absent for key in KEYS[table]]
+    measured = [each for each in ("channels", *keys) if not _is_assumed(each, fit)]
     shown = [*measured, "capacity_bytes"]
     lines = [
         "[provenance]",
@@ -186,13 +177,10 @@ def _source(measurement: Measurement) -> str:
 def _note(fit: Fit, measurement: Measurement) -> str:
     """Everything that a reader of the numbers should know."""
     assumed = [f"Assumed, {key}: {reason}." for key, reason in fit.assumed.items()]
-    return " ".join([*measurement.notes, *_about_writing(fit, measurement), *assumed])
-
-
-def _about_writing(fit: Fit, measurement: Measurement) -> Iterator[str]:
     if measurement.sustained and fit.sustained is None:
-        written = sum(each.moved_bytes for each in measurement.sustained)
-        yield f"Writing {format_size(written)} without a pause did not slow it down."
+        written = format_size(sum(each.moved_bytes for each in measurement.sustained))
+        assumed.insert(0, f"Writing {written} without a pause did not slow it down.")
+    return " ".join([*measurement.notes, *assumed])
 
 
 def _text(text: str) -> str:
@@ -292,15 +280,12 @@ def opened(target: Target, span_bytes: int, *, writing: bool) -> Iterator[Place]
             where=str(target.path),
             remedy="name its directory instead, in which a scratch file is written",
         )
-    if target.kind == "directory":
-        need_room(target.path, span_bytes)
     path = str(target.path)
-    made = (
-        scratch_file(target.path, span_bytes) if target.kind == "directory" else nullcontext(path)
-    )
-    with made as name:
-        is_ours = writing or target.kind == "directory"
-        yield Place(name, span_bytes, name=path, read_only=not is_ours)
+    if target.kind == "directory":
+        with scratch_file(target.path, span_bytes) as name:
+            yield Place(name, span_bytes, name=path)
+    else:
+        yield Place(path, span_bytes, name=path, read_only=not writing)
 
 
 def name_for(target: Target, model: str | None) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-from stithy.drives.measure.measurement import TargetFacts
+from stithy.drives.measure.measurement import TargetFacts, WriteCache
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
+from stithy.hosts.files import text_of
 from stithy.units import format_size
 
 SPARE_SHARE = 0.05
@@ -30,20 +31,24 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
     """
     need_room(directory, size_bytes)
     try:
-        handle, name = tempfile.mkstemp(prefix=".stithy-scratch-", dir=directory)
+        # It goes with this process, also when that is killed.
+        made = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 closed below
     except OSError as error:
         raise PreconditionError(
             f"no file can be made there: {error.strerror}",
             where=str(directory),
             remedy="name a directory that this user may write to",
         ) from error
-    try:
-        # From here on the file goes with this process, also when that is killed.
-        os.unlink(name)
-        _allocate(handle, size_bytes, directory)
-        yield f"/proc/{os.getpid()}/fd/{handle}"
-    finally:
-        os.close(handle)
+    with made as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+        except OSError as error:
+            raise PreconditionError(
+                f"a scratch file of {format_size(size_bytes)} cannot be made: {error.strerror}",
+                where=str(directory),
+                remedy="give a smaller --size, or make room",
+            ) from error
+        yield f"/proc/{os.getpid()}/fd/{file.fileno()}"
 
 
 def need_room(directory: Path, size_bytes: int) -> None:
@@ -58,17 +63,6 @@ def need_room(directory: Path, size_bytes: int) -> None:
             where=str(directory),
             remedy="give a smaller --size, or make room",
         )
-
-
-def _allocate(handle: int, size_bytes: int, directory: Path) -> None:
-    try:
-        os.posix_fallocate(handle, 0, size_bytes)
-    except OSError as error:
-        raise PreconditionError(
-            f"a scratch file of {format_size(size_bytes)} cannot be made: {error.strerror}",
-            where=str(directory),
-            remedy="give a smaller --size, or make room",
-        ) from error
 
 
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
@@ -120,7 +114,7 @@ def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) ->
 
 def _device(path: Path, proc: Path, sys: Path) -> Target:
     place = sys / "class" / "block" / path.name
-    size_bytes = int(_read(place / "size") or 0) * SECTOR_BYTES
+    size_bytes = int(text_of(place / "size") or 0) * SECTOR_BYTES
     if size_bytes < SPAN_BYTES_LEAST:
         raise PreconditionError(
             f"it holds {size_bytes} bytes: too little to measure",
@@ -131,7 +125,7 @@ def _device(path: Path, proc: Path, sys: Path) -> Target:
         raise PreconditionError(
             "this user may not read it", where=str(path), remedy="run as root, with sudo"
         )
-    number = (_read(place / "dev") or "").strip()
+    number = text_of(place / "dev")
     mounted = next((each.point for each in mounts(proc) if each.number == number), None)
     return Target(path, "device", size_bytes, path.name, None, mounted)
 
@@ -183,27 +177,16 @@ def facts(
 ) -> TargetFacts:
     """What is kept of a target; what the machine does not tell is None."""
     queue = whole_disk(sys / "class" / "block" / (target.device or "-")) / "queue"
-    shown = _read(queue / "write_cache")
-    rotates = _read(queue / "rotational")
+    shown = text_of(queue / "write_cache")
+    rotates = text_of(queue / "rotational")
     return TargetFacts(
         kind=target.kind,
         name=target.device or target.path.name,
-        model=_read(queue.parent / "device" / "model"),
+        model=text_of(queue.parent / "device" / "model") or None,
         size_bytes=target.size_bytes,
         span_bytes=span_bytes,
         file_system=target.file_system,
-        rotates=None if rotates is None else rotates == "1",
-        write_cache="write back"
-        if shown == "write back"
-        else "write through"
-        if shown == "write through"
-        else None,
-        in_virtual_machine=" hypervisor" in (_read(proc / "cpuinfo") or ""),
+        rotates=rotates == "1" if rotates else None,
+        write_cache=next((each for each in get_args(WriteCache) if each == shown), None),
+        in_virtual_machine=" hypervisor" in text_of(proc / "cpuinfo"),
     )
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace").strip() or None
-    except OSError:
-        return None

@@ -4,35 +4,24 @@ What is left is refused with its line, so that nobody measures less than the fil
 study decides (place, size, length, engine, files of results) is not looked at.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
 
 from stithy.errors import Refused, UserError
 from stithy.fio.foreign import fiofile, vdbench
 from stithy.fio.foreign.lines import Problem
 from stithy.fio.profile import Profile
 
+TRANSLATORS = {".fio": fiofile.translate, ".vdb": vdbench.translate}
+"""Each makes a profile of a text; what it cannot say it appends to the problems."""
 
-@dataclass(frozen=True)
-class Translator:
-    """Makes a profile of a text; what it cannot say it appends to the problems."""
-
-    suffix: str
-    translate: Callable[[str, str, list[Problem]], Profile | None]
-
-
-TRANSLATORS = (
-    Translator(".fio", fiofile.translate),
-    Translator(".vdb", vdbench.translate),
-)
-SUFFIXES = tuple(each.suffix for each in TRANSLATORS)
+SUFFIXES = tuple(TRANSLATORS)
 
 
 def parse(text: str, name: str, where: str) -> Profile:
     """The profile in a file called `where`. Raises UserError, or Refused with all its problems."""
     found: list[Problem] = []
-    translate = next(each.translate for each in TRANSLATORS if where.endswith(each.suffix))
-    profile = translate(text, name, found)
+    profile = TRANSLATORS[Path(where).suffix](text, name, found)
     if found:
         raise _all(found, where)
     if profile is None:

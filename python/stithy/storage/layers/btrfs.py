@@ -8,7 +8,7 @@ warning.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -18,16 +18,11 @@ from stithy.hosts.runner import Command, Runner
 from stithy.needs import KernelFileSystem, Need, Program
 from stithy.storage import extents
 from stithy.storage.layer import Task, rule
+from stithy.storage.raid import COPIES, MEMBERS, PARITY, Level, bytes_for_one
 from stithy.storage.space import Usage
 
 NAME = "btrfs"
 FILESYSTEM = "btrfs"
-Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
-LEAST: dict[Level, int] = {
-    "single": 1, "raid0": 2, "raid1": 2, "raid1c3": 3, "raid10": 4, "raid5": 3, "raid6": 4,
-}  # fmt: skip
-COPIES: dict[Level, int] = {"single": 1, "raid0": 1, "raid1": 2, "raid1c3": 3, "raid10": 2}
-PARITY: dict[Level, int] = {"raid5": 1, "raid6": 2}
 METADATA: dict[Level, Level] = {"raid5": "raid1", "raid6": "raid1c3"}
 """Of levels with parity; of the others it has the level of the data."""
 STRIPED = frozenset({"raid0", "raid10"})
@@ -97,7 +92,7 @@ class Spec(BaseModel):
 
 def members(spec: Spec) -> tuple[int, int | None]:
     """By the level; there is no greatest number."""
-    return LEAST[spec.level], None
+    return MEMBERS[spec.level][0], None
 
 
 def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
@@ -105,7 +100,7 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     ordered = sorted(sizes_bytes)
     if spec.level in PARITY:
         return (len(ordered) - PARITY[spec.level]) * ordered[0]
-    copies = COPIES[spec.level]
+    copies = COPIES.get(spec.level, 1)
     if spec.level in STRIPED:
         return len(ordered) * ordered[0] // copies
     # The largest devices can hold no more than what the others hold the further copies of.
@@ -115,10 +110,8 @@ def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
 
 
 def redundancy(spec: Spec, count: int) -> float:
-    """Copies, or the share of a stripe that is not parity, inverted."""
-    if spec.level in PARITY:
-        return count / (count - PARITY[spec.level])
-    return float(COPIES[spec.level])
+    """By the level."""
+    return bytes_for_one(spec.level, count)
 
 
 def cautions(spec: Spec) -> tuple[str, ...]:
@@ -129,7 +122,7 @@ def cautions(spec: Spec) -> tuple[str, ...]:
             f"btrfs {spec.level} may lose data after a crash on a degraded array: its manual page "
             "advises against it for other uses than tests"
         )
-    if not spec.checksum and COPIES.get(spec.level, 2) > 1:
+    if not spec.checksum and spec.level in (*COPIES, *PARITY):
         found.append(
             f"btrfs {spec.level} without checksums may return old data after a device missed a "
             "write for a moment; nothing notices"
@@ -169,9 +162,7 @@ def usage(mount_point: Path, runner: Runner) -> Usage:
     return parse_usage(finished.stdout)
 
 
-def stored_below(folder: Path) -> int:
-    """What the files below a folder take, one copy, after compression. Raises OSError."""
-    return extents.stored_bytes(folder)
+stored_below = extents.stored_bytes
 
 
 _GROUP = re.compile(r"^(Data|Metadata|System),[^:]+: Size:(\d+), Used:(\d+)", re.MULTILINE)

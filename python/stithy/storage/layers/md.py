@@ -15,17 +15,22 @@ from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Need, Package, Program, Readable
 from stithy.storage import raid
 from stithy.storage.layer import Task
-from stithy.storage.raid import COPIES, PARITY, Chunk, Level, RaidSpec, bytes_for_one, chunk_field
+from stithy.storage.raid import (
+    COPIES,
+    MEMBERS,
+    PARITY,
+    Chunk,
+    Level,
+    RaidSpec,
+    bytes_for_one,
+    chunk_field,
+)
 from stithy.units import parse_size
 
 NAME = "md"
 AS_MDADM: dict[Level, str] = {
     "single": "linear", "raid0": "0", "raid1": "1", "raid1c3": "1", "raid10": "10", "raid5": "5",
     "raid6": "6",
-}  # fmt: skip
-MEMBERS: dict[Level, tuple[int, int | None]] = {
-    "single": (1, None), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3),
-    "raid10": (4, None), "raid5": (3, None), "raid6": (4, None),
 }  # fmt: skip
 METADATA_BYTES = 130 * 2**20
 """What mdadm may keep of each device before its data. Source: mdadm, super1.c, at most 128 MiB."""
@@ -59,7 +64,7 @@ class Spec(RaidSpec):
 
 
 def members(spec: Spec) -> tuple[int, int | None]:
-    """By the level: a mirror has as many devices as copies."""
+    """By the level."""
     return MEMBERS[spec.level]
 
 

@@ -23,18 +23,16 @@ from pydantic import (
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
-from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import Need, Program, Root
 from stithy.storage import sizes
-from stithy.storage.consent import Content, may_format, read_mark, stable_ids
+from stithy.storage.consent import Content, Mark, may_format, read_mark, stable_ids, write_mark
 from stithy.storage.formatted import (
+    MadeAnew,
     VolumeSpec,
     claim,
     erase_ends,
     erase_own,
-    fresh_place,
     held_alone,
-    keep_mark,
     need_rights,
     volume_on,
 )
@@ -154,21 +152,20 @@ def like(_spec: Spec, _ending: str) -> Spec:
     )
 
 
-class DeviceProvider:
+class DeviceProvider(MadeAnew):
     """One candidate's devices."""
 
-    def __init__(self, spec: Spec, candidate: str, runner: Runner) -> None:
+    def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
         """Nothing is asked of the machine yet."""
+        super().__init__(candidate, site)
         self._spec = spec
-        self._where = f"candidate {candidate}"
-        self._runner = runner
-        self._point = fresh_place()
+        self._runner = site.runner
         self._run_id: str | None = None
         self._held: int | None = None
 
     def place(self) -> Path:
         """Where it will be mounted; the device itself where it gets no file system."""
-        return self._spec.device[0].resolve() if raw(self._spec) else self._point
+        return self._spec.device[0].resolve() if raw(self._spec) else self._place
 
     def check(self) -> None:
         """Raise PreconditionError for a device that may not be overwritten."""
@@ -225,18 +222,11 @@ class DeviceProvider:
             known.append(", ".join([f"a device of {size}", *ids]))
         return "; ".join(known)
 
-    def asked_times_s(self) -> dict[tuple[str, str], float]:
-        """None: it takes its own."""
-        return {}
-
     def left_by(self) -> str | None:
         """The dead run that mounted one of them."""
         devices = {str(each.resolve()) for each in self._spec.device}
         marks = [read_mark(each.point) for each in mounts() if each.source in devices]
         return next((mark.run_id for mark in marks if mark and not mark.in_use), None)
-
-    def survives(self, run_id: str) -> None:
-        """Never: its file system is made anew."""
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make and mount the file system; or take the device as it is."""
@@ -246,13 +236,13 @@ class DeviceProvider:
         if raw(self._spec):
             for each in self._spec.device:
                 erase_ends(each.resolve())
-            volume = volume_on(asked, self._point, run_id, record, self._runner)
+            volume = volume_on(asked, self._place, run_id, record, self._runner)
             self._held = held_alone(volume.path)
             return volume
         for each in self._spec.device:
             record("formatted", {"device": str(each), "uuid": asked.identifier})
             claim(each.resolve(), asked.identifier)
-        return volume_on(asked, self._point, run_id, record, self._runner)
+        return volume_on(asked, self._place, run_id, record, self._runner)
 
     def space(self, volume: Volume) -> Space:
         """All of the devices is its own."""
@@ -261,7 +251,7 @@ class DeviceProvider:
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
         if self._run_id is not None and not raw(self._spec):
-            keep_mark(self._point, self._run_id)
+            write_mark(self._place, Mark(self._run_id, True, None))
 
     def release(self) -> None:
         """Let others have a device without a file system; one that is mounted keeps them out."""
@@ -304,6 +294,6 @@ def _erase(facts: Mapping[str, str]) -> None:
 HANDLERS = {"formatted": _erase}
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> DeviceProvider:
+def create(spec: Spec, candidate: str, site: Site) -> DeviceProvider:
     """The provider of one candidate."""
-    return DeviceProvider(spec, candidate, site.runner if site else LocalRunner())
+    return DeviceProvider(spec, candidate, site)

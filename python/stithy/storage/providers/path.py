@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic_core import PydanticCustomError
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
@@ -15,6 +14,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.needs import Need
 from stithy.storage import consent
 from stithy.storage.consent import MARK, Mark, read_mark, write_mark
+from stithy.storage.layer import rule
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.space import Space, space_of
 from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
@@ -27,11 +27,9 @@ NEEDS: tuple[Need, ...] = ()
 def _plain(path: Path) -> Path:
     """A study means the same directory from wherever it is run, and its messages are one line."""
     if not path.is_absolute():
-        context = {"what": "not an absolute path", "right": "in full, such as /var/tmp/stithy"}
-        raise PydanticCustomError("relative", "{what}: {right}", context)
+        raise rule("not an absolute path", "in full, such as /var/tmp/stithy")
     if not str(path).isprintable():
-        context = {"what": "not a usable path", "right": "one without line ends and tabs"}
-        raise PydanticCustomError("unprintable", "{what}: {right}", context)
+        raise rule("not a usable path", "one without line ends and tabs")
     return path
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stithy.analysis.validity.record import Row, WindowRecord
-from stithy.fio.curve import LATE_MOST, Asked, judge
+from stithy.fio.curve import LATE_MOST, judge
 from stithy.metrics import ALL
 from stithy.units import format_duration
 from stithy.validity import Check, Flag, Reason
@@ -92,7 +92,7 @@ def rate(of: WindowRecord) -> Reason | None:
     if asked is None or achieved is None:
         return None
     length_s = of.window["measure_to_s"] - of.window["measure_from_s"]
-    state = judge(Asked(value(of, "maximum_share"), asked), achieved, length_s, 0.0).state
+    state = judge(value(of, "maximum_share"), asked, achieved, length_s)
     if state == "kept":
         return None
     texts = {"achieved": f"{achieved:,.0f}", "asked": f"{asked:,.0f}"}

@@ -84,7 +84,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     yield from loop.provisions(study, scene)
     spec = spec_of(study)
     # Of a file and of a device the same is written.
-    before = plan(spec.precondition, spec.precondition_matrix, is_device=False, discards=True)
+    before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
     size = before.written_bytes(target_bytes(study)) * len(laid_out(study))
     for name in study.candidates:
         likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN

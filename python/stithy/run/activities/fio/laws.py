@@ -51,13 +51,13 @@ def size_errors(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[
 def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) -> Iterator[float]:
     streams = {each.name: each for each in pattern.streams}
     for rendered, answer in zip(found.streams, found.answers, strict=True):
-        side, asked = answer.side(way), rendered.sides.get(way)
+        side, asked = answer.side(way), rendered.mean_bytes.get(way)
         if side is None or asked is None:
             continue
         measured = side.moved_bytes / side.latency.count
         count = side.latency.count
         chance = CHANCE * _spread(streams[rendered.name], way) / math.sqrt(count) + workers / count
-        yield max(0.0, abs(measured / asked.mean_bytes - 1) - chance)
+        yield max(0.0, abs(measured / asked - 1) - chance)
 
 
 def _spread(stream: Stream, way: Direction) -> float:

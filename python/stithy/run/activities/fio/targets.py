@@ -64,7 +64,7 @@ def _folder(main: Volume, role: Role) -> str:
 def preconditioning_of(context: Context, candidate: str) -> Plan:
     """What comes before the windows of a candidate."""
     spec, is_device = spec_of(context.file.study), _all_raw(context, candidate)
-    return plan(spec.precondition, spec.precondition_matrix, is_device=is_device, discards=True)
+    return plan(spec.precondition, spec.precondition_matrix, is_device=is_device)
 
 
 def _all_raw(context: Context, candidate: str) -> bool:

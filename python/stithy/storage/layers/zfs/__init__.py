@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Device, Need, Package, Program
+from stithy.storage import raid
 from stithy.storage.layer import Task, rule
 from stithy.storage.layers.zfs import pool
 from stithy.storage.raid import COPIES, LEVELS, PARITY, Level
@@ -20,10 +21,7 @@ from stithy.units import format_size, parse_size
 
 NAME = "zfs"
 FILESYSTEM = "zfs"
-MEMBERS: dict[Level, tuple[int, int | None]] = {
-    "single": (1, 1), "raid0": (2, None), "raid1": (2, 2), "raid1c3": (3, 3), "raid10": (4, None),
-    "raid5": (3, None), "raid6": (4, None),
-}  # fmt: skip
+MEMBERS: dict[Level, tuple[int, int | None]] = {**raid.MEMBERS, "single": (1, 1)}
 COMPRESSION = re.compile(r"none|lz4|zstd(:([1-9]|1[0-9]))?")
 RECORD_BYTES_MAX = MIB
 SECTOR_BYTES = 4096
@@ -121,7 +119,7 @@ class Spec(BaseModel):
 
 
 def members(spec: Spec) -> tuple[int, int | None]:
-    """By the level: a mirror has as many devices as copies."""
+    """By the level."""
     return MEMBERS[spec.level]
 
 

@@ -108,11 +108,11 @@ def _health(runner: Runner) -> dict[str, str]:
 
 def erase(name: str, device: Path, runner: Runner, blocks: Path) -> None:
     """Erase the labels of a pool on a device; `zpool` makes partitions of a whole disk."""
-    if filesystems.label_on(str(device), runner=runner) == name:
+    if filesystems.tag_on(str(device), "LABEL", runner=runner) == name:
         erase_ends(device)
     for part in sorted((blocks / device.name).glob("*/partition")):
         node = device.parent / part.parent.name
-        if filesystems.label_on(str(node), runner=runner) == name:
+        if filesystems.tag_on(str(node), "LABEL", runner=runner) == name:
             for each in (node, device):
                 erase_ends(each)
             done("blockdev", ["--rereadpt", str(device)], name, runner)

@@ -77,10 +77,9 @@ def like(spec: Spec, _ending: str) -> Spec:
     )
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> Provider:
+def create(spec: Spec, candidate: str, site: Site) -> Provider:
     """The provider of one role of a candidate."""
     members = spec.array.members
     if isinstance(members, DriveKeys):
-        role = site.role if site else "data"
-        return emulated.EmulatedProvider({role: members}, candidate, site)
+        return emulated.EmulatedProvider({site.role: members}, candidate, site)
     return device.create(members, candidate, site)

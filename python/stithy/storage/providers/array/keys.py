@@ -13,10 +13,10 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from stithy.registry import plugins
-from stithy.storage.layer import Layer, check_members, rule
+from stithy.storage.layer import Layer, at, check_members, rule
 from stithy.storage.providers import device
 from stithy.storage.providers.array.policy import Policy
 from stithy.storage.providers.drive.keys import COUNT_MAX, MEMORY, DriveKeys
@@ -155,7 +155,7 @@ class ArrayKeys(BaseModel):
         """The engine with what the study asks of it. Raises what pydantic makes a problem of."""
         engines = plugins("layer")
         if self.engine not in engines:
-            raise _at("engine", self.engine, rule("not an engine", " or ".join(engines)))
+            raise at("engine", self.engine, rule("not an engine", " or ".join(engines)))
         spec = engines[self.engine].Spec
         asked = {key: getattr(self, key) for key in OF_ENGINES}
         for key in (key for key, value in asked.items() if value is not None):
@@ -163,7 +163,7 @@ class ArrayKeys(BaseModel):
                 having = [name for name, each in engines.items() if key in each.Spec.model_fields]
                 can = f", or use an engine that has it: {', '.join(having)}" if having else ""
                 error = rule(f"the engine {self.engine} has no `{key}`", f"leave it out{can}")
-                raise _at(key, asked[key], error)
+                raise at(key, asked[key], error)
         if self.policy is not None:
             asked["level"] = self._level(self.policy, asked["level"])
         given = {key: value for key, value in asked.items() if value is not None}
@@ -190,19 +190,19 @@ class ArrayKeys(BaseModel):
             right = "`drive` with a profile for emulated drives, or `devices` with a list"
             raise rule("an array needs one kind of members", right)
         if self.devices is None and self.wipe:
-            raise _at("wipe", True, rule("nothing to wipe", "leave it out: drives are made anew"))
+            raise at("wipe", True, rule("nothing to wipe", "leave it out: drives are made anew"))
         given = [key for key in ("drives", *OF_DRIVES) if getattr(self, key) is not None]
         if self.devices is not None and given:
             error = rule("a key of emulated drives", "leave it out, or use `drive`")
-            raise _at(given[0], getattr(self, given[0]), error)
+            raise at(given[0], getattr(self, given[0]), error)
 
     def _level(self, policy: Policy, level: str | None) -> str:
         if level is not None:
-            raise _at("level", level, rule("a level beside a policy", "leave one of them out"))
+            raise at("level", level, rule("a level beside a policy", "leave one of them out"))
         try:
             return policy.level(self.count)
         except PydanticCustomError as error:
-            raise _at("policy", policy.model_dump(exclude_unset=True), error) from error
+            raise at("policy", policy.model_dump(exclude_unset=True), error) from error
 
     def _refused(self, error: ValidationError, spec: type[BaseModel]) -> ValidationError:
         """Its problems at the keys of this section; a level that it lacks may be a policy's."""
@@ -214,9 +214,4 @@ class ArrayKeys(BaseModel):
         levels = spec.model_json_schema()["properties"]["level"].get("enum", [])
         right = f"it has the levels {', '.join(levels)}; or use another engine"
         what = f"the engine {self.engine} cannot honour it: it has no {first['input']}"
-        return _at("policy", self.policy.model_dump(exclude_unset=True), rule(what, right))
-
-
-def _at(key: str, value: object, error: PydanticCustomError) -> ValidationError:
-    details = [InitErrorDetails(type=error, loc=(key,), input=value)]
-    return ValidationError.from_exception_data("array", details)
+        return at("policy", self.policy.model_dump(exclude_unset=True), rule(what, right))

@@ -1,27 +1,17 @@
 """A Ceph cluster: hosts with drives, a storage policy, and an image of it as the volume."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from stithy.cluster.removal import remove
 from stithy.storage.provider import Provider, Role, Site
 from stithy.storage.providers.ceph import existing, laboratory
-from stithy.storage.providers.ceph.keys import CephKeys, Spec
+from stithy.storage.providers.ceph.keys import Spec
 
 NAME = "ceph"
 NEEDS = laboratory.NEEDS
 OSD_BYTES = 250 * 2**20
 """Memory of an OSD, with its share of the monitor. Measured under load: 206 MiB, and 38 MiB."""
-
-__all__ = [
-    "HANDLERS",
-    "NAME",
-    "NEEDS",
-    "CephKeys",
-    "Spec",
-    "create",
-    "drive_names",
-    "emulated_drives",
-]
 
 
 def drive_names(spec: Spec) -> tuple[str, ...]:
@@ -65,13 +55,13 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> Provider:
+def create(spec: Spec, candidate: str, site: Site) -> Provider:
     """The provider of one candidate."""
     made = laboratory.LaboratoryProvider if spec.ceph.conf is None else existing.ExistingProvider
     return made(spec.ceph, candidate, site)
 
 
 HANDLERS = {
-    "cluster": lambda facts: remove(laboratory.folder_in(facts)),
+    "cluster": lambda facts: remove(Path(facts["folder"])),
     "rbd-image": existing.remove_image,
 }

@@ -6,8 +6,7 @@ The cluster itself is never changed otherwise. Nothing is known of its drives an
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ from stithy.clock import SystemClock
 from stithy.cluster import image, integrity, layout
 from stithy.cluster.tools import Access, call, tool
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph import books
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
 from stithy.storage.providers.ceph.way import unless_kernel, way
-from stithy.storage.space import Space, give_back, space_of
+from stithy.storage.space import Space, give_back, lacking, space_of
 
 PREFIX = "stithy-"
 ANSWER_S = 20.0
@@ -39,25 +38,18 @@ ON_DRIVES = ("physical_bytes", "allocated_bytes")
 UNANSWERED = (InfrastructureError, PreconditionError, KeyError, ValueError, StopIteration)
 
 
-class ExistingProvider:
+class ExistingProvider(MadeAnew):
     """The image of one candidate."""
 
-    def __init__(self, keys: CephKeys, candidate: str, site: Site | None) -> None:
+    def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:
         """Nothing is asked of the cluster yet."""
+        super().__init__(candidate, site)
         assert keys.conf is not None
         assert keys.pool is not None
         self._keys = keys
         self._access = Access(str(keys.conf), keys.user or "admin")
         self._pool = keys.pool
-        self._candidate = candidate
-        self._where = f"candidate {candidate}"
-        self._given_site = site
-        self._place = fresh_place()
         self._others: str | None = UNTOLD
-
-    def place(self) -> Path:
-        """The folder that holds the mount point."""
-        return self._place
 
     def check(self) -> None:
         """Raise where this machine, the cluster or the size will not do."""
@@ -96,23 +88,11 @@ class ExistingProvider:
             return f"Ceph {self._ask('fsid')['fsid']}, pool {self._pool}"
         return None
 
-    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
-        """Nothing is emulated."""
-        return {}
-
-    def left_by(self) -> str | None:
-        """None: every image has a name of its own."""
-        return None
-
-    def survives(self, run_id: str) -> None:
-        """Never: images are made anew."""
-
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the image, attach it, check the way to it, and mount a file system on it."""
         name = f"{PREFIX}{run_id}-{self._candidate}-{self._site.role}"
         self.look_at_pool()
-        facts = {"conf": self._access.conf, "user": self._access.user, "pool": self._pool}
-        record("rbd-image", {**facts, "image": name})
+        record("rbd-image", {**asdict(self._access), "pool": self._pool, "image": name})
         words = ["create", "--size", f"{-(-self._volume_bytes // 2**20)}M"]
         words += ["--image-feature", image.FEATURES]
         words += ["--data-pool", self._keys.data_pool] if self._keys.data_pool else []
@@ -122,13 +102,11 @@ class ExistingProvider:
         folder = layout.folder_of(f"{self._candidate}-ceph-{self._site.role}", run_id)
         record("cluster", {"folder": str(folder)})
         entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
-        entry = replace(entry, pool=self._pool, image=name, access=self._access.facts())
+        entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
         integrity.check(Path(device))
-        record("directory", {"path": str(self._place), "run_id": run_id})
-        self._place.mkdir(mode=0o755)
-        self._place.chmod(0o755)
+        self._make_place(run_id, record)
         asked = VolumeSpec((device,), self._keys.filesystem)
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         return replace(volume, cluster=folder)
@@ -149,14 +127,14 @@ class ExistingProvider:
             taken, why = self._taken()
         except (*UNANSWERED, TimeoutError):
             names = ("stored_bytes", "redundancy", "provisioned_bytes", *ON_DRIVES)
-            return _lacking(own, UNTOLD, *names)
+            return lacking(own, UNTOLD, *names)
         promised = round(self._volume_bytes * redundancy)
         own = replace(own, redundancy=redundancy, provisioned_bytes=promised)
         if taken is not None:
             return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
                            allocated_bytes=taken)  # fmt: skip
-        own = _lacking(own, why, *ON_DRIVES)
-        return _lacking(own, why, "stored_bytes") if own.below else own
+        own = lacking(own, why, *ON_DRIVES)
+        return lacking(own, why, "stored_bytes") if own.below else own
 
     def _taken(self) -> tuple[int | None, str]:
         """What the pool takes of all drives, or why that says nothing of the image."""
@@ -183,26 +161,9 @@ class ExistingProvider:
             call([tool("ceph"), *access, *words, "--format", "json"], timeout_s=ANSWER_S)
         )
 
-    def keep(self) -> None:
-        """Nothing is to be done: what serves the image goes on until it is told to end."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-    @cached_property
-    def _site(self) -> Site:
-        assert self._given_site is not None  # runs always give one
-        return self._given_site
-
     @property
     def _volume_bytes(self) -> int:
         return self._keys.volume_bytes(self._site.needed_bytes["data"])
-
-
-def _lacking(space: Space, why: str, *names: str) -> Space:
-    """The same without these, and why."""
-    gone: dict[str, Any] = dict.fromkeys(names)
-    return replace(space, missing={**space.missing, **dict.fromkeys(names, why)}, **gone)
 
 
 def remove_image(facts: Mapping[str, str]) -> None:

@@ -5,22 +5,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     WithJsonSchema,
-    field_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from stithy.cluster import cluster
 from stithy.cluster.policy import CODES, Policy
 from stithy.storage import sizes
-from stithy.storage.providers.drive.keys import MEMORY, read_backing, read_profile, read_size
-from stithy.units import BytesOrNone, Scale, format_scale, format_size
+from stithy.storage.layer import rule
+from stithy.storage.providers.drive.keys import MEMORY, Backing, DriveBytes, DriveProfile
+from stithy.units import Scale
 
 HOSTS_MAX = 12
 CACHE_ENDING = "-cache"
@@ -39,8 +36,7 @@ def read_conf(value: Any) -> Path | None:
     if value is None or isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.startswith("/") or set(value) & set(", \t\n"):
-        context = {"what": "not the path of a ceph.conf", "right": "such as /etc/ceph/ceph.conf"}
-        raise PydanticCustomError("path", "{what}: {right}", context)
+        raise rule("not the path of a ceph.conf", "such as /etc/ceph/ceph.conf")
     return Path(value)
 
 
@@ -48,8 +44,7 @@ def read_name(value: Any) -> str | None:
     """For pydantic: the name of a pool or user, which becomes part of options of programs."""
     if value is None or (isinstance(value, str) and NAME.fullmatch(value)):
         return value
-    context = {"what": "not such a name", "right": "letters, digits, dots, hyphens, underlines"}
-    raise PydanticCustomError("name", "{what}: {right}", context)
+    raise rule("not such a name", "letters, digits, dots, hyphens, underlines")
 
 
 Name = Annotated[str | None, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
@@ -99,21 +94,18 @@ class PolicyKeys(BaseModel):
         """A word of other storage, which Ceph has no choice of."""
         if isinstance(value, dict) and "stripe_width" in value:
             what = "`stripe_width`: Ceph stripes every image over all its drives, 4 MiB on each"
-            context = {"what": what, "right": "leave it out"}
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            raise rule(what, "leave it out")
         return value
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.ftt is not None and self.erasure_coding is not None:
-            context = {"what": "both copies and shards", "right": "`ftt` or `erasure_coding`"}
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            raise rule("both copies and shards", "`ftt` or `erasure_coding`")
         if self.space == "thick" and self.compression != "none":
             what = (
                 "`space: thick` with `compression` sets nothing aside, as zeros compress to nothing"
             )
-            context = {"what": what, "right": "leave one of them out"}
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            raise rule(what, "leave one of them out")
         return self
 
     @property
@@ -135,11 +127,11 @@ class CacheKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
-    size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
+    size_bytes: DriveBytes = Field(
         alias="size",
         default=None,
         json_schema_extra={"default": "1 GiB"},
@@ -151,10 +143,6 @@ class CacheKeys(BaseModel):
     def each_bytes(self) -> int:
         """The size of each, bytes."""
         return self.size_bytes or CACHE_BYTES
-
-    @field_serializer("size_bytes")
-    def _size_as_written(self, value: int | None) -> str | None:
-        return None if value is None else format_size(value)
 
 
 class CephKeys(BaseModel):
@@ -195,7 +183,7 @@ class CephKeys(BaseModel):
         description="Hosts, each a network namespace of this machine.",
     )
     drives_per_host: int = Field(default=1, ge=1, le=8, description="Drives, and OSDs, of a host.")
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         default="generic-nvme",
         description="The drive profile: the name of a shipped one, or the path of a file.",
     )
@@ -220,7 +208,7 @@ class CephKeys(BaseModel):
         description="Bandwidth of each host's link, Gbit/s in each direction, before `scale`.",
         examples=[10],
     )
-    size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
+    size_bytes: DriveBytes = Field(
         alias="size",
         default=None,
         json_schema_extra={"default": "the space that the plan needs"},
@@ -239,22 +227,12 @@ class CephKeys(BaseModel):
         ),
         examples=["1/8"],
     )
-    backing: Annotated[
-        Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})
-    ] = Field(
+    backing: Backing = Field(
         default=None,
         json_schema_extra={"default": MEMORY},
         description="Where the drives keep their data: `memory`, or a directory.",
         examples=["/var/tmp"],
     )
-
-    @field_serializer("size_bytes")
-    def _size_as_written(self, value: int | None) -> str | None:
-        return None if value is None else format_size(value)
-
-    @field_serializer("scale")
-    def _scale_as_written(self, value: float) -> str:
-        return format_scale(value)
 
     @model_validator(mode="after")
     def _one_cluster(self) -> Self:
@@ -263,26 +241,18 @@ class CephKeys(BaseModel):
         wrong = given - THERE - BOTH if self.conf is not None else given & THERE
         if wrong:
             with_or_without = "with" if self.conf is not None else "without"
-            context = {
-                "what": f"`{min(wrong)}` {with_or_without} `conf`",
-                "right": "keys of a cluster that is there, or of one to be raised",
-            }
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            right = "keys of a cluster that is there, or of one to be raised"
+            raise rule(f"`{min(wrong)}` {with_or_without} `conf`", right)
         if self.conf is not None and self.pool is None:
-            context = {"what": "`conf` without `pool`", "right": "name the pool of the image"}
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            raise rule("`conf` without `pool`", "name the pool of the image")
         return self
 
     @model_validator(mode="after")
     def _enough_hosts(self) -> Self:
         policy = self.policy.policy
         if self.hosts < policy.hosts:
-            context = {
-                "what": f"{policy} cannot be kept on {self.hosts} "
-                f"host{'' if self.hosts == 1 else 's'}",
-                "right": f"at least {policy.hosts} hosts",
-            }
-            raise PydanticCustomError("rule", "{what}: {right}", context)
+            hosts = "1 host" if self.hosts == 1 else f"{self.hosts} hosts"
+            raise rule(f"{policy} cannot be kept on {hosts}", f"at least {policy.hosts} hosts")
         return self
 
     @property
@@ -318,8 +288,8 @@ class CephKeys(BaseModel):
 
     def drive_bytes(self, needed_bytes: int) -> int:
         """How large each drive is, bytes."""
-        policy, count = self.policy.policy, len(self.osd_names)
-        return cluster.drive_bytes(policy, self.volume_bytes(needed_bytes), count)
+        image_bytes, count = self.volume_bytes(needed_bytes), len(self.osd_names)
+        return self.policy.policy.drive_bytes(image_bytes, count)
 
     def sizes_bytes(self, needed_bytes: int) -> dict[str, int]:
         """How large every drive is, by its name."""

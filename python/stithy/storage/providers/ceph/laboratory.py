@@ -3,34 +3,30 @@
 Everything of it but the drives lies in one folder, by which clean-up finds it.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import image, layout, network
+from stithy.cluster import daemons, image, integrity, layout, network
 from stithy.cluster.admin import readings
-from stithy.cluster.cluster import ClusterSpec, raise_cluster
 from stithy.cluster.removal import IMAGE_PROGRAMS
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
 from stithy.needs import Device, Driver, Need, Networking, OwnProgram, Package, Program, Root
 from stithy.storage import sizes
-from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpaced
+from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.way import unless_kernel, way
-from stithy.storage.space import Space, give_back, space_of
+from stithy.storage.space import Space, give_back, lacking, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Profile
-    from stithy.drives.program import DriveProgram
-    from stithy.wire.drive.messages import DriveFacts
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="network namespaces, FUSE, loop devices and mounting"),
@@ -96,12 +92,6 @@ NEEDS: tuple[Need, ...] = (
     *filesystems.needs(usual="ext4"),
 )
 INSTEAD = "or use directories (`path`) or drives (`drive`) as candidates"
-SECTOR_BYTES = 4096
-
-
-def folder_in(facts: Mapping[str, str]) -> Path:
-    """The cluster's folder, by a resource's facts."""
-    return Path(facts["folder"])
 
 
 def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
@@ -117,21 +107,14 @@ def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
         )
 
 
-class LaboratoryProvider:
+class LaboratoryProvider(MadeAnew):
     """The cluster of one candidate."""
 
-    def __init__(self, keys: CephKeys, candidate: str, site: Site | None) -> None:
+    def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:
         """Nothing is asked of the machine yet."""
+        super().__init__(candidate, site)
         self._keys = keys
-        self._candidate = candidate
-        self._where = f"candidate {candidate}"
-        self._given_site = site
-        self._place = fresh_place()
         self._profiles: dict[str, Profile] = {}
-
-    def place(self) -> Path:
-        """The folder that holds the mount point."""
-        return self._place
 
     def check(self) -> None:
         """Raise for a machine or size with which this cannot work."""
@@ -188,38 +171,18 @@ class LaboratoryProvider:
         return None
 
     def asked_times_s(self) -> dict[tuple[str, str], float]:
-        """The times that its drives are asked for."""
-        asked: dict[tuple[str, str], float] = {}
-        for each in self._keys.names:
-            facts = self._profile(each).facts
-            times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
-            asked |= {(facts.name, name): s for name, s in times.items() if s is not None}
-        return asked
-
-    def left_by(self) -> str | None:
-        """None: everything is made anew, under names that no run had before."""
-        return None
-
-    def survives(self, run_id: str) -> None:
-        """Never: clusters are made anew."""
+        """Those of its drives."""
+        return times_asked_s(map(self._profile, self._keys.names))
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Bring drives up, raise the cluster on them, and mount a file system on its image."""
-        from stithy.drives.control import Control
-
         drives = self._bring_up(run_id, record)
-        control = Control(drives[0].control)
-        for each in drives:
-            control.set(each.name, paced=False)
-        device = self._raise(run_id, record, drives)
-        record("directory", {"path": str(self._place), "run_id": run_id})
-        self._place.mkdir(mode=0o755)
-        self._place.chmod(0o755)
-        thick = self._keys.policy.policy.thick
-        asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
-        volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
-        for each in drives:
-            control.set(each.name, paced=True)
+        with unpaced(drives):
+            device = self._raise(run_id, record, drives)
+            self._make_place(run_id, record)
+            thick = self._keys.policy.policy.thick
+            asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
+            volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
         self._limit(self._folder(run_id))
         return replace(
             volume, emulated=drives, cluster=self._folder(run_id), system=self._system(drives)
@@ -252,30 +215,16 @@ class LaboratoryProvider:
         if not self._keys.policy.policy.thick:
             give_back(volume.mount_point, self._site.runner)
         own = space_of(volume, self._site.runner, devices_bytes=[self._volume_bytes])
-        own = replace(own, below=self._keys.policy.compression != "none")
         redundancy = self._keys.policy.policy.redundancy
-        promised = round(self._volume_bytes * redundancy)
+        own = replace(own, redundancy=redundancy, below=self._keys.policy.compression != "none",
+                      provisioned_bytes=round(self._volume_bytes * redundancy))  # fmt: skip
         books = readings(volume.cluster)
         if None in books.values():
-            why = dict.fromkeys(("stored_bytes", "physical_bytes"), "an OSD does not answer")
-            return replace(own, stored_bytes=None, physical_bytes=None, redundancy=redundancy,
-                           provisioned_bytes=promised, allocated_bytes=None,
-                           missing=why | {"allocated_bytes": "an OSD does not answer"})  # fmt: skip
+            of_drives = ("stored_bytes", "physical_bytes", "allocated_bytes")
+            return lacking(own, "an OSD does not answer", *of_drives)
         taken = sum(each["bluestore"]["bluestore_allocated"] for each in books.values() if each)
         return replace(own, stored_bytes=round(taken / redundancy), physical_bytes=taken,
-                       redundancy=redundancy, provisioned_bytes=promised,
                        allocated_bytes=taken)  # fmt: skip
-
-    def keep(self) -> None:
-        """Nothing is to be done: a cluster goes on until it is told to end."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-    @cached_property
-    def _site(self) -> Site:
-        assert self._given_site is not None  # runs always give one
-        return self._given_site
 
     def _profile(self, name: str) -> "Profile":
         """That of a drive by its name."""
@@ -292,15 +241,6 @@ class LaboratoryProvider:
         return f"{self._candidate}-ceph-{self._site.role}"
 
     @property
-    def _names(self) -> list[str]:
-        return [f"{self._site.role}{each.removeprefix('data')}" for each in self._keys.names]
-
-    @property
-    def _sizes_bytes(self) -> dict[str, int]:
-        sizes_bytes = self._keys.sizes_bytes(self._needed)
-        return dict(zip(self._names, sizes_bytes.values(), strict=True))
-
-    @property
     def _needed(self) -> int:
         return self._site.needed_bytes["data"]
 
@@ -312,74 +252,37 @@ class LaboratoryProvider:
         return layout.folder_of(self._label, run_id)
 
     def _raise(self, run_id: str, record: Record, drives: tuple[EmulatedDrive, ...]) -> str:
-        keys, folder = self._keys, self._folder(run_id)
+        """Raise the cluster in its folder; the block device of its image.
+
+        An OSD on each drive of the data; its database and log lie on the one of the cache, where
+        there is one. A way to the image that gives back other bytes than were written is refused.
+        """
+        keys, folder, policy = self._keys, self._folder(run_id), self._keys.policy.policy
         record("cluster", {"folder": str(folder)})
-        policy = keys.policy.policy
         entry = layout.fresh_entry(
             self._candidate, run_id, keys.hosts, keys.drives_per_host, policy
         )
         layout.make(folder, entry)
-        asked = ClusterSpec(keys.policy.policy, self._volume_bytes, keys.link_gbit)
-        devices = [each.device for each in drives]
-        count = len(keys.osd_names)
-        return raise_cluster(folder, entry, asked, devices[:count], devices[count:])
+        devices, count = [each.device for each in drives], len(keys.osd_names)
+        network.make(folder, entry, keys.link_gbit)
+        daemons.bring_up(folder, entry, devices[:count], devices[count:])
+        image.make(folder, entry, policy, self._volume_bytes)
+        device = image.attach(folder, entry, limited=policy.iops_limit is not None)
+        integrity.check(Path(device))
+        return device
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
-        from stithy.drives import places, program
-        from stithy.drives.spec import DriveSpec, File, Memory
-
-        backing = self._keys.backing
-        images = {name: self._image(run_id, name) for name in self._names}
-        if backing is not None:
-            for path in images.values():
-                record("image", {"path": str(path)})
-        folder = places.folder_of(self._label, run_id)
-        record("drive", {"folder": str(folder)})
-        self._site.logs.mkdir(parents=True, exist_ok=True)
-        specs = [
-            DriveSpec(
-                name=name,
-                profile=self._profile(name).text,
-                size_bytes=self._sizes_bytes[name],
-                sector_bytes=SECTOR_BYTES,
-                backing=Memory() if backing is None else File(path),
+        role, sizes_bytes = self._site.role, self._keys.sizes_bytes(self._needed)
+        asked = [
+            AskedDrive(
+                name=f"{role}{name.removeprefix('data')}",
+                role=role,
+                profile=self._profile(name),
+                size_bytes=size_bytes,
                 scale=self._keys.scale,
-                seed=self._seed(name),
-                hlog_stem=self._log_stem(name),
+                seed=self._site.seeds["data"] + number,
+                backing=self._keys.backing,
             )
-            for name, path in images.items()
+            for number, (name, size_bytes) in enumerate(sizes_bytes.items())
         ]
-        up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
-        return tuple(self._described(up, each) for each in up.drives)
-
-    def _image(self, run_id: str, name: str) -> Path:
-        return (self._keys.backing or Path()) / f"stithy-{run_id}-{self._label}-{name}.img"
-
-    def _log_stem(self, name: str) -> Path:
-        return self._site.logs / f"{self._label}.{name}"
-
-    def _seed(self, name: str) -> int:
-        return (self._site.seeds["data"] + self._names.index(name)) % 2**64
-
-    def _described(self, up: "DriveProgram", ready: "DriveFacts") -> EmulatedDrive:
-        profile = self._profile(ready.drive)
-        facts, backing = profile.facts, self._keys.backing
-        return EmulatedDrive(
-            name=ready.drive,
-            role=self._site.role,
-            control=up.control.path,
-            device=ready.device,
-            profile_name=facts.name,
-            title=facts.title,
-            profile=profile.text,
-            assumed=facts.assumed,
-            scale=ready.scale,
-            size_bytes=ready.size_bytes,
-            sector_bytes=ready.sector_bytes,
-            backing="memory" if backing is None else f"a file in {backing}",
-            seed=self._seed(ready.drive),
-            transport=ready.transport,
-            transport_s=ready.transport_s,
-            spin_s=ready.spin_s,
-            log_stem=self._log_stem(ready.drive),
-        )
+        return bring_up(asked, self._label, self._label, self._site, run_id, record)

@@ -44,13 +44,13 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> emulated.EmulatedProvider:
+def create(spec: Spec, candidate: str, site: Site) -> emulated.EmulatedProvider:
     """The provider of one role of a candidate."""
-    return create_together({site.role if site else "data": spec}, candidate, site)
+    return create_together({site.role: spec}, candidate, site)
 
 
 def create_together(
-    specs: Mapping[Role, DriveKeys], candidate: str, site: Site | None = None
+    specs: Mapping[Role, DriveKeys], candidate: str, site: Site
 ) -> emulated.EmulatedProvider:
     """The provider of several roles: one program serves all their drives."""
     return emulated.EmulatedProvider(specs, candidate, site)

@@ -8,28 +8,24 @@ a drive can be had is the drive program's to say; here it is asked before anythi
 import hashlib
 import os
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.drives import filesystems
-from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.errors import PreconditionError
 from stithy.needs import Device, Need, OwnProgram, Program, Root
-from stithy.storage.formatted import VolumeSpec, fresh_place, need_rights, volume_on
+from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpaced
+from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
-from stithy.storage.providers.drive.keys import SECTOR_BYTES, DriveKeys
+from stithy.storage.providers.drive.keys import DriveKeys
 from stithy.storage.space import Space, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from stithy.drives.profiles import Profile
-    from stithy.drives.spec import DriveSpec
-    from stithy.wire.drive.messages import DriveFacts
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="FUSE, loop devices and mounting"),
@@ -55,20 +51,13 @@ INSTEAD = (
 )
 
 
-class EmulatedProvider:
+class EmulatedProvider(MadeAnew):
     """The emulated drives of one candidate."""
 
-    def __init__(self, roles: Mapping[Role, DriveKeys], candidate: str, site: Site | None) -> None:
-        """The first of `roles` is the main one; nothing is asked of the machine yet."""
+    def __init__(self, roles: Mapping[Role, DriveKeys], candidate: str, site: Site) -> None:
+        """The first of `roles` is the main one."""
+        super().__init__(candidate, site)
         self._roles = roles
-        self._candidate = candidate
-        self._where = f"candidate {candidate}"
-        self._given_site = site
-        self._place = fresh_place()
-
-    def place(self) -> Path:
-        """The folder that holds the mount points."""
-        return self._place
 
     def check(self) -> None:
         """Raise for a machine, profile, file system or size with which this cannot work."""
@@ -98,27 +87,13 @@ class EmulatedProvider:
         return ", ".join(known) or None
 
     def asked_times_s(self) -> dict[tuple[str, str], float]:
-        """The medians of 4 KiB, and the flush's time; a drive that spins has flushes alone."""
-        found: dict[tuple[str, str], float] = {}
-        for each in self._profiles.values():
-            facts = each.facts
-            times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
-            found |= {(facts.name, name): s for name, s in times.items() if s is not None}
-        return found
-
-    def left_by(self) -> str | None:
-        """None: everything is made anew, under names that no run had before."""
-        return None
-
-    def survives(self, run_id: str) -> None:
-        """Never: drives are made anew."""
+        """Those of its drives."""
+        return times_asked_s(self._profiles.values())
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Bring the drives up, make and mount their file systems."""
         up = self._bring_up(run_id, record)
-        record("directory", {"path": str(self._place), "run_id": run_id})
-        self._place.mkdir(mode=0o755)
-        self._place.chmod(0o755)
+        self._make_place(run_id, record)
         volumes = {role: self._mounted(role, drives, run_id, record) for role, drives in up.items()}
         main = volumes.pop(next(iter(self._roles)))
         return replace(main, others=volumes)
@@ -127,17 +102,6 @@ class EmulatedProvider:
         """All of a drive is its own, whatever its image takes of memory or files."""
         sizes = [each.size_bytes for each in volume.emulated]
         return space_of(volume, self._site.runner, devices_bytes=sizes)
-
-    def keep(self) -> None:
-        """Nothing is to be done: drives go on until they are told to end."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-    @cached_property
-    def _site(self) -> Site:
-        assert self._given_site is not None  # runs always give one
-        return self._given_site
 
     @cached_property
     def _profiles(self) -> "dict[Role, Profile]":
@@ -198,76 +162,27 @@ class EmulatedProvider:
         )
 
     def _bring_up(self, run_id: str, record: Record) -> dict[Role, tuple[EmulatedDrive, ...]]:
-        from stithy.drives import places, program
-
-        named = [(role, name) for role, keys in self._roles.items() for name in keys.names(role)]
-        for role, name in named:
-            if (backing := self._roles[role].backing) is not None:
-                record("image", {"path": str(self._image(run_id, name, backing))})
         # A candidate has another program where its data lie on another source.
         main = next(iter(self._roles))
         own = self._candidate if main == "data" else f"{self._candidate}.{main}"
-        folder = places.folder_of(own, run_id)
-        record("drive", {"folder": str(folder)})
-        self._site.logs.mkdir(parents=True, exist_ok=True)
-        specs = [self._spec(run_id, role, name) for role, name in named]
-        up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
-        found = {each.drive: each for each in up.drives}
-        return {
-            role: tuple(
-                self._described(role, up.control.path, found[name]) for name in keys.names(role)
-            )
+        asked = [
+            self._asked(role, keys, number, name)
             for role, keys in self._roles.items()
-        }
+            for number, name in enumerate(keys.names(role))
+        ]
+        up = bring_up(asked, self._candidate, own, self._site, run_id, record)
+        return {role: tuple(each for each in up if each.role == role) for role in self._roles}
 
-    def _image(self, run_id: str, name: str, folder: Path) -> Path:
-        return folder / f"stithy-{run_id}-{self._candidate}-{name}.img"
-
-    def _log_stem(self, name: str) -> Path:
-        return self._site.logs / f"{self._candidate}.{name}"
-
-    def _seed(self, role: Role, name: str) -> int:
+    def _asked(self, role: Role, keys: DriveKeys, number: int, name: str) -> AskedDrive:
         """Each drive of an array draws differently, as two of one make do."""
-        keys = self._roles[role]
-        first = self._site.seeds[role] if keys.seed is None else keys.seed
-        return (first + keys.names(role).index(name)) % 2**64
-
-    def _spec(self, run_id: str, role: Role, name: str) -> "DriveSpec":
-        from stithy.drives.spec import DriveSpec, File, Memory
-
-        keys = self._roles[role]
-        folder = keys.backing
-        return DriveSpec(
+        return AskedDrive(
             name=name,
-            profile=self._profiles[role].text,
-            size_bytes=self._size(role),
-            sector_bytes=SECTOR_BYTES,
-            backing=Memory() if folder is None else File(self._image(run_id, name, folder)),
-            scale=keys.scale,
-            seed=self._seed(role, name),
-            hlog_stem=self._log_stem(name),
-        )
-
-    def _described(self, role: Role, control: Path, ready: "DriveFacts") -> EmulatedDrive:
-        keys, profile = self._roles[role], self._profiles[role]
-        return EmulatedDrive(
-            name=ready.drive,
             role=role,
-            control=control,
-            device=ready.device,
-            profile_name=profile.facts.name,
-            title=profile.facts.title,
-            profile=profile.text,
-            assumed=profile.facts.assumed,
-            scale=ready.scale,
-            size_bytes=ready.size_bytes,
-            sector_bytes=ready.sector_bytes,
-            backing="memory" if keys.backing is None else f"a file in {keys.backing}",
-            seed=self._seed(role, ready.drive),
-            transport=ready.transport,
-            transport_s=ready.transport_s,
-            spin_s=ready.spin_s,
-            log_stem=self._log_stem(ready.drive),
+            profile=self._profiles[role],
+            size_bytes=self._size(role),
+            scale=keys.scale,
+            seed=number + (self._site.seeds[role] if keys.seed is None else keys.seed),
+            backing=keys.backing,
             traced=keys.trace,
         )
 
@@ -277,35 +192,6 @@ class EmulatedProvider:
         """The volume of a role on its drives."""
         keys = self._roles[role]
         asked = VolumeSpec(tuple(each.device for each in drives), keys.filesystem, keys.layer)
-        with _unpaced(drives):
+        with unpaced(drives):
             volume = volume_on(asked, self._place / role, run_id, record, self._site.runner)
         return replace(volume, emulated=drives)
-
-
-@contextmanager
-def _unpaced(drives: "Iterable[EmulatedDrive]") -> "Iterator[None]":
-    """Inside, the drives take no time: making a file system is no measurement.
-
-    Where that fails because the drives have gone, the error says both.
-    """
-    _pace(drives, False)
-    try:
-        yield
-    except StithyError as error:
-        try:
-            _pace(drives, True)
-        except InfrastructureError as gone:
-            raise InfrastructureError(
-                f"{gone.problem}; meanwhile: {error.where}: {error.problem}",
-                where=gone.where,
-                remedy=gone.remedy,
-            ) from error
-        raise
-    _pace(drives, True)
-
-
-def _pace(drives: "Iterable[EmulatedDrive]", paced: bool) -> None:
-    from stithy.drives.control import Control
-
-    for each in drives:
-        Control(each.control).set(each.name, paced=paced)

@@ -13,18 +13,17 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     WithJsonSchema,
-    field_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from stithy.storage import sizes
-from stithy.storage.layer import Layer, OneLayer, check_members
+from stithy.storage.emulation import SECTOR_BYTES
+from stithy.storage.layer import Layer, OneLayer, check_members, rule
 from stithy.storage.sizes import FileSystem
-from stithy.units import BytesOrNone, Scale, format_scale, format_size
+from stithy.units import BytesOrNone, Scale, format_size
 
-SECTOR_BYTES = 4096
 SIZE_BYTES_MIN = sizes.DEVICE_BYTES_MIN
 SIZE_BYTES_MAX = 2**50
 COUNT_MAX = 64
@@ -34,11 +33,8 @@ MEMORY = "memory"
 def read_profile(value: Any) -> str:
     """For pydantic: the name or path of a drive profile."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        context = {
-            "what": "not a drive profile",
-            "right": "the name of a shipped one, such as generic-nvme, or the path of a file",
-        }
-        raise PydanticCustomError("profile", "{what}: {right}", context)
+        right = "the name of a shipped one, such as generic-nvme, or the path of a file"
+        raise rule("not a drive profile", right)
     return value.strip()
 
 
@@ -48,24 +44,28 @@ def read_backing(value: Any) -> Path | None:
         return None
     if isinstance(value, str | Path) and Path(value).is_absolute() and str(value).isprintable():
         return Path(value)
-    context = {
-        "what": "not a place for a drive's bytes",
-        "right": f"`{MEMORY}`, or a directory in full, such as /var/tmp/images",
-    }
-    raise PydanticCustomError("backing", "{what}: {right}", context)
+    right = f"`{MEMORY}`, or a directory in full, such as /var/tmp/images"
+    raise rule("not a place for a drive's bytes", right)
 
 
 def read_size(value: int | None) -> int | None:
     """For pydantic: a size that a device can have."""
     if value is not None and not SIZE_BYTES_MIN <= value <= SIZE_BYTES_MAX:
         small = value < SIZE_BYTES_MIN
-        bound = SIZE_BYTES_MIN if small else SIZE_BYTES_MAX
-        context = {
-            "what": "too small" if small else "too large",
-            "right": f"at {'least' if small else 'most'} {format_size(bound)}",
-        }
-        raise PydanticCustomError("size", "{what}: {right}", context)
+        bound = format_size(SIZE_BYTES_MIN if small else SIZE_BYTES_MAX)
+        right = f"at {'least' if small else 'most'} {bound}"
+        raise rule("too small" if small else "too large", right)
     return value
+
+
+DriveProfile = Annotated[str, BeforeValidator(read_profile)]
+Backing = Annotated[Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})]
+DriveBytes = Annotated[
+    BytesOrNone,
+    AfterValidator(read_size),
+    PlainSerializer(lambda size: None if size is None else format_size(size)),
+]
+"""The size of a device, written as in a study."""
 
 
 class DriveKeys(BaseModel):
@@ -73,7 +73,7 @@ class DriveKeys(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    drive: Annotated[str, BeforeValidator(read_profile)] = Field(
+    drive: DriveProfile = Field(
         description="The drive profile: the name of a shipped one, or the path of a file.",
         examples=["generic-nvme"],
     )
@@ -89,7 +89,7 @@ class DriveKeys(BaseModel):
         json_schema_extra={"default": "none"},
         description="The array that makes one volume of the drives.",
     )
-    size_bytes: Annotated[BytesOrNone, AfterValidator(read_size)] = Field(
+    size_bytes: DriveBytes = Field(
         alias="size",
         default=None,
         json_schema_extra={"default": "the space that the plan needs"},
@@ -116,9 +116,7 @@ class DriveKeys(BaseModel):
         ),
         examples=["1/8"],
     )
-    backing: Annotated[
-        Path | None, BeforeValidator(read_backing), WithJsonSchema({"type": "string"})
-    ] = Field(
+    backing: Backing = Field(
         default=None,
         json_schema_extra={"default": MEMORY},
         description=(
@@ -141,14 +139,6 @@ class DriveKeys(BaseModel):
             "`stithy block --learn RUN`."
         ),
     )
-
-    @field_serializer("size_bytes")
-    def _size_as_written(self, value: int | None) -> str | None:
-        return None if value is None else format_size(value)
-
-    @field_serializer("scale")
-    def _scale_as_written(self, value: float) -> str:
-        return format_scale(value)
 
     @model_validator(mode="after")
     def _layer_fits(self) -> Self:
