@@ -16,7 +16,7 @@ from stithy.results.read import Run, read_run
 from stithy.run import events
 from stithy.run.cleanup.handlers import clean
 from stithy.run.executor import execute
-from stithy.wire.messages import ErrorCount, ErrorKind
+from stithy.wire.messages import ErrorCount
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
@@ -109,7 +109,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
 def _gave_up(text: str, sqlstate: str = "XX000") -> FakeHammer:
     return FakeHammer(
         complete=False,
-        errors=(ErrorCount(kind=ErrorKind.OTHER, code=sqlstate, text=text, count=3),),
+        errors=(ErrorCount(kind="other", code=sqlstate, text=text, count=3),),
     )
 
 
