@@ -8,9 +8,9 @@ import pytest
 from conftest import ROOT
 from stithy.collect.sampler import collectors_page
 from stithy.fio.reference import profiles_page
-from stithy.results.reference import comparability_page, tables_page
-from stithy.study.keys import reference_page, study_schema
 from support import golden
+from support.results_reference import comparability_page, tables_page
+from support.study_reference import reference_page, study_schema
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,
