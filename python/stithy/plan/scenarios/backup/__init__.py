@@ -24,7 +24,6 @@ from stithy.database.backup import (
     repository_of,
     room_bytes,
 )
-from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.order import Block
@@ -36,7 +35,7 @@ from stithy.plan.scenarios.backup.during import (
     during_of,
     misfits,
     says_idle,
-    shares_of,
+    share_of,
 )
 from stithy.plan.scenarios.backup.settings import alike, impossible
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
@@ -49,10 +48,7 @@ from stithy.study.sections import workload_named
 from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
-NEEDS = (
-    OwnProgram(name="stithy-hammer", why="it is the users"),
-    MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
-)
+NEEDS = usual.NEEDS
 SETTINGS = f"scenario.{NAME}."
 """Before the keys of the scenario that are factors."""
 
@@ -392,7 +388,7 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
     names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
     return replace(
         window,
-        rate_share=shares_of((rate,))[rate],
+        rate_share=share_of(rate),
         maximum_of=names,
         maximum_at=str(maximum_at(window.point, first)),
     )
