@@ -220,12 +220,9 @@ def check(
             )
 
 
-def check_installed(
-    method: Method, options: Options, tools: Tools, run: Run, where: str = "scenario.backup"
-) -> None:
+def check_installed(method: Method, options: Options, tools: Tools, run: Run) -> None:
     """Raise PreconditionError where the programs that are there cannot have these options."""
     asked = getattr(method, "refusal", None)
     if asked is not None and (refused := asked(tools, options, run)):
-        raise PreconditionError(
-            refused, where=where, remedy="change the option, or install a newer version"
-        )
+        remedy = "change the option, or install a newer version"
+        raise PreconditionError(refused, where="scenario.backup", remedy=remedy)

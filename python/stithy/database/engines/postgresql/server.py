@@ -213,7 +213,8 @@ class Server(Endpoint):
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
-        self._do("CHECKPOINT")
+        with self._session() as session:
+            session.run("CHECKPOINT")
 
     def finish_loading(self, log_bytes: int) -> None:
         """Freeze and analyse, and leave log segments that a window only has to overwrite.
@@ -250,10 +251,6 @@ class Server(Endpoint):
                 where=str(self.data),
                 remedy=f"read {self.log}; a full or failing device is the usual cause",
             ) from error
-
-    def _do(self, statement: str) -> None:
-        with self._session() as session:
-            session.run(statement)
 
 
 def last_words(lines: Sequence[str]) -> str:
