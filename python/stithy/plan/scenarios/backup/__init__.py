@@ -34,7 +34,6 @@ from stithy.plan.scenarios.backup.during import (
     DuringValue,
     during_of,
     misfits,
-    says_idle,
     share_of,
 )
 from stithy.plan.scenarios.backup.settings import alike, impossible
@@ -182,7 +181,7 @@ class Spec(BaseModel):
     @staticmethod
     def without_users(keys: Mapping[str, Any]) -> bool:
         """Whether keys as written have nobody at work."""
-        return says_idle(keys)
+        return keys.get("during") == "idle"
 
     @staticmethod
     def first_points(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -227,11 +226,8 @@ class Spec(BaseModel):
 
 def load_of(point: Point) -> Point:
     """All but the settings of backups: what is compared with each other has it in common."""
-    return Point(tuple(each for each in point.factors if not _is_setting(each[0])))
-
-
-def _is_setting(name: str) -> bool:
-    return name == BACKUP or name.startswith(SETTINGS)
+    factors = (each for each in point.factors if not each[0].startswith(SETTINGS))
+    return Point(tuple(each for each in factors if each[0] != BACKUP))
 
 
 def off_at(point: Point, points: Sequence[Point]) -> Point:

@@ -5,7 +5,7 @@ on each candidate without backups.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -128,11 +128,6 @@ _OF_USERS = frozenset({
     USERS.name, "find", "find_within", "limit", "connections", "pace", "rate_per_s", "arrivals",
     "touch_percent", "ramp_up_s", "duration_s", "isolation", "ledger", "error_limit",
 })  # fmt: skip
-
-
-def says_idle(keys: Mapping[str, Any]) -> bool:
-    """Whether the keys of the scenario, as written, have nobody at work."""
-    return keys.get("during") == "idle"
 
 
 def share_of(rate: str) -> float:
