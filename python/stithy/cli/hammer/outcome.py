@@ -189,13 +189,13 @@ def _who(asked: "RunRequest", of: Asked) -> str:
 
 
 def _reached(outcome: Outcome) -> str:
-    from stithy.workload.words import Reach, reach
+    from stithy.workload.words import reach
 
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, outcome.driven.summary.sizes
     units = outcome.asked.workload.units
-    of = Reach(driving.touched(total), total, units, sizes.database_bytes, sizes.cache_bytes)
-    return reach(of, outcome.buffers)
+    known = (sizes.database_bytes, sizes.cache_bytes)
+    return reach(driving.touched(total), total, units, *known, buffers=outcome.buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:
