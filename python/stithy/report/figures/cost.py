@@ -83,11 +83,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _costs(context: Context) -> dict[str, Money]:
     known = context.manifest.candidates if context.manifest else ()
-    return {
-        each.name: Money(each.cost.amount, each.cost.currency)
-        for each in known
-        if each.cost is not None
-    }
+    return {each.name: each.cost for each in known if each.cost is not None}
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
