@@ -64,8 +64,8 @@ def prepare(
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
     choice = options.section(workload, units).choice(Driving())
-    lines = {"progress": progress_line(), "warning": options.warning_line}
-    with options.watching(lines) as watch:
+    progress = progress_line()
+    with options.watching({"progress": progress, "warning": options.warning_line}) as watch:
         driver = options.hammer(url)
         summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
