@@ -7,7 +7,7 @@ from pathlib import Path
 from instance import Instance
 from processes import run, run_together
 from stithy.results.hlog import decode
-from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadChoice
+from stithy.wire.jobs import AnyJob, CheckJob, PrepareJob, RunJob, WorkloadChoice
 from stithy.wire.program import HAMMER, find_program
 from stithy.workload.workloads.order_entry import Choice
 
@@ -56,7 +56,7 @@ def drive(
         users=USERS,
         ramp_up_s=3.0,
         duration_s=duration_s,
-        isolation=Isolation.READ_COMMITTED,
+        isolation="read-committed",
         error_limit=10,
         hlog_stem=None,
         ledger=ledger,

@@ -19,7 +19,7 @@ import measurements
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.results.hlog import decode
-from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think
+from stithy.wire.jobs import Keyed, Pace, RunJob, Think
 from stithy.wire.program import HAMMER, find_program
 from stithy.workload.workloads.order_entry import Choice
 
@@ -184,7 +184,7 @@ def measured(instance: Instance, case: Case) -> Taken:
         pace=case.pace,
         ramp_up_s=case.ramp_up_s,
         duration_s=case.duration_s,
-        isolation=Isolation.READ_COMMITTED,
+        isolation="read-committed",
         error_limit=10,
         hlog_stem=None,
         ledger=None,

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.search.capacity import users_within_target
-from stithy.cli.talk.render import UNKNOWN, Align, table
+from stithy.cli.talk.render import UNKNOWN, table
 from stithy.metrics import Quantity, find
 from stithy.point import Point
 from stithy.report.context import Context, context_of, measures
@@ -31,7 +31,7 @@ UNITS = {"_us": 1e-6, "_ms": 1e-3, "_gb_s": 1e9, "_mb_s": 1e6}
 
 HEADER = ("study", "at", "metric", "first", "second", "published", "here", "between",
           "direction")  # fmt: skip
-ALIGN: tuple[Align, ...] = ("left",) * 5 + ("right",) * 3 + ("left",)
+SIDES = "<<<<<>>><"
 NOTE = """\
 How many times better the first candidate is: rates first/second, latencies and space inverse.
 Between: plain 95 % intervals; users within the target lie between levels; bytes are counted.
@@ -238,7 +238,7 @@ def main(directory: Path, studies: Sequence[str]) -> None:
             margin_share = context.evidence.primary.margin_share
             shown += [cells(row, measured(context, row), margin_share) for row in rows]
     print(NOTE)
-    print(table(HEADER, shown, ALIGN))
+    print(table(HEADER, shown, SIDES))
     ends = [each[-1] for each in shown]
     print("; ".join(f"{name}: {ends.count(name)}" for name in DIRECTIONS))
 

@@ -12,15 +12,12 @@ class Clock(Protocol):
 
     def now_s(self) -> float:
         """Unix time in seconds."""
-        ...
 
     def monotonic_s(self) -> float:
         """Seconds since some fixed moment; never goes back."""
-        ...
 
     def sleep_s(self, seconds: float) -> None:
         """Wait; returns at once for 0 or less."""
-        ...
 
 
 class SystemClock:

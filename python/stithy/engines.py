@@ -4,7 +4,7 @@ An engine's module `declaration` defines `ENGINE`, a `Declaration`. Whoever meet
 differs between engines asks here; nobody asks which engine it is.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
@@ -24,20 +24,6 @@ connection or its server is gone. The hammer has the same classes."""
 WaitGroup = Literal["cpu", "device", "log", "locks", "client", "other"]
 """What a session does or waits for: work on a CPU, data files, the log, other sessions, the
 client."""
-
-
-def _other_error(code: str | None, text: str) -> ErrorClass:
-    del code, text
-    return "other"
-
-
-def _other_wait(event: str) -> WaitGroup:
-    return "cpu" if event == "CPU" else "other"
-
-
-def _never(event: str) -> bool:
-    del event
-    return False
 
 
 @dataclass(frozen=True)
@@ -69,11 +55,11 @@ class Declaration:
     `checks`: what its own work means for a window.
     """
 
-    error_class: Callable[[str | None, str], ErrorClass] = _other_error
+    error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
     metrics: tuple[CollectedMetric, ...] = ()
     wait_types: Mapping[str, str] = field(default_factory=lambda: {"CPU": ""})
-    wait_group: Callable[[str], WaitGroup] = _other_wait
-    is_log_creation: Callable[[str], bool] = _never
+    wait_group: Callable[[str], WaitGroup] = lambda event: "cpu" if event == "CPU" else "other"
+    is_log_creation: Callable[[str], bool] = lambda event: False
     commits: CommitAllowance = CommitAllowance()
     block_bytes: int | None = None
     buffers: str = "buffer pool"
@@ -101,13 +87,9 @@ def engine_of(url: Secret) -> str:
     for name, package in plugins("engine").items():
         if given in package.URL_SCHEMES:
             return name
+    beginnings = (f"{package.URL_SCHEMES[0]}://" for package in plugins("engine").values())
     raise UserError(
         f"no database engine has URLs that begin with {given or 'no scheme'!r}",
         where="database URL",
-        remedy=f"begin it with {' or '.join(_beginnings())}",
+        remedy=f"begin it with {' or '.join(beginnings)}",
     )
-
-
-def _beginnings() -> Iterator[str]:
-    for package in plugins("engine").values():
-        yield f"{package.URL_SCHEMES[0]}://"

@@ -325,21 +325,23 @@ def _words(name: str) -> str:
     return f"{words} per second" if rate else words
 
 
-def parse_quantity(text: str, transactions: Sequence[str] | None = None) -> Quantity:
+def parse_quantity(text: str) -> Quantity:
     """The quantity that a text names: `tpm`, `p99 of payment`, `block.reads_per_s of sda`.
 
-    `transactions`: the types of the workload; None where they are not known, so that any may be.
     Raises UnknownQuantity.
     """
     metric, of, whose = " ".join(text.split()).partition(" of ")
     quantity = Quantity(metric, whose if of else None)
-    if (problem := check(quantity, transactions)) is not None:
+    if (problem := check(quantity)) is not None:
         raise UnknownQuantity(problem)
     return quantity
 
 
 def check(quantity: Quantity, transactions: Sequence[str] | None = None) -> Problem | None:
-    """What is wrong with a quantity; None where nothing is. `transactions` as above."""
+    """What is wrong with a quantity; None where nothing is.
+
+    `transactions`: the types of the workload; None where they are not known, so that any may be.
+    """
     metric, of = find(quantity.metric), quantity.of
     if metric is None:
         return Problem(*_unknown(quantity.metric))

@@ -28,72 +28,56 @@ class Machine(Protocol):
     @property
     def is_root(self) -> bool:
         """Whether this user is root."""
-        ...
 
     @property
     def installer(self) -> Literal["apt-get", "dnf"] | None:
         """What installs packages of the distribution; None for any other."""
-        ...
 
     @property
     def facts(self) -> "Mapping[str, Fact]":
         """The facts of the fingerprint, by their names in `hosts.facts`."""
-        ...
 
     def text(self, path: str) -> str | None:
         """The content of a file of the kernel, stripped; None where it cannot be read."""
-        ...
 
     def names(self, path: str) -> tuple[str, ...]:
         """What lies in a directory, sorted; nothing where it cannot be read."""
-        ...
 
     def closed(self, path: str) -> str | None:
         """Why a device cannot be opened for reading and writing; None where it can."""
-        ...
 
     def program(self, name: str) -> str | None:
         """The full path of a program; None where it is not there."""
-        ...
 
     def says(self, program: str, *words: str) -> str:
         """What a program writes when it is started with these words."""
-        ...
 
     def memory_limit_problem(self) -> str | None:
         """Why no memory limit can be set; None where one can."""
-        ...
 
     def io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; None where one can."""
-        ...
 
     def cpu_share_problem(self) -> str | None:
         """Why no share of CPU time can be set; None where one can."""
-        ...
 
     def io_uring_problem(self) -> str | None:
         """Why io_uring cannot be used; None where it can."""
-        ...
 
     def network_problem(self, program: str, *words: str) -> str | None:
         """Why a program fails in a network of its own, which is gone when it ends; None: it works.
 
         Only root may ask.
         """
-        ...
 
     def clock_is_synchronised(self) -> bool | None:
         """Whether the kernel takes its clock for synchronised; None where it does not tell."""
-        ...
 
     def activity(self) -> "Activity":
         """What the machine does now."""
-        ...
 
     def places(self) -> "tuple[OpenPlace, ...]":
         """Directories on which a candidate could stand, one a file system."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -383,8 +367,7 @@ class CpuShare(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
-        problem = machine.cpu_share_problem()
-        return _limit("share of CPU time", problem, "`cpu`", is_root=machine.is_root)
+        return _limit("share of CPU time", machine.cpu_share_problem(), "`cpu`", machine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,14 +377,12 @@ class IoLimit(Need):
     def judge(self, machine: Machine) -> Judgement:
         """Whether one can be made."""
         problem = machine.io_limit_problem()
-        return _limit(
-            "limit of reads and writes", problem, "`io` or `blkio`", is_root=machine.is_root
-        )
+        return _limit("limit of reads and writes", problem, "`io` or `blkio`", machine)
 
 
-def _limit(what: str, problem: str | None, controller: str, *, is_root: bool) -> Judgement:
+def _limit(what: str, problem: str | None, controller: str, machine: Machine) -> Judgement:
     """Whether a group of a controller can be made."""
     if problem is None:
         return Judgement(what, "there", "a control group")
     groups = f"give this container writable control groups with the controller {controller}"
-    return Judgement(what, "missing", problem, groups if is_root else "start it with sudo")
+    return Judgement(what, "missing", problem, groups if machine.is_root else "start it with sudo")

@@ -58,10 +58,7 @@ def parse_percent(text: object) -> int:
 
     Raises ValueError, with what would be right, for a bare number or one outside.
     """
-    match = _PERCENT.match(text) if isinstance(text, str) else None
-    if match is None or int(match[1]) > 100:
-        raise ValueError("whole percent from 0% to 100% are needed, such as 50%")
-    return int(match[1])
+    return int(_percent(text, _PERCENT, "whole percent from 0% to 100% are needed, such as 50%"))
 
 
 def parse_fine_percent(text: object) -> float:
@@ -69,9 +66,13 @@ def parse_fine_percent(text: object) -> float:
 
     Raises ValueError, with what would be right, for a bare number or one outside.
     """
-    match = _FINE_PERCENT.match(text) if isinstance(text, str) else None
+    return _percent(text, _FINE_PERCENT, "percent from 0% to 100% are needed, such as 2% or 1.5%")
+
+
+def _percent(text: object, pattern: re.Pattern[str], right: str) -> float:
+    match = pattern.match(text) if isinstance(text, str) else None
     if match is None or float(match[1]) > 100:
-        raise ValueError("percent from 0% to 100% are needed, such as 2% or 1.5%")
+        raise ValueError(right)
     return float(match[1])
 
 

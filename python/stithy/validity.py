@@ -60,12 +60,10 @@ class Recorded(Protocol):
     @property
     def window(self) -> Row:
         """The row of the window."""
-        ...
 
     @property
     def around(self) -> Row | None:
         """What was around it; None where nobody looked."""
-        ...
 
 
 Record = TypeVar("Record", contravariant=True)

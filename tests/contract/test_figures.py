@@ -14,13 +14,14 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.page import Page
-from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.manifest import LimitFacts
+from stithy.units import Money
 from support.drawn import context_built
 from support.sample_run import Shape, window_id
 
 FAMILIES = plugins("figure")
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
-COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")}
+COSTS = {name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 UNASKED = {
     "backup_durations", "backup_seconds", "backups", "factors",

@@ -27,9 +27,10 @@ from stithy.registry import plugins
 from stithy.report.page import Page
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts, SearchFacts
+from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
 from stithy.results.write import write_table
 from stithy.study.thresholds import Names, parse_threshold
+from stithy.units import Money
 from support.drawn import context_built
 from support.points import at
 from support.reported import write_report
@@ -39,7 +40,7 @@ from support.server_work import with_server_work
 FLAWED = Shape(
     users=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True, drives={"disk": 0.0},
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
-    costs={name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")},
+    costs={name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")},
     changes={
         window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"},
         window_id("disk", 2, 0): {"headline_acknowledged": 31, "server_commits": 77},

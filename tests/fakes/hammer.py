@@ -89,9 +89,8 @@ class FakeHammer:
         self.choices.append(("run", workload))
         if request.ledger is not None:
             request.ledger.write_bytes(b"STITHYL2")
-        phase = messages.Phase.MEASURE
         second = messages.Second(
-            second=0, at_s=START_S, phase=phase, transactions=_second(self.shares)
+            second=0, at_s=START_S, phase="measure", transactions=_second(self.shares)
         )
         if watch.on_message:
             watch.on_message(second)
@@ -112,7 +111,7 @@ class FakeHammer:
         summary = messages.LedgerSummary(
             holds=self._lost == 0, entries={"order": orders, "payment": counts}, torn_bytes=0
         )
-        what: Any = {"entry": "order", "kind": messages.LedgerFindingKind.LOST}
+        what: Any = {"entry": "order", "kind": "lost"}
         found = (messages.LedgerFinding(**what, text=f"order {n}") for n in range(self._lost))
         return LedgerVerified(tuple(found), summary)
 

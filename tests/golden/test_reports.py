@@ -18,7 +18,8 @@ from stithy.report.page import Page, render
 from stithy.report.parts.answer import answer
 from stithy.report.parts.certainty import question_sentence
 from stithy.report.parts.validity import lost_pattern
-from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts
+from stithy.results.manifest import LimitFacts, QuestionFacts
+from stithy.units import Money
 from support import golden
 from support.drawn import context_built
 from support.page_words import words_of_page
@@ -47,8 +48,8 @@ SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("di
 LIMITED = Shape(
     repeat=4, series=False, baselines=SLOWED,
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
-    costs={"disk": CostFacts(amount=300.0, currency="EUR"),
-           "memory": CostFacts(amount=1200.0, currency="EUR")},
+    costs={"disk": Money(amount=300.0, currency="EUR"),
+           "memory": Money(amount=1200.0, currency="EUR")},
 )  # fmt: skip
 """With a limit, costs, four blocks of each level, and a machine that changed."""
 

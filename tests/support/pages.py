@@ -5,13 +5,14 @@ from pathlib import Path
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.page import Page, render
-from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.manifest import LimitFacts
 from stithy.results.read import read_run
+from stithy.units import Money
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
-COST = CostFacts(amount=300.0, currency="EUR")
+COST = Money(amount=300.0, currency="EUR")
 NAMES = (*(f"candidate-{n}" for n in range(8)), "a-name-without-any-end-" * 3, '"<b>é 😀')
 USUAL = Shape(
     users=(1, 4),
@@ -22,7 +23,7 @@ USUAL = Shape(
     ledger=True,
     thresholds=thresholds(),
     limit=LIMIT,
-    costs={"disk": COST, "memory": CostFacts(amount=1200.0, currency="EUR")},
+    costs={"disk": COST, "memory": Money(amount=1200.0, currency="EUR")},
     baselines={
         window_id(name, 4, 1): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")
     },

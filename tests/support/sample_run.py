@@ -30,7 +30,6 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
-    CostFacts,
     DatabaseFacts,
     End,
     Fact,
@@ -48,6 +47,7 @@ from stithy.results.manifest import (
 from stithy.results.read import WINDOW_TABLES
 from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
+from stithy.units import Money
 from support.sample_conditions import condition, full_checks
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
@@ -126,7 +126,7 @@ class Shape:
     primary: QuestionFacts | None = None
     search: SearchFacts | None = None
     limit: LimitFacts | None = None
-    costs: Mapping[str, CostFacts] = field(default_factory=dict)
+    costs: Mapping[str, Money] = field(default_factory=dict)
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()

@@ -11,9 +11,9 @@ from stithy.clock import SystemClock
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
-from stithy.study.keys import reference_page, study_schema
 from support.faked_run import FakedRun
 from support.running import left_by
+from support.study_reference import reference_page, study_schema
 
 pytestmark = pytest.mark.usefixtures("own_state")
 STUDY = """

@@ -26,9 +26,9 @@ from stithy.results.tables import VALUES
 from stithy.results.write import write_json, write_table
 from stithy.run.events import Note, StepStarted
 from stithy.run.stop import Stop
-from stithy.study.keys import study_schema
 from support.faked_run import FakedRun
 from support.sample_run import Shape, build_run
+from support.study_reference import study_schema
 
 pytestmark = pytest.mark.usefixtures("own_state")
 MET, MISSED = "a.nopm_at_1 >= 1", "b.new-order.p95_at_2 <= 1us"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.render import Align, rate_text, say, show, table, time_text
+from stithy.cli.talk.render import rate_text, say, show, table, time_text
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 PROFILE = "four-corners"
 FIGURES = ("fio.iops", "fio.bytes_per_s", "fio.mean_s", "fio.p99")
 HEADER = ("profile", "candidate", "IOPS", "MB/s", "mean", "p99")
-ALIGN: tuple[Align, ...] = ("left", "left", "right", "right", "right", "right")
 BYTES_PER_MB = 1e6
 
 
 def block(
     *targets: str,
     learn: Path | None = None,
-    profile: Annotated[tuple[str, ...], Parameter(negative=())] = (PROFILE,),
-    rate: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    profile: tuple[str, ...] = (PROFILE,),
+    rate: tuple[str, ...] = (),
     stop_at: str | None = None,
     size: str | None = None,
-    volumes: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    volumes: tuple[str, ...] = (),
     duration: str | None = None,
     ramp_up: str | None = None,
     replay: str | None = None,
@@ -36,10 +35,10 @@ def block(
     duplicate: str | None = None,
     precondition: str | None = None,
     repeat: int | None = None,
-    wipe: Annotated[bool, Parameter(negative=())] = False,
-    print_study: Annotated[bool, Parameter(name="--print", negative=())] = False,
+    wipe: bool = False,
+    print_study: Annotated[bool, Parameter(name="--print")] = False,
     out: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> Exit:
     """Measure storage with fio, by I/O profiles, without a database.
 
@@ -163,7 +162,7 @@ def block(
     stop = Stop(say)
     with stop.installed():
         with display() as shown:
-            outcome = execute(start(file, out, stop, shown.show), deciders())
+            outcome = execute(start(file, out, stop, shown), deciders())
         with stop.shield():
             first = partial(side_by_side, learned) if learned else measured
             return conclude(outcome, None, json=json, first=first)
@@ -215,7 +214,7 @@ def measured(context: "Context") -> str:
                 rate_text(None if moved is None else moved / BYTES_PER_MB),
                 time_text(mean_s), time_text(p99_s),
             ))  # fmt: skip
-    return table(HEADER, rows, ALIGN)
+    return table(HEADER, rows, "<<>>>>")
 
 
 COMMAND = block

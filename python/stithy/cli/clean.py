@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from stithy.cli.talk.render import say, show, show_json
+from stithy.cli.talk.render import left_text, say, show, show_json
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -19,7 +17,7 @@ def clean(
     directory: Path | None = None,
     /,
     *,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> Exit:
     """Remove what a killed run left behind, or what `stithy run --keep` left running.
 
@@ -77,8 +75,7 @@ def _show(cleaned: Sequence["Cleaned"]) -> None:
         left_by = "it" if each.run.by_hand else "the run"
         show(f"{each.run.what}: removed everything that {left_by} left")
         for left in each.left:
-            facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
-            say(f"not removed: {left.resource.kind} ({facts}): {left.reason}")
+            say(left_text(left))
 
 
 def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:

@@ -2,11 +2,9 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from stithy.cli.talk.render import Align, show, show_json, table
+from stithy.cli.talk.render import show, show_json, table
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -15,9 +13,6 @@ if TYPE_CHECKING:
     from stithy.metrics import Quantity
     from stithy.report.between import Pair
 
-ALIGN: tuple[Align, ...] = (
-    "left", "left", "right", "right", "right", "right", "right", "right",
-)  # fmt: skip
 NOTE = """\
 ~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm); n: valid windows.
 A change is that of the geometric means over windows; percentiles are of all windows together.
@@ -30,9 +25,9 @@ def compare(
     base: Path,
     /,
     *others: Path,
-    metric: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    ignore: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    json: Annotated[bool, Parameter(negative=())] = False,
+    metric: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    json: bool = False,
 ) -> Exit:
     """Compare runs: the same candidates at the same levels, now and before.
 
@@ -113,7 +108,7 @@ def _as_text(pair: "Pair") -> str:
     ]
     header = ("metric", "candidate", "level", *pair.names, "change", "95 % interval", "n")
     rows = [cells(row) for row in pair.rows]
-    return "\n".join([*lines, *([""] if lines else []), table(header, rows, ALIGN)])
+    return "\n".join([*lines, *([""] if lines else []), table(header, rows, "<<>>>>>>")])
 
 
 def _as_json(pair: "Pair") -> dict[str, object]:

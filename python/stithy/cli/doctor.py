@@ -3,9 +3,8 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from stithy.cli.talk.render import show, show_json
 from stithy.exits import Exit
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from stithy.run.preparation.doctor import Examination, Needed, Part
 
 
-def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
+def doctor(*, json: bool = False) -> Exit:
     """Show what works on this machine, what is missing, and how to fix it.
 
     Checks rights, the kernel, server programs, memory, disk space, CPUs, the clock and the current
@@ -38,7 +37,6 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     json
         Print one JSON document.
     """
-    from stithy.cli.doctor import as_json, as_text
     from stithy.hosts.host import LocalHost
     from stithy.run.preparation.doctor import examine, left_behind
 
@@ -196,7 +194,7 @@ def _remedy(judged: "Judgement") -> str:
 
 
 def _disturbing(found: "Examination") -> Iterator[str]:
-    for judged in _checks(found):
+    for judged in chain.from_iterable(found.checks.values()):
         if judged.state == "disturbing":
             yield _entry(judged.what, judged.found, _remedy(judged))
 
@@ -257,7 +255,3 @@ def _feature(judged: "Judgement") -> str:
     if judged.what == "control groups":
         return f"control groups of {judged.found.partition(':')[0]}"
     return judged.what
-
-
-def _checks(found: "Examination") -> "list[Judgement]":
-    return [each for judged in found.checks.values() for each in judged]

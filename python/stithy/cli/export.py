@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.options import require_writable
+from stithy.cli.talk.options import require_plugin, require_writable
 from stithy.cli.talk.render import say, show_pieces
-from stithy.errors import UserError
 from stithy.exits import Exit
-from stithy.suggest import instead
 
 if TYPE_CHECKING:
     from stithy.report.export import Export
@@ -51,7 +49,7 @@ def export(
     out
         The file to write; `-` is standard output.
     """
-    _require_known(to)
+    require_plugin("export", to, f"there is no format {to!r}", "--to")
     target = None if out == STANDARD_OUTPUT else Path(out)
     require_writable(target, "--out")
     from stithy.registry import plugins
@@ -63,16 +61,6 @@ def export(
     _write(target, made.pieces)
     _tell(made, len(run.problems))
     return Exit.OK
-
-
-def _require_known(to: str) -> None:
-    from stithy.registry import plugins
-
-    known = list(plugins("export"))
-    if to in known:
-        return
-    remedy = instead(to, known, quote="")
-    raise UserError(f"there is no format {to!r}", where="--to", remedy=remedy)
 
 
 def _write(target: Path | None, pieces: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from stithy.cli.talk.options import require_plugin
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
 
@@ -26,8 +27,8 @@ def new(
     workload: str | None = None,
     scenario: str | None = None,
     units: Annotated[int | None, Parameter(name="--size")] = None,
-    short: Annotated[bool, Parameter(negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    short: bool = False,
+    json: bool = False,
 ) -> None:
     """Write a study for this machine, with every key explained, ready to run.
 
@@ -77,9 +78,12 @@ def new(
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
-    _require_known("engine", engine, "a database engine")
-    _require_known("workload", workload, "a workload")
-    _require_known("scenario", scenario, "a scenario")
+    for family, name, what in (
+        ("engine", engine, "a database engine"),
+        ("workload", workload, "a workload"),
+        ("scenario", scenario, "a scenario"),
+    ):
+        require_plugin(family, name, f"{name!r} is not {what}", f"--{family}")
     wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
     drafted = draft(LocalHost(), wishes)
     if file == STANDARD_OUTPUT:
@@ -105,16 +109,6 @@ def _need_free(file: Path) -> None:
             where=str(file),
             remedy="make it, or name another",
         )
-
-
-def _require_known(family: str, name: str | None, what: str) -> None:
-    from stithy.registry import plugins
-    from stithy.suggest import instead
-
-    known = list(plugins(family))
-    if name is not None and name not in known:
-        remedy = instead(name, known, quote="")
-        raise UserError(f"{name!r} is not {what}", where=f"--{family}", remedy=remedy)
 
 
 def _write(file: Path, text: str) -> None:

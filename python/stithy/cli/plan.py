@@ -2,9 +2,6 @@
 
 from pathlib import Path
 from secrets import token_hex
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from stithy.cli.talk.render import show, show_json
 from stithy.exits import Exit
@@ -15,9 +12,9 @@ def plan(
     /,
     *,
     out: Path | None = None,
-    null: Annotated[bool, Parameter(negative=())] = False,
-    sensitivity: Annotated[bool, Parameter(negative=())] = False,
-    steps: Annotated[bool, Parameter(negative=())] = False,
+    null: bool = False,
+    sensitivity: bool = False,
+    steps: bool = False,
     json: bool = False,
 ) -> Exit:
     """Print what a study does, what it needs, and whether this machine can run it.

@@ -25,12 +25,12 @@ def report(
     /,
     *,
     formats: Annotated[str, Parameter(name="--format")] = "html",
-    compare: Annotated[tuple[Path, ...], Parameter(negative=(), consume_multiple=True)] = (),
-    metric: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    ignore: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    open_page: Annotated[bool, Parameter(name="--open", negative=())] = False,
+    compare: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    metric: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    open_page: Annotated[bool, Parameter(name="--open")] = False,
     junit: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> Exit:
     """Write the report of a run, with all its figures and tables.
 
@@ -93,8 +93,8 @@ def report(
             show(sentence)
         for path in written:
             show(f"Report: {path}")
-    if open_page:
-        _open(written[0])
+    if open_page and not opened(written[0]):
+        say(f"not opened, because no graphical web browser was found: {written[0]}")
     return judged.exit
 
 
@@ -115,13 +115,6 @@ def _pairs(
     asked = tuple(quantity_asked(each) for each in metric)
     befores = [context_of(read_run(each)) for each in others]
     return pairs(context, befores, ignore, asked, earlier=True)
-
-
-def _open(page: Path) -> None:
-    from stithy.cli.report import opened
-
-    if not opened(page):
-        say(f"not opened, because no graphical web browser was found: {page}")
 
 
 IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})

@@ -2,9 +2,6 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say
@@ -15,11 +12,11 @@ def resume(
     directory: Path,
     /,
     *,
-    force: Annotated[bool, Parameter(negative=())] = False,
-    keep: Annotated[bool, Parameter(negative=())] = False,
+    force: bool = False,
+    keep: bool = False,
     junit: Path | None = None,
     metrics: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> Exit:
     """Continue a run that was killed, interrupted or failed, and write its report.
 
@@ -82,7 +79,7 @@ def resume(
         asked = deciders()
         with (
             display() as shown,
-            with_live_numbers(metrics, shown.show) as tell,
+            with_live_numbers(metrics, shown) as tell,
             ExitStack() as held,
         ):
             if (outcome := ended_before_its_corners(directory, held)) is None:

@@ -1,9 +1,6 @@
 """`stithy run`: from a study file to a report."""
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say
@@ -15,12 +12,12 @@ def run(
     /,
     *,
     out: Path | None = None,
-    keep: Annotated[bool, Parameter(negative=())] = False,
-    null: Annotated[bool, Parameter(negative=())] = False,
-    sensitivity: Annotated[bool, Parameter(negative=())] = False,
+    keep: bool = False,
+    null: bool = False,
+    sensitivity: bool = False,
     junit: Path | None = None,
     metrics: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
 ) -> Exit:
     """Run a study: create the candidates, load the database, measure, and write the report.
 
@@ -84,7 +81,7 @@ def run(
     refuse_kept(keep=keep, sensitivity=sensitivity)
     stop = Stop(say)
     with stop.installed():
-        with display() as shown, with_live_numbers(metrics, shown.show) as tell:
+        with display() as shown, with_live_numbers(metrics, shown) as tell:
             context = start_run(study, out, stop, tell, null=null, sensitivity=sensitivity)
             outcome = execute(context, deciders(), keep=keep)
             outcome = with_corners(outcome, stop, tell)

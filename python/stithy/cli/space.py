@@ -1,11 +1,9 @@
 """`stithy space`: what files take on storage, of a run, of a directory, or as a study plans it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from stithy.cli.talk.render import Align, show, show_json, table
+from stithy.cli.talk.render import show, show_json, table
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -21,9 +19,10 @@ LOG = "log_stored_bytes"
 """Of runs alone: of any other directory nobody says where its log lies."""
 
 UNKNOWN = "not known"
+WORDS = ("candidate", "role", "moment")
 
 
-def space(target: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
+def space(target: Path, /, *, json: bool = False) -> Exit:
     """Show how much space files take: logical, stored, and on all drives.
 
     TARGET is the directory of a run, any other directory, or a study file:
@@ -80,21 +79,11 @@ def _print(
         show_json({"schema_version": 1, "target": str(target), "space": kept, "missing": notes})
         return
     headings = {key: heading for heading, key in MEASURED}
-    align: tuple[Align, ...] = tuple("left" if _is_word(key) else "right" for key in columns)
-    header = tuple(
-        headings.get(key, key.removesuffix("_bytes").replace("_", " ")) for key in columns
-    )
+    sides = "".join("<" if key in WORDS else ">" for key in columns)
+    header = [headings.get(key, key.removesuffix("_bytes").replace("_", " ")) for key in columns]
     cells = [tuple(_cell(key, row[key]) for key in columns) for row in rows]
     said = [f"not known: {each}" for each in notes]
-    show("\n".join([table(header, cells, align), *([""] if said else []), *said]))
-
-
-def _heading(key: str) -> str:
-    return key.removesuffix("_bytes").replace("_", " ")
-
-
-def _is_word(key: str) -> bool:
-    return key in ("candidate", "role", "moment")
+    show("\n".join([table(header, cells, sides), *([""] if said else []), *said]))
 
 
 def _cell(key: str, value: Any) -> str:

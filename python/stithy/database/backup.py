@@ -91,19 +91,15 @@ class Method(Protocol):
 
     def problem(self, options: Options) -> str | None:
         """Why these options cannot be had; None if they can."""
-        ...
 
     def programs(self, options: Options) -> Mapping[str, Package]:
         """What it starts, by name of the program with its package."""
-        ...
 
     def version(self, tools: Tools) -> Command:
         """The command that says the version of what makes a backup."""
-        ...
 
     def take(self, tools: Tools, source: Source, target: Path, options: Options) -> Command:
         """The command that makes a backup."""
-        ...
 
 
 class Repository(Method, Protocol):
@@ -111,17 +107,14 @@ class Repository(Method, Protocol):
 
     def settings(self, data: Path, folder: Path, options: Options) -> Mapping[str, str]:
         """Of each server that is to be backed up."""
-        ...
 
     def prepare(
         self, tools: Tools, data: Path, folder: Path, options: Options
     ) -> Sequence[Command]:
         """The commands that make the repository."""
-        ...
 
     def stored(self, folder: Path) -> Path:
         """The directory of the last backup."""
-        ...
 
 
 Run = Callable[[Command], Finished]
@@ -227,12 +220,9 @@ def check(
             )
 
 
-def check_installed(
-    method: Method, options: Options, tools: Tools, run: Run, where: str = "scenario.backup"
-) -> None:
+def check_installed(method: Method, options: Options, tools: Tools, run: Run) -> None:
     """Raise PreconditionError where the programs that are there cannot have these options."""
     asked = getattr(method, "refusal", None)
     if asked is not None and (refused := asked(tools, options, run)):
-        raise PreconditionError(
-            refused, where=where, remedy="change the option, or install a newer version"
-        )
+        remedy = "change the option, or install a newer version"
+        raise PreconditionError(refused, where="scenario.backup", remedy=remedy)

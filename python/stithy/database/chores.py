@@ -22,11 +22,9 @@ class Chores(Protocol):
 
     def empty(self, url: Secret) -> None:
         """Make the database anew."""
-        ...
 
     def scans(self, url: Secret) -> Iterator[int]:
         """One large table after the other, for ever."""
-        ...
 
 
 def chores_of(engine: str) -> Chores:

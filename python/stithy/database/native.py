@@ -24,15 +24,12 @@ class Native(Protocol):
 
     def empty(self, url: Secret) -> None:
         """Make the database anew."""
-        ...
 
     def keep(self, url: Secret, name: str) -> None:
         """Keep what was loaded; `name` has lower-case letters and digits only."""
-        ...
 
     def restore(self, url: Secret, name: str, log_bytes: int) -> None:
         """Make the database what was kept."""
-        ...
 
 
 def native_of(engine: str) -> Native:

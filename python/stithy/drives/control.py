@@ -16,7 +16,6 @@ from stithy.hosts.files import connected
 from stithy.wire.drive import control as wire
 from stithy.wire.drive.jobs import AnyFault
 from stithy.wire.drive.messages import DriveCounters, DriveFacts
-from stithy.wire.messages import Failure
 from stithy.wire.program import failure_error
 
 PATIENCE_S = 60.0
@@ -94,7 +93,7 @@ class Control:
         except ValidationError as error:
             raise self._strange(error.errors()[0]["msg"], line) from error
         if isinstance(answer, wire.AnswerFailure):
-            raise failure_error(Failure(**answer.model_dump(exclude={"answer"})))
+            raise failure_error(answer)
         if not isinstance(answer, kind):
             raise self._strange(f"unexpected {answer.answer!r}", line)
         return answer

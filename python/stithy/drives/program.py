@@ -42,7 +42,7 @@ from stithy.wire.drive.messages import (
     parse_drive_message,
 )
 from stithy.wire.messages import Failure, Warning
-from stithy.wire.program import DRIVE, failure_error, find_program, supervised
+from stithy.wire.program import DRIVE, Supervisor, failure_error, find_program
 
 CONTROL = "control"
 """The socket's name in the program's folder."""
@@ -203,7 +203,7 @@ def _until_serving(running: Running, folder: Path) -> DriveProgram:
     assert running.stdout is not None  # as in _feed
     drives: list[DriveFacts] = []
     warnings: list[str] = []
-    with supervised(running, None, SILENCE_S) as watch:
+    with Supervisor(running, None, SILENCE_S) as watch:
         for line in running.stdout:
             watch.heard()
             match _parse(line):

@@ -143,6 +143,17 @@ def role_bytes(study: Study, sizes: Sequence[Sizes], inside_bytes: int = 0) -> d
     return {role: study.tenants * size for role, size in one.items()}
 
 
+WRITTEN_BYTES_PER_S = 100 * 2**20
+WRITTEN_BYTES_PER_S_MIN = 5 * 2**20
+"""How fast files are written or read back as a whole: likely, and at least."""
+
+
+def writing(size_bytes: int, held: int, memory: int) -> Cost:
+    """Writing so much before the first window, or reading it back after the last."""
+    likely_s, bound_s = size_bytes / WRITTEN_BYTES_PER_S, size_bytes / WRITTEN_BYTES_PER_S_MIN
+    return Cost(1 + likely_s, 10 + bound_s, held, memory)
+
+
 def provision(held: int) -> Cost:
     """Making a volume; its space is what it will hold at most, later on."""
     return Cost(time_s=1.0, time_s_max=10.0, space_bytes=held, memory_bytes=0)

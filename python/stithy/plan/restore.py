@@ -52,7 +52,6 @@ class Method(Protocol):
 
     def problem(self, engine: str) -> str | None:
         """Why the engine cannot have it."""
-        ...
 
 
 def method_named(name: str) -> Method:

@@ -8,7 +8,6 @@ decode: a table beside them holds the merged ones.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stithy.metrics import ALL
 from stithy.results.files import is_as_written
@@ -26,9 +25,6 @@ from stithy.wire.messages import (
     Second,
     TransactionTotal,
 )
-
-if TYPE_CHECKING:
-    from stithy.wire.messages import RunSummary
 
 _PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _COUNTS = ("committed", "rolled_back", "errors", "retries")
@@ -48,25 +44,16 @@ class Latencies:
 
 def read_latencies(hlog_stem: Path) -> Latencies:
     """The logs beside `hlog_stem`; a missing log is empty. Raises ValueError for a damaged one."""
-    return Latencies(
-        _read_if_there(hlog_stem, "response"),
-        _read_if_there(hlog_stem, "service"),
-        _read_if_there(hlog_stem, "pool-wait"),
-    )
+    kinds = ("response", "service", "pool-wait")
+    paths = (hlog_stem.with_name(f"{hlog_stem.name}.{kind}.hlog") for kind in kinds)
+    return Latencies(*(tuple(read_hlog(path)) if path.exists() else () for path in paths))
 
 
-def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
-    path = stem.with_name(f"{stem.name}.{kind}.hlog")
-    return tuple(read_hlog(path)) if path.exists() else ()
+def transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
+    """Rows of TRANSACTIONS: each type in the workload's order, then `all`.
 
-
-def transaction_rows(window_id: str, summary: RunSummary) -> list[Row]:
-    """Rows of TRANSACTIONS: each type in the workload's order, then `all`."""
-    return merged_totals(window_id, [summary])
-
-
-def merged_totals(window_id: str, summaries: Sequence[RunSummary]) -> list[Row]:
-    """The same of several hammers together: counts are added, histograms merged."""
+    Of several hammers counts are added, and histograms merged.
+    """
     types: dict[str, list[TransactionTotal]] = {}
     for summary in summaries:
         for total in summary.transactions:
@@ -117,7 +104,7 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
             "window_id": window_id,
             "second": second.second,
             "at_s": second.at_s,
-            "phase": str(second.phase),
+            "phase": second.phase,
         }
         found = _near(logged, _milliseconds(second.at_s))
         whole = [(each.name, [each], None) for each in second.transactions]
@@ -271,7 +258,7 @@ def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
 def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
     """Rows of LEDGER_FINDINGS, in the order of the findings."""
     return [
-        {"window_id": window_id, "deal": each.entry, "kind": each.kind.value, "text": each.text}
+        {"window_id": window_id, "deal": each.entry, "kind": each.kind, "text": each.text}
         for each in findings
     ]
 
@@ -296,7 +283,7 @@ SHAPE = (10, 0)
 and of their unit."""
 
 
-def histogram_rows(window_id: str, summary: "RunSummary", latencies: Latencies) -> list[Row]:
+def histogram_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
     """Rows of HISTOGRAMS: the measurement by kind, transaction type and time."""
     kinds = {
         "response": latencies.response,

@@ -94,7 +94,7 @@ def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row
 def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
     return {
         "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": _grown_mean_s([before.late], [after.late]),
+        "late_mean_s": _grown_mean_s(before.late, after.late),
         "cpu_s": _grown(before.cpu_s, after.cpu_s),
         "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
     }
@@ -115,14 +115,11 @@ def _given_s(counted: OperationCounters) -> float:
     return (counted.given_mean_s or 0.0) * counted.answered
 
 
-def _grown_mean_s(before: Sequence[Percentiles], after: Sequence[Percentiles]) -> float | None:
+def _grown_mean_s(before: Percentiles, after: Percentiles) -> float | None:
     """The mean of the values that came between two readings; None where none came."""
-    count = sum(each.count for each in after) - sum(each.count for each in before)
-    return max(0.0, _sum_s(after) - _sum_s(before)) / count if count > 0 else None
-
-
-def _sum_s(values: Iterable[Percentiles]) -> float:
-    return sum((each.mean_s or 0.0) * each.count for each in values)
+    sum_s, before_s = ((each.mean_s or 0.0) * each.count for each in (after, before))
+    count = after.count - before.count
+    return max(0.0, sum_s - before_s) / count if count > 0 else None
 
 
 def _grown(before: float | None, after: float | None) -> float | None:

@@ -49,51 +49,45 @@ WINDOWS = "windows"
 AGAINST = "against-"
 
 
+class _File:
+    """A file or folder of a directory, by its way from the root."""
+
+    def __init__(self, *way: str) -> None:
+        self._way = way
+
+    def __get__(self, of: "WindowDirectory | RunDirectory", kind: type) -> Path:
+        return of.root.joinpath(*self._way)
+
+
 @dataclass(frozen=True)
 class WindowDirectory:
     """The files of one window."""
 
     root: Path
 
-    @property
-    def hammer_output(self) -> Path:
-        """Raw messages of the hammer."""
-        return self.root / "hammer.jsonl"
+    hammer_output = _File("hammer.jsonl")
+    """Raw messages of the hammer."""
 
-    @property
-    def hlog_stem(self) -> Path:
-        """Stem of the latency logs."""
-        return self.root / "hammer"
+    hlog_stem = _File("hammer")
+    """Stem of the latency logs."""
 
-    @property
-    def ledger(self) -> Path:
-        """What the users meant to do and what was acknowledged."""
-        return self.root / "hammer.ledger"
+    ledger = _File("hammer.ledger")
+    """What the users meant to do and what was acknowledged."""
 
-    @property
-    def ledger_output(self) -> Path:
-        """Raw messages of the hammer while it compared the ledger with the database."""
-        return self.root / "verify-ledger.jsonl"
+    ledger_output = _File("verify-ledger.jsonl")
+    """Raw messages of the hammer while it compared the ledger with the database."""
 
-    @property
-    def recovery_log(self) -> Path:
-        """What the server wrote when it was started again to compare the ledger."""
-        return self.root / "recovery.log"
+    recovery_log = _File("recovery.log")
+    """What the server wrote when it was started again to compare the ledger."""
 
-    @property
-    def warm_up_output(self) -> Path:
-        """Raw messages of the hammer while warming up."""
-        return self.root / "warm-up.jsonl"
+    warm_up_output = _File("warm-up.jsonl")
+    """Raw messages of the hammer while warming up."""
 
-    @property
-    def check_output(self) -> Path:
-        """Raw messages of the quick check after the window."""
-        return self.root / "check.jsonl"
+    check_output = _File("check.jsonl")
+    """Raw messages of the quick check after the window."""
 
-    @property
-    def server_log(self) -> Path:
-        """What the database server wrote during this window."""
-        return self.root / "server.log"
+    server_log = _File("server.log")
+    """What the database server wrote during this window."""
 
     def trace(self, drive: str) -> Path:
         """Each request of one of the candidate's emulated drives."""
@@ -114,25 +108,17 @@ class RunDirectory:
 
     root: Path
 
-    @property
-    def manifest(self) -> Path:
-        """Versions, study, seed, environment."""
-        return self.root / "manifest.json"
+    manifest = _File("manifest.json")
+    """Versions, study, seed, environment."""
 
-    @property
-    def study(self) -> Path:
-        """The study file as it was read."""
-        return self.root / "study.yaml"
+    study = _File("study.yaml")
+    """The study file as it was read."""
 
-    @property
-    def journal(self) -> Path:
-        """The append-only record of steps and of things made."""
-        return self.root / "journal.jsonl"
+    journal = _File("journal.jsonl")
+    """The append-only record of steps and of things made."""
 
-    @property
-    def log(self) -> Path:
-        """Events with keys."""
-        return self.root / "run.log"
+    log = _File("run.log")
+    """Events with keys."""
 
     def prepare_output(self, dataset: str | None = None) -> Path:
         """Raw messages of the hammer while loading; `dataset` is named where there are several."""
@@ -143,20 +129,14 @@ class RunDirectory:
         """Raw messages of the hammer while a candidate was last loaded for a window."""
         return self.root / "restore" / f"{candidate}.hammer.jsonl"
 
-    @property
-    def calibration(self) -> Path:
-        """The highest rate and number of users with which the driver stayed on time."""
-        return self.root / "calibration.json"
+    calibration = _File("calibration.json")
+    """The highest rate and number of users with which the driver stayed on time."""
 
-    @property
-    def calibrate_output(self) -> Path:
-        """Raw messages of the hammer while calibrating."""
-        return self.root / "calibrate" / "hammer.jsonl"
+    calibrate_output = _File("calibrate", "hammer.jsonl")
+    """Raw messages of the hammer while calibrating."""
 
-    @property
-    def baseline_output(self) -> Path:
-        """Raw messages of the hammer from all baseline checks."""
-        return self.root / "baseline" / "hammer.jsonl"
+    baseline_output = _File("baseline", "hammer.jsonl")
+    """Raw messages of the hammer from all baseline checks."""
 
     def check_output(self, candidate: str, when: str) -> Path:
         """Raw messages of a full check; `when` is `load` or `end`, or a step's own."""
@@ -166,20 +146,14 @@ class RunDirectory:
         """A Parquet table of the whole run, by the name of its `tables.Table`."""
         return self.root / "tables" / f"{name}.parquet"
 
-    @property
-    def drives(self) -> Path:
-        """What emulated drives write about themselves, for as long as they are up."""
-        return self.root / "drives"
+    drives = _File("drives")
+    """What emulated drives write about themselves, for as long as they are up."""
 
-    @property
-    def master_copy(self) -> Path:
-        """The directory of the master copy, which is there while the run goes on."""
-        return self.root / "master-copy"
+    master_copy = _File("master-copy")
+    """The directory of the master copy, which is there while the run goes on."""
 
-    @property
-    def windows(self) -> Path:
-        """Parent of all window directories."""
-        return self.root / WINDOWS
+    windows = _File(WINDOWS)
+    """Parent of all window directories."""
 
     def window(self, window_id: str) -> WindowDirectory:
         """The directory of one window."""
@@ -189,10 +163,8 @@ class RunDirectory:
         """What session `session`, counted from 1, wrote of a window before it was cut off."""
         return self.root / "cut-off" / str(session) / window_id
 
-    @property
-    def sensitivity(self) -> Path:
-        """Runs with varied drive profiles; it is there where they were asked for."""
-        return self.root / "sensitivity"
+    sensitivity = _File("sensitivity")
+    """Runs with varied drive profiles; it is there where they were asked for."""
 
     def corner(self, candidate: str) -> Path:
         """The folder of the run in which every assumed number is varied against a candidate."""
@@ -206,16 +178,12 @@ class RunDirectory:
             for path in studies
         }
 
-    @property
-    def page(self) -> Path:
-        """The report as a page."""
-        return self.report_as("html")
+    page = _File("report.html")
+    """The report as a page."""
 
     def report_as(self, name: str) -> Path:
         """The report in a format; `name` is that of the format."""
         return self.root / f"report.{name}"
 
-    @property
-    def report(self) -> Path:
-        """Figures and tables of the report."""
-        return self.root / "report"
+    report = _File("report")
+    """Figures and tables of the report."""

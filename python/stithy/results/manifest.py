@@ -15,6 +15,7 @@ from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
+from stithy.units import Money
 
 SCHEMA_VERSION = 14
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
@@ -116,13 +117,6 @@ class RoleFacts(_Facts):
     devices: tuple[str, ...]
 
 
-class CostFacts(_Facts):
-    """What a candidate costs, as the study says it."""
-
-    amount: float
-    currency: str
-
-
 class CandidateFacts(_Facts):
     """One candidate and its volume, as it was; `drives` are the emulated ones under it.
 
@@ -134,7 +128,7 @@ class CandidateFacts(_Facts):
     name: str
     provider: str
     path: str
-    cost: CostFacts | None = None
+    cost: Money | None = None
     filesystem: str | None = None
     mount_point: str | None = None
     mount_options: str | None = None

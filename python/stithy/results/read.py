@@ -143,26 +143,16 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
     frames = _frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
+    with_load = frames["window"].join(frames.pop("load"), on="window_id", how="left")
+    frames["window"] = with_load.sort("started_at_s", "window_id", nulls_last=True)
+    frames["baseline"] = frames["baseline"].sort("at_s", "window_id")
     return Run(
         directory=directory,
         manifest=manifest,
         study=study,
-        window=frames["window"]
-        .join(frames["load"], on="window_id", how="left")
-        .sort("started_at_s", "window_id", nulls_last=True),
-        values=frames["values"],
-        spans=frames["spans"],
-        transactions=frames["transactions"],
-        seconds=frames["seconds"],
         samples=Samples({each: directory.window(each).table(tables.SERIES.name) for each in names}),
-        conditions=frames["conditions"],
-        drives=frames["drives"],
-        ledger=frames["ledger"],
-        ledger_findings=frames["ledger_findings"],
-        surroundings=frames["surroundings"],
-        restores=frames["restores"],
-        baseline=frames["baseline"].sort("at_s", "window_id"),
         other_problems=tuple(problems),
+        **frames,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-Kind = Literal["text", "integer", "real", "truth", "texts"]
+Kind = Literal["text", "integer", "real", "truth"]
 
 Row = dict[str, Any]
 """One row of a table by the names of its columns."""
@@ -61,6 +61,14 @@ def truth(name: str, meaning: str, *, null: bool = False) -> Column:
 
 # Short, because each line below is a column.
 _t, _i, _r, _b = text, integer, real, truth
+
+
+DISTRIBUTION = {
+    "mean": "mean", "min": "minimum", "p50": "median", "p90": "90th percentile",
+    "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
+    "max": "maximum",
+}  # fmt: skip
+"""What of a distribution has a column, with what it is."""
 
 
 WINDOW = Table(
@@ -128,11 +136,7 @@ TRANSACTIONS = Table(
                 ("response", "response time"), ("service", "service time"),
                 ("pool_wait", "the wait for a connection, or in the queue of what users do not wait for"),
             )
-            for name, text in (
-                ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
-                ("p95", "95th percentile"), ("p99", "99th percentile"),
-                ("p999", "99.9th percentile"), ("max", "maximum"),
-            )
+            for name, text in DISTRIBUTION.items()
         ),
     ),
 )  # fmt: skip
@@ -248,11 +252,7 @@ DRIVES = Table(
         _i("logged", "", "answers in the drive's seconds inside the measurement; each latency rests on this many values"),
         *(
             _r(f"latency_{name}_s", "s", f"{text} of the drive's latency: the time of profile and faults plus the drive's lateness; from the drive's seconds inside the measurement", null=True)
-            for name, text in (
-                ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
-                ("p95", "95th percentile"), ("p99", "99th percentile"),
-                ("p999", "99.9th percentile"), ("max", "maximum"),
-            )
+            for name, text in DISTRIBUTION.items()
         ),
         _i("late_answers", "", "answers that were late by more than 5 % of their due time and by more than 50 µs, during the users' work; only in the row of `all`", null=True),
         _r("late_mean_s", "s", "mean lateness of all answers in that time; only in the row of `all`", null=True),
@@ -328,7 +328,7 @@ BASELINE = Table(
         _i("reads", "", "direct reads of 4 KiB from a file of no candidate, one at a time", null=True),
         *(
             _r(f"read_{name}_s", "s", f"{text} of their times", null=True)
-            for name, text in (("mean", "mean"), ("p50", "median"), ("p99", "99th percentile"), ("max", "maximum"))
+            for name, text in DISTRIBUTION.items() if name in ("mean", "p50", "p99", "max")
         ),
         _t("missing_because", "why numbers are missing, if some are", null=True),
     ),
@@ -372,7 +372,6 @@ def schema(table: Table) -> "pl.Schema":
         "integer": pl.Int64(),
         "real": pl.Float64(),
         "truth": pl.Boolean(),
-        "texts": pl.List(pl.String()),
     }
     return pl.Schema({column.name: types[column.kind] for column in table.columns})
 

@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,31 +28,20 @@ _ACCEPTS: dict[Kind, Callable[[object], bool]] = {
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     ),
     "truth": lambda value: isinstance(value, bool),
-    "texts": lambda value: (
-        isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
-    ),
 }
 
 
-def frame_of(table: Table, rows: Iterable[object]) -> "pl.DataFrame":
-    """A frame with exactly the declared columns; rows are mappings or dataclasses.
+def frame_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> "pl.DataFrame":
+    """A frame with exactly the declared columns.
 
     Raises ValueError, naming table, row and column, for a missing or unknown column, a value of
     another kind, a NaN or infinity, and a null where none may be: each is a bug of the caller.
     """
     import polars as pl
 
-    plain = [_checked(table, number, _mapping(row)) for number, row in enumerate(rows)]
+    plain = [_checked(table, number, row) for number, row in enumerate(rows)]
     data = {each.name: [row[each.name] for row in plain] for each in table.columns}
     return pl.DataFrame(data, schema=schema(table))
-
-
-def _mapping(row: object) -> Mapping[str, Any]:
-    if is_dataclass(row) and not isinstance(row, type):
-        return asdict(row)
-    if isinstance(row, Mapping):
-        return row
-    raise ValueError(f"a row is a mapping or a dataclass, not {type(row).__name__}")
 
 
 def _checked(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,8 +63,8 @@ def _problem(column: Column, value: object) -> str | None:
     return None
 
 
-def write_table(path: Path, table: Table, rows: Iterable[object]) -> None:
-    """Write `rows` (mappings or dataclasses) as the Parquet file `path`, durably and at once.
+def write_table(path: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write `rows` as the Parquet file `path`, durably and at once.
 
     The file's metadata hold the table's meaning, each column's unit and meaning, and the schema
     version; its checksum is noted beside it.

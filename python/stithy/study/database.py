@@ -16,8 +16,7 @@ from pydantic import (
 )
 
 from stithy.registry import plugins
-from stithy.study.problems import Violation, refuse, rule_error, within
-from stithy.suggest import instead
+from stithy.study.problems import Violation, of_family, refuse, rule_error, within
 from stithy.units import Bytes, format_size
 
 MIB = 2**20
@@ -60,41 +59,13 @@ Settings = Annotated[
 """Settings of a server by name."""
 
 
-def read_engine(name: str) -> str:
-    """The name of a database engine that is there."""
-    known = list(plugins("engine"))
-    if name not in known:
-        raise rule_error("not a database engine", instead(name, known))
-    return name
-
-
-def owned_settings(engine: str) -> Mapping[str, str]:
-    """Settings of an engine that Stithy must choose itself, with the reason; {} if unknown."""
-    module = plugins("engine").get(engine)
-    owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
-    return owned
-
-
 def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
     """The settings that a study may not give, because Stithy itself must choose them."""
-    owned = owned_settings(engine)
+    owned: Mapping[str, str] = getattr(plugins("engine").get(engine), "OWNED_SETTINGS", {})
     for name in settings:
         if because := owned.get(name.lower()):
             right = f"leave it out: {because}"
             yield Violation("a setting that Stithy chooses itself", right, name, (name,))
-
-
-def read_restore(name: str) -> str:
-    """The name of a restore method that is there."""
-    known = list(plugins("restore"))
-    if name not in known:
-        raise rule_error("not a restore method", instead(name, known))
-    return name
-
-
-def restores_of(engine: str) -> list[str]:
-    """The restore methods that an engine can have."""
-    return [name for name, each in plugins("restore").items() if not each.problem(engine)]
 
 
 def restores_said() -> str:
@@ -117,7 +88,7 @@ class Database(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    engine: Annotated[str, AfterValidator(read_engine)] = Field(
+    engine: Annotated[str, of_family("engine", "not a database engine")] = Field(
         description="The database product.", examples=list(plugins("engine"))[:1]
     )
     memory_bytes: Memory = Field(
@@ -150,7 +121,7 @@ class Database(BaseModel):
         examples=[example_settings()[0]],
     )
 
-    restore: Annotated[str, AfterValidator(read_restore)] = Field(
+    restore: Annotated[str, of_family("restore", "not a restore method")] = Field(
         default=next(iter(plugins("restore"))),
         description=(
             "How the database gets back to its loaded state before each window. "
@@ -162,9 +133,12 @@ class Database(BaseModel):
     @field_validator("restore")
     @classmethod
     def _engine_has_it(cls, restore: str, info: ValidationInfo) -> str:
-        engine = info.data.get("engine")
-        if engine and (problem := plugins("restore")[restore].problem(engine)):
-            raise rule_error(problem, f"one of {', '.join(restores_of(engine))}")
+        if (engine := info.data.get("engine")) is None:
+            return restore
+        problems = {name: each.problem(engine) for name, each in plugins("restore").items()}
+        if problem := problems[restore]:
+            possible = (name for name in problems if not problems[name])
+            raise rule_error(problem, f"one of {', '.join(possible)}")
         return restore
 
     @field_validator("settings")

@@ -6,6 +6,8 @@ always the text that stands in the file. What plain values cannot hold (a key gi
 alias inside of itself) is a problem with a place; the rest of the file is still read.
 """
 
+import json
+import re
 from dataclasses import dataclass, field
 from unicodedata import category
 
@@ -70,8 +72,7 @@ class Document:
     def part(self, loc: Loc, start: int, end: int) -> Place:
         """The place of some characters of a text; of all of it where it is written with escapes."""
         place, text = self.values[loc], self.texts.get(loc, "")
-        lines = self.text.splitlines()
-        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        line = self._line(place)
         for quote in (0, 1):
             first = place.column - 1 + quote
             if end > start and line[first : first + len(text)] == text:
@@ -83,8 +84,7 @@ class Document:
 
         Of a long line only the part around the place; what would steer a terminal is a dot.
         """
-        lines = self.text.splitlines()
-        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        line = self._line(place)
         start = min(place.column - 1, len(line))
         first = max(0, start - EXCERPT_BEFORE)
         shown = line[first : first + EXCERPT_LONGEST]
@@ -92,6 +92,10 @@ class Document:
         pad = "".join("\t" if each == "\t" else " " for each in shown[: start - first])
         clean = "\t".join(printable(each) for each in shown.split("\t"))
         return f"{place.line:>5} | {clean}\n{' ' * 5} | {pad}{'^' * max(1, under)}"
+
+    def _line(self, place: Place) -> str:
+        lines = self.text.splitlines()
+        return lines[place.line - 1] if place.line <= len(lines) else ""
 
 
 def printable(text: str) -> str:
@@ -145,6 +149,16 @@ def as_yaml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "nothing" if value is None else str(value)
+
+
+PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
+"""What YAML takes for text without quotes, whatever stands around it."""
+
+
+def quoted(text: str) -> str:
+    """A text as YAML takes it for one: a JSON string is one, whatever it holds."""
+    plain = PLAIN.fullmatch(text) and text.lower() not in ("true", "false", "null", "yes", "no")
+    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 class _Builder:

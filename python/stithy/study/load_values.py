@@ -7,6 +7,7 @@ hammer run` alike, which have the same names.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import (
@@ -115,17 +116,8 @@ _SEARCH = _Form(("max", "users", "with"), "search", EXAMPLE)
 _PLAIN = _Form((), "limit", LIMIT_EXAMPLE)
 
 
-def read_search(value: Any) -> ResponseTarget | None:
-    """The limit that is searched for; an error points at the word that does not fit."""
-    return _read(value, _SEARCH)
-
-
-def read_limit(value: Any) -> ResponseTarget | None:
-    """The limit that is not searched for; errors as above."""
-    return _read(value, _PLAIN)
-
-
 def _read(value: Any, form: _Form) -> ResponseTarget | None:
+    """The limit that is written so; an error points at the word that does not fit."""
     if value is None or isinstance(value, ResponseTarget):
         return value
     if not isinstance(value, str) or not value.strip():
@@ -199,10 +191,14 @@ def _bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
 
 
 _SENTENCE = WithJsonSchema({"type": "string"})
-SearchValue = Annotated[ResponseTarget | None, PlainValidator(read_search), _SENTENCE]
+SearchValue = Annotated[
+    ResponseTarget | None, PlainValidator(partial(_read, form=_SEARCH)), _SENTENCE
+]
 """A search in a study file."""
 
-LimitValue = Annotated[ResponseTarget | None, PlainValidator(read_limit), _SENTENCE]
+LimitValue = Annotated[
+    ResponseTarget | None, PlainValidator(partial(_read, form=_PLAIN)), _SENTENCE
+]
 """A limit in a study file that is not searched for."""
 
 Users = Annotated[int, Field(ge=1, le=USERS_MAX)]

@@ -5,7 +5,6 @@ is missing is reported at the mapping that lacks it; a key that is unknown at th
 the word that may have been meant.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
@@ -164,7 +163,8 @@ def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     if kind == "too_short" and key is not None:
         return "empty", f"at least {context['min_length']} is needed, {_such_as(key, loc)}"
     if kind in _BOUNDS:
-        return _BOUNDS[kind](context)
+        wrong, right = _BOUNDS[kind]
+        return wrong, right.format(**context)
     what = _KINDS.get(kind.split("_")[0])
     if what and kind == "literal_error":
         return what, f"one of {str(context['expected']).replace(chr(39), '')}".replace(" or ", ", ")
@@ -185,21 +185,14 @@ def _such_as(key: Key, loc: Loc) -> str:
     return f"such as {as_yaml(example)}"
 
 
-def _too_small(context: dict[str, Any]) -> tuple[str, str]:
-    return "too small", f"at least {context['ge']}"
-
-
-def _too_long(context: dict[str, Any]) -> tuple[str, str]:
-    return "too long", f"at most {context['max_length']}"
-
-
-_BOUNDS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
-    "greater_than_equal": _too_small,
-    "less_than_equal": lambda context: ("too large", f"at most {context['le']}"),
-    "less_than": lambda context: ("too large", f"below {context['lt']}"),
-    "too_long": _too_long,
-    "string_too_long": _too_long,
+_BOUNDS = {
+    "greater_than_equal": ("too small", "at least {ge}"),
+    "less_than_equal": ("too large", "at most {le}"),
+    "less_than": ("too large", "below {lt}"),
+    "too_long": ("too long", "at most {max_length}"),
+    "string_too_long": ("too long", "at most {max_length}"),
 }
+"""What is wrong, and what would be right, by pydantic's type of an error with a bound."""
 
 
 def _joined(loc: Loc, what: str, value: str) -> str:

@@ -1,7 +1,7 @@
 """The study file as types: every key with its meaning, bounds and an example.
 
-Everything else is derived from here: the messages about a wrong file (`locate`), the JSON Schema
-for editors and the reference page (`keys`). Validation never looks at the machine.
+Everything else is derived from here: the keys (`keys`), the messages about a wrong file (`locate`),
+the JSON Schema for editors and the reference page. Validation never looks at the machine.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +72,6 @@ BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
 how many connections each has."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
-_TEXT = WithJsonSchema({"type": "string"})
 _SECTION = WithJsonSchema({"type": "object"})
 _OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a database"}
 

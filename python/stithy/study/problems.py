@@ -16,6 +16,8 @@ from pydantic_core import (
 )
 
 from stithy.errors import StithyError, UserError
+from stithy.registry import plugins
+from stithy.suggest import instead
 
 Loc = tuple[str | int, ...]
 """The path to a value: keys and list indices from the top of the file."""
@@ -114,6 +116,18 @@ def together(errors: Iterable[ValidationError | InitErrorDetails]) -> Validation
     for error in errors:
         details += _details(error) if isinstance(error, ValidationError) else [error]
     return ValidationError.from_exception_data("study", details)
+
+
+def of_family(family: str, what: str) -> AfterValidator:
+    """That a name is of a plug-in that is there; `what` it is not otherwise."""
+
+    def check(name: str) -> str:
+        known = list(plugins(family))
+        if name not in known:
+            raise rule_error(what, instead(name, known))
+        return name
+
+    return AfterValidator(check)
 
 
 def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:

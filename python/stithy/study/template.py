@@ -4,22 +4,18 @@ Keys and meanings come from the model, so a new key stands in new studies at onc
 are is decided elsewhere.
 """
 
-import json
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stithy.factor import level_factor
-from stithy.study.document import as_yaml
+from stithy.study.document import as_yaml, quoted
 from stithy.study.keys import Key, key_at, known_at, needed_at
 from stithy.study.problems import Loc
 from stithy.study.sections import OPTIONAL, USUAL, sections_of
 from stithy.units import format_duration, format_size
 
 WIDTH = 100
-PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
-"""What YAML takes for text without quotes, whatever stands around it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ def study_text(draft: Draft) -> str:
     lines = [
         *(f"# {line}".rstrip() for line in draft.head),
         "",
-        *_values((), {"study": _quoted(draft.question)}, only=("study",)),
+        *_values((), {"study": quoted(draft.question)}, only=("study",)),
         "",
         *_candidates(draft),
         "",
@@ -143,7 +139,7 @@ def _candidates(draft: Draft) -> Iterator[str]:
 
 
 def _option(option: Option, margin: str) -> str:
-    lines = ", ".join(f"{key}: {_quoted(value)}" for key, value in option.lines.items())
+    lines = ", ".join(f"{key}: {quoted(value)}" for key, value in option.lines.items())
     return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
 
 
@@ -197,9 +193,3 @@ def _description(key: Key) -> str:
 def _comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:
     head = f"{margin}# {hanging}"
     yield from (f"{head}{line}" for line in textwrap.wrap(text, WIDTH - len(head)))
-
-
-def _quoted(value: str) -> str:
-    """A text as YAML takes it for one: a JSON string is one, whatever it holds."""
-    plain = PLAIN.fullmatch(value) and value.lower() not in ("true", "false", "null", "yes", "no")
-    return value if plain else json.dumps(value, ensure_ascii=False)

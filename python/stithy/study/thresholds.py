@@ -94,21 +94,13 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
         raise rule_error("too long", f"at most {THRESHOLDS_MAX} thresholds")
     if not info.data.keys() >= {"candidates", "scenario", "given_workload", "given_load"}:
         return ()
-    names = _names(info)
+    data = info.data
+    every = points(own_factors(data["scenario"], data["given_load"]), data.get("vary", {}))
+    names = Names(list(data["candidates"]), every, transactions_of(data["given_workload"]))
     found = [_read(text, names) for text in value]
     known = [each for each in found if isinstance(each, Threshold)]
     refuse(_wrong(value, found))
     return tuple(known)
-
-
-def _names(info: ValidationInfo) -> Names:
-    types = transactions_of(info.data["given_workload"])
-    return Names(list(info.data["candidates"]), _points(info), types)
-
-
-def _points(info: ValidationInfo) -> tuple[Point, ...]:
-    own = own_factors(info.data["scenario"], info.data["given_load"])
-    return points(own, info.data.get("vary", {}))
 
 
 def _read(text: object, names: Names) -> Threshold | tuple[Mistake, ...]:

@@ -4,7 +4,6 @@ A job names its kind in `job` and is written as one JSON document. `url` holds a
 left out of every printed form. Types here decide nothing.
 """
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -43,11 +42,8 @@ class Think(Wire):
     mean_s: float
 
 
-class Arrivals(StrEnum):
-    """How the due times of an open loop follow each other."""
-
-    POISSON = "poisson"
-    CONSTANT = "constant"
+Arrivals = Literal["poisson", "constant"]
+"""How the due times of an open loop follow each other."""
 
 
 class Rate(Wire):
@@ -55,19 +51,15 @@ class Rate(Wire):
 
     kind: Literal["rate"] = "rate"
     per_s: float
-    arrivals: Arrivals = Arrivals.POISSON
+    arrivals: Arrivals = "poisson"
 
 
 Pace = Annotated[BackToBack | Keyed | Think | Rate, Field(discriminator="kind")]
 """When virtual users act."""
 
 
-class Isolation(StrEnum):
-    """Transaction isolation of a run."""
-
-    READ_COMMITTED = "read-committed"
-    REPEATABLE_READ = "repeatable-read"
-    SERIALIZABLE = "serializable"
+Isolation = Literal["read-committed", "repeatable-read", "serializable"]
+"""Transaction isolation of a run."""
 
 
 class WorkloadChoice(Wire):
@@ -129,7 +121,7 @@ class RunRequest(Wire):
     start_at_s: float | None = None
     ramp_up_s: float
     duration_s: float
-    isolation: Isolation = Isolation.READ_COMMITTED
+    isolation: Isolation = "read-committed"
     error_limit: U64 = 100
     reconnect_limit_s: float = 10.0
     hlog_stem: Path | None = None

@@ -4,7 +4,6 @@ A message names its kind in `message`. Units are the last part of a name: `_s` i
 are Unix time. What is not known is None, never 0. Types here decide nothing.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -15,12 +14,8 @@ Told: TypeAlias = dict[str, Any]
 """What a workload says in its own keys."""
 
 
-class Phase(StrEnum):
-    """Which part of a window a second belongs to."""
-
-    RAMP_UP = "ramp-up"
-    MEASURE = "measure"
-    DRAIN = "drain"
+Phase = Literal["ramp-up", "measure", "drain"]
+"""Which part of a window a second belongs to."""
 
 
 class Started(Wire):
@@ -75,16 +70,21 @@ class Warning(Wire):
     text: str
 
 
-class Failure(Wire):
-    """Why the job cannot go on, in the four parts of an error, with the program's exit code."""
+class Refusal(Wire):
+    """Why something cannot be done, in the four parts of an error, with its class as exit code."""
 
-    message: Literal["failure"] = "failure"
     code: str
     problem: str
     # `where` is the name on the wire in both languages; only Rust has it as a reserved word.
     where: str
     remedy: str
     exit: Annotated[int, Field(ge=0, le=255)]
+
+
+class Failure(Refusal):
+    """Why the job cannot go on; the program ends with its exit code."""
+
+    message: Literal["failure"] = "failure"
 
 
 class Condition(Wire):
@@ -191,13 +191,8 @@ class Proof(Wire):
     in_doubt_found: U64 | None
 
 
-class ErrorKind(StrEnum):
-    """What an error means, whatever the engine calls it."""
-
-    RETRYABLE = "retryable"
-    FULL = "full"
-    LOST = "lost"
-    OTHER = "other"
+ErrorKind = Literal["retryable", "full", "lost", "other"]
+"""What an error means, whatever the engine calls it."""
 
 
 class ErrorCount(Wire):
@@ -295,15 +290,10 @@ class CheckSummary(Wire):
     broken: tuple[U32, ...]
 
 
-class LedgerFindingKind(StrEnum):
-    """What ledger and database tell differently, or what became of a doubt."""
-
-    LOST = "lost"
-    DIFFERS = "differs"
-    RETURNED = "returned"
-    DOUBT_COMMITTED = "doubt-committed"
-    DOUBT_ABSENT = "doubt-absent"
-    UNKNOWN = "unknown"
+LedgerFindingKind = Literal[
+    "lost", "differs", "returned", "doubt-committed", "doubt-absent", "unknown"
+]
+"""What ledger and database tell differently, or what became of a doubt."""
 
 
 class LedgerFinding(Wire):

@@ -7,6 +7,7 @@ the reader, ends a program that a person stops, that is stuck or that is held by
 """
 
 import os
+import shutil
 import signal
 import sys
 import sysconfig
@@ -35,6 +36,7 @@ from stithy.wire.jobs import AnyJob
 from stithy.wire.messages import (
     AnyMessage,
     Failure,
+    Refusal,
     Summary,
     parse_message,
 )
@@ -49,9 +51,8 @@ def find_program(name: str, places: Sequence[Path] | None = None) -> Path:
     Raises PreconditionError, with how to get it, where none does.
     """
     searched = default_places() if places is None else places
-    for place in searched:
-        if _is_program(candidate := place / name):
-            return candidate
+    if found := shutil.which(name, path=os.pathsep.join(map(str, searched))):
+        return Path(found)
     raise PreconditionError(
         f"the program {name} was not found",
         where=f"{len(searched)} directories, from {searched[0]}" if searched else "no directory",
@@ -82,11 +83,6 @@ def _built(module: Path) -> Iterable[Path]:
             return
 
 
-def _is_program(path: Path) -> bool:
-    # A folder of the PATH may be closed to this user, at which Path.is_file would fail.
-    return os.path.isfile(path) and os.access(path, os.X_OK)
-
-
 STOP_PATIENCE_S = 30.0
 """How long a program may take to answer SIGINT before it is killed: a drain waits for the answers
 under way, and a stalled drive may hold those for many seconds."""
@@ -98,8 +94,8 @@ POLL_S = 0.1
 
 
 class Supervisor(threading.Thread):
-    """Watches one program until told that it ended; `killed_because` says why it had to be killed,
-    as the verb of a sentence.
+    """Inside, one program is watched until it has ended; `killed_because` says why it had to be
+    killed, as the verb of a sentence.
     """
 
     def __init__(
@@ -130,8 +126,11 @@ class Supervisor(threading.Thread):
                 self._program.send_signal(signal.SIGKILL)
                 return
 
-    def end(self) -> None:
-        """Watch no longer."""
+    def __enter__(self) -> "Supervisor":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self.join()
 
@@ -151,19 +150,6 @@ class Supervisor(threading.Thread):
             self._since_s.pop(what, None)
             return 0.0
         return now_s - self._since_s.setdefault(what, now_s)
-
-
-@contextmanager
-def supervised(
-    program: Running, stop: threading.Event | None, silence_s: float | None
-) -> Iterator[Supervisor]:
-    """Inside, the program is watched."""
-    supervisor = Supervisor(program, stop, silence_s)
-    supervisor.start()
-    try:
-        yield supervisor
-    finally:
-        supervisor.end()
 
 
 OnMessage = Callable[[AnyMessage], None]
@@ -199,17 +185,13 @@ def run_program(
         raw = stack.enter_context(_raw_file(raw_output))
         program = runner.start(Command(argv=argv, cpus=cpus), stderr=errors)
         stack.enter_context(_ended(program))
-        watch = stack.enter_context(supervised(program, stop, silence_s))
+        watch = stack.enter_context(Supervisor(program, stop, silence_s))
         _feed(program, job)
-        summary = _read(program, raw, watch, on_message or _ignore, errors)
+        summary = _read(program, raw, watch, on_message, errors)
         code = ended_within(program, EXIT_PATIENCE_S)
         if summary is None:
             raise _died(argv, watch.killed_because or _end_of(code), errors)
         return summary
-
-
-def _ignore(_: AnyMessage) -> None:
-    pass
 
 
 def _feed(program: Running, job: AnyJob) -> None:
@@ -225,7 +207,7 @@ def _read(
     program: Running,
     raw: IO[str] | None,
     watch: Supervisor,
-    on_message: OnMessage,
+    on_message: OnMessage | None,
     errors: IO[bytes],
 ) -> Summary | None:
     """Read to the end of the output; the summary, or None where none came."""
@@ -241,7 +223,8 @@ def _read(
         message = _parse(line, errors)
         if isinstance(message, Failure):
             raise failure_error(message)
-        on_message(message)
+        if on_message is not None:
+            on_message(message)
         if isinstance(message, Summary):
             summary = message
     return summary
@@ -259,8 +242,8 @@ def _parse(line: str, errors: IO[bytes]) -> AnyMessage:
         ) from error
 
 
-def failure_error(failure: Failure) -> StithyError:
-    """The error that a `failure` message stands for, by its code and exit code."""
+def failure_error(failure: Refusal) -> StithyError:
+    """The error that a `failure` stands for, by its code and exit code."""
     kinds: dict[int, type[StithyError]] = {
         Exit.USAGE: UserError,
         Exit.PRECONDITION: PreconditionError,

@@ -4,7 +4,7 @@ Builds the jobs, gathers the messages into results, and knows nothing of windows
 files of a run directory: those are the caller's.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +35,6 @@ from stithy.wire.messages import (
     PrepareSummary,
     RunSummary,
     Second,
-    Summary,
     WarmUpSummary,
     Warning,
 )
@@ -103,7 +102,7 @@ class Hammer:
         job = PrepareJob(
             url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders, data=data
         )
-        return _expect(PrepareSummary, self._do(job, watch, _ignore))
+        return self._do(PrepareSummary, job, watch)[0]
 
     def warm_up(
         self,
@@ -114,42 +113,34 @@ class Hammer:
         watch: Watch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass; errors as in `run_program`."""
-        job = WarmUpJob(
-            url=self._url.reveal(),
-            workload=workload,
-            seed=seed,
-            transactions=transactions,
-        )
-        return _expect(WarmUpSummary, self._do(job, watch, _ignore))
+        url = self._url.reveal()
+        job = WarmUpJob(url=url, workload=workload, seed=seed, transactions=transactions)
+        return self._do(WarmUpSummary, job, watch)[0]
 
     def run(
         self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
     ) -> Driven:
         """Drive the database for one window; errors as in `run_program`."""
-        heard: list[AnyMessage] = []
         job = run_job(self._url, workload, request)
-        summary = _expect(RunSummary, self._do(job, watch, heard.append, SILENCE_S))
+        summary, heard = self._do(RunSummary, job, watch, SILENCE_S)
         return Driven(_those(Second, heard), _those(Warning, heard), summary)
 
     def check(
         self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; errors as in `run_program`."""
-        heard: list[AnyMessage] = []
-        job = CheckJob(
-            url=self._url.reveal(), workload=workload, quick=quick, after_load=after_load
-        )
-        _expect(CheckSummary, self._do(job, watch, heard.append))
+        url = self._url.reveal()
+        job = CheckJob(url=url, workload=workload, quick=quick, after_load=after_load)
+        _, heard = self._do(CheckSummary, job, watch)
         return Checked(_those(Condition, heard))
 
     def verify_ledger(
         self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; errors as in `run_program`."""
-        heard: list[AnyMessage] = []
         place = str(ledger.absolute())
         job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
-        summary = _expect(LedgerSummary, self._do(job, watch, heard.append))
+        summary, heard = self._do(LedgerSummary, job, watch)
         return LedgerVerified(_those(LedgerFinding, heard), summary)
 
     def calibrate(
@@ -163,7 +154,7 @@ class Hammer:
         """Find the driver's highest rate and users on time; errors as in `run_program`."""
         url = self._url.reveal()
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
-        return _expect(CalibrateSummary, self._do(job, watch, _ignore))
+        return self._do(CalibrateSummary, job, watch)[0]
 
     def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
         """Do a baseline check's work, which needs no database; errors as in `run_program`."""
@@ -173,21 +164,20 @@ class Hammer:
             spin_s=work.spin_s,
             read_s=work.read_s,
         )
-        return _expect(BaselineSummary, self._do(job, watch, _ignore))
+        return self._do(BaselineSummary, job, watch)[0]
 
     def _do(
-        self,
-        job: AnyJob,
-        watch: Watch,
-        gather: Callable[[AnyMessage], None],
-        silence_s: float | None = None,
-    ) -> Summary:
+        self, kind: type[S], job: AnyJob, watch: Watch, silence_s: float | None = None
+    ) -> tuple[S, list[AnyMessage]]:
+        """The summary, which the protocol says is of this kind, and all messages."""
+        heard: list[AnyMessage] = []
+
         def both(message: AnyMessage) -> None:
-            gather(message)
+            heard.append(message)
             if watch.on_message is not None:
                 watch.on_message(message)
 
-        return run_program(
+        summary = run_program(
             self._runner,
             [str(self._program)],
             job,
@@ -197,6 +187,9 @@ class Hammer:
             silence_s=silence_s,
             cpus=self._cpus if isinstance(job, MEASURED) else None,
         )
+        if not isinstance(summary, kind):
+            raise TypeError(f"the hammer answered with {summary.message}, not with {kind.__name__}")
+        return summary, heard
 
 
 def run_job(url: Secret, workload: WorkloadChoice, request: RunRequest) -> RunJob:
@@ -215,17 +208,6 @@ def text_percent(sample: DataSample) -> tuple[float, float]:
     return 100 * saved, 100 * sample.text_repeated_bytes / sample.text_bytes
 
 
-def _ignore(_: AnyMessage) -> None:
-    pass
-
-
 def _those(kind: type[M], heard: Iterable[AnyMessage]) -> tuple[M, ...]:
     """The messages of a kind, in the order in which they came."""
     return tuple(each for each in heard if isinstance(each, kind))
-
-
-def _expect(kind: type[S], summary: Summary) -> S:
-    """`summary`, which the protocol says is of this kind."""
-    if not isinstance(summary, kind):
-        raise TypeError(f"the hammer answered with {summary.message}, not with {kind.__name__}")
-    return summary

@@ -93,7 +93,6 @@ class Program(Protocol):
         watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows."""
-        ...
 
     def warm_up(
         self,
@@ -104,25 +103,21 @@ class Program(Protocol):
         watch: Watch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass over what users touch."""
-        ...
 
     def run(
         self, workload: WorkloadChoice, request: RunRequest, *, watch: Watch = NOBODY
     ) -> Driven:
         """Drive the database for one window."""
-        ...
 
     def check(
         self, workload: WorkloadChoice, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; broken ones are a result, not an error."""
-        ...
 
     def verify_ledger(
         self, workload: WorkloadChoice, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; what was lost is a result, not an error."""
-        ...
 
     def calibrate(
         self,
@@ -136,8 +131,6 @@ class Program(Protocol):
 
         `think_s` None does not search the number of users.
         """
-        ...
 
     def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
         """Do a little fixed work that has nothing to do with a database."""
-        ...

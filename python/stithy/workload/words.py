@@ -1,28 +1,12 @@
 """How users were driven, in the words that the report and the command line share."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from stithy.units import format_duration, format_rate, format_size
 
 NULL = "NULL STUDY: both candidates are identical"
 EMULATED = "EMULATED drive"
 """What every output says of such a run, and of such a candidate."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What users reach of the data, and what can keep it in memory; None where it is not known.
-
-    `touched` of `total` units of the workload, several of which are called `units`.
-    """
-
-    touched: int
-    total: int
-    units: str
-    database_bytes: int | None
-    buffer_pool_bytes: int | None
-    memory_limit_bytes: int | None = None
 
 
 IDLE = "No users: the database is idle"
@@ -75,23 +59,33 @@ def kept_up(connections: int, rate_per_s_max: float | None) -> str:
     return f"on time up to {rate_per_s_max:,.0f} transactions per second {over}"
 
 
-def reach(of: Reach, buffers: str) -> str:
+def reach(
+    touched: int,
+    total: int,
+    units: str,
+    database_bytes: int | None,
+    buffer_pool_bytes: int | None,
+    memory_limit_bytes: int | None = None,
+    *,
+    buffers: str,
+) -> str:
     """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the server has …`.
 
-    `buffers`: what the engine calls its buffer pool.
+    `touched` of `total` units of the workload, several of which are called `units`; `buffers`: what
+    the engine calls its buffer pool. Sizes are None where they are not known.
     """
-    if of.database_bytes is None:
-        data = f"{of.touched:,} of {of.total:,} {of.units}"
-    elif of.touched == of.total:
-        data = f"all {format_size(of.database_bytes)}"
+    part = f"{touched:,} of {total:,} {units}"
+    if database_bytes is None:
+        data = part
+    elif touched == total:
+        data = f"all {format_size(database_bytes)}"
     else:
-        touched = of.database_bytes * of.touched / of.total
-        data = f"about {format_size(touched)} of {format_size(of.database_bytes)}"
-        data += f" ({of.touched:,} of {of.total:,} {of.units})"
+        data = f"about {format_size(database_bytes * touched / total)} of "
+        data += f"{format_size(database_bytes)} ({part})"
     known = []
-    if of.buffer_pool_bytes is not None:
-        known.append(f"{format_size(of.buffer_pool_bytes)} of {buffers}")
-    if of.memory_limit_bytes is not None:
-        known.append(f"a memory limit of {format_size(of.memory_limit_bytes)}")
+    if buffer_pool_bytes is not None:
+        known.append(f"{format_size(buffer_pool_bytes)} of {buffers}")
+    if memory_limit_bytes is not None:
+        known.append(f"a memory limit of {format_size(memory_limit_bytes)}")
     server = f"; the server has {' and '.join(known)}" if known else ""
     return f"users touch {data}{server}"

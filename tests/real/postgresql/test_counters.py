@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stithy.clock import SystemClock
 from stithy.collect.collector import InstanceScope, Sample, Scope, TimedSample
 from stithy.collect.collectors import database
 from stithy.collect.collectors import server as server_collector
@@ -19,11 +20,6 @@ from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     connect,
     parse_url,
-)
-from stithy.database.engines.postgresql.counters import (
-    loaded,
-    read_commit_counters,
-    read_server_facts,
 )
 from stithy.database.engines.postgresql.server import Server, remove_segment
 from stithy.errors import InfrastructureError
@@ -43,15 +39,15 @@ def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Ser
     """10 commits, one for the session's start, 3 rollbacks; and none of the reader's, who asks the
     maintenance database.
     """
-    before = read_commit_counters(server.url)
-    assert read_commit_counters(server.url) == before
+    before = server.commits(SystemClock())
+    assert server.commits(SystemClock()) == before
     with connect(parse_url(server.url)) as client:
         for _ in range(10):
             client.run("SELECT 1")
         for _ in range(3):
             client.run("BEGIN")
             client.run("ROLLBACK")
-    after = read_commit_counters(server.url)
+    after = server.commits(SystemClock())
     assert after.settled
     assert after.commits - before.commits == 11
     assert after.rollbacks - before.rollbacks == 3
@@ -59,7 +55,7 @@ def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Ser
 
 def test_the_facts_name_version_and_settings_but_no_places(server: Server) -> None:
     """What a reader of a storage comparison looks for; no directory, no socket."""
-    facts = read_server_facts(server.url)
+    facts = server.facts()
     assert facts.version.split(".")[0].isdigit()
     assert facts.settings["autovacuum"] == "off"
     assert {"fsync", "wal_sync_method", "shared_buffers", "data_checksums"} <= facts.settings.keys()
@@ -73,7 +69,7 @@ def test_activity_is_one_answer_with_every_group(server: Server) -> None:
 
     Nothing was loaded into it: None, so that a person is told to prepare it.
     """
-    assert loaded(server.url) is None
+    assert server.loaded() is None
     reader = ActivityReader(server.url)
     try:
         first, second = reader.read(), reader.read()

@@ -69,10 +69,19 @@ def strings(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def command_help(source: Source) -> Iterator[tuple[int, str]]:
-    """The docstrings of commands, which their help shows, each with its first line."""
+    """The docstrings of commands and of their options, which help shows, each with its line."""
     for node in source.nodes:
         if isinstance(node, ast.FunctionDef) and "-----" in (ast.get_docstring(node, False) or ""):
             yield node.body[0].lineno, ast.get_docstring(node, False) or ""
+        if isinstance(node, ast.ClassDef) and any(map(_is_parameter, node.decorator_list)):
+            for each in node.body:
+                match each:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        yield each.lineno, text
+
+
+def _is_parameter(decorator: ast.expr) -> bool:
+    return ast.unparse(decorator).startswith("Parameter(")
 
 
 TEMPLATES = tuple(

@@ -139,7 +139,7 @@ def test_talk_is_never_missed_and_data_are(
     assert capsys.readouterr() == ('{\n  "größe": "µs"\n}\n', "talk\n")
     monkeypatch.setattr(sys, "stderr", stream)
     render.say("talk")
-    shown = render.table(["name", "n"], [["a", "1"], ["longer", "100"]], ["left", "right"])
+    shown = render.table(["name", "n"], [["a", "1"], ["longer", "100"]], "<>")
     assert shown == "name      n\na         1\nlonger  100"
 
 

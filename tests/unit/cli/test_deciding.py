@@ -21,13 +21,13 @@ from stithy.report.page import Page
 from stithy.report.parts import sensitivity
 from stithy.report.parts.answer import answer
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CostFacts
 from stithy.results.read import read_manifest, read_run
 from stithy.results.write import write_json
 from stithy.run.cleanup.handlers import clean
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import Outcome, execute
+from stithy.units import Money
 from stithy.wire.jobs import RunRequest
 from support.faked_run import FakedRun
 from support.points import at
@@ -63,7 +63,7 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     assert "NULL STUDY" in (read.label or "")
     assert read.manifest is not None
     shown = [(each.path, each.cost, each.memory_limit_bytes) for each in read.manifest.candidates]
-    cost = CostFacts(amount=7, currency="EUR")
+    cost = Money(amount=7, currency="EUR")
     assert shown == [(str(tmp_path / name), cost, 2**28) for name in names]
 
 

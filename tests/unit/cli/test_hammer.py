@@ -10,7 +10,7 @@ from fakes.program import AnsweringRunner
 from stithy.cli import app
 from stithy.cli.hammer import options, outcome
 from stithy.secrets import Secret
-from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
+from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
 from stithy.workload.hammer import Hammer
 from support.examples import wire_example
@@ -95,7 +95,7 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(hammer: Command) -> None:
         ("--pace keyed", Keyed()),
         ("--pace think:500ms", Think(mean_s=0.5)),
         ("--rate 30000/min", Rate(per_s=500)),
-        ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT)),
+        ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals="constant")),
         ("--pace think:2s --set delivery=deferred", Think(mean_s=2)),
     ):
         [job] = hammer(f"run --size 10 {words}", "started", "run-summary").jobs
@@ -176,6 +176,6 @@ def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> Non
             live_p95_s=0.012,
         )  # fmt: skip
         second = example("second.ramp-up").model_copy(update={"transactions": (of,)[: orders or 0]})
-        line = outcome.second_text(second, "new-order")
+        line = outcome.second_line("new-order", second)
         assert f"p95 {shown:>8}" in line
         assert ("0 transactions" in line) is (orders != 1_999)

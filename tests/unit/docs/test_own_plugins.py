@@ -16,10 +16,10 @@ from stithy.results.layout import RunDirectory
 from stithy.results.tables import STOPPED
 from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
-from stithy.study.keys import study_schema
 from stithy.study.load import parse_study, read_study
 from support.reported import write_report
 from support.sample_run import Shape, build_run
+from support.study_reference import study_schema
 
 
 def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Path) -> None:

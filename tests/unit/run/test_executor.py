@@ -11,12 +11,13 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.manifest import LimitFacts
 from stithy.results.read import Run, read_run
 from stithy.run import events
 from stithy.run.cleanup.handlers import clean
 from stithy.run.executor import execute
-from stithy.wire.messages import ErrorCount, ErrorKind
+from stithy.units import Money
+from stithy.wire.messages import ErrorCount
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
@@ -97,7 +98,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     assert shown is not None
     assert shown.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
     costs = [each.cost for each in shown.candidates]
-    assert costs == [None, CostFacts(amount=1200.5, currency="EUR")]
+    assert costs == [None, Money(amount=1200.5, currency="EUR")]
     assert sorted(run.ledger["deal"]) == ["order"] * 4 + ["payment"] * 4
     assert set(run.window["ledger_acknowledged"]) == {20}
     notes = [event.text for event in faked.events if isinstance(event, events.Note)]
@@ -109,7 +110,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
 def _gave_up(text: str, sqlstate: str = "XX000") -> FakeHammer:
     return FakeHammer(
         complete=False,
-        errors=(ErrorCount(kind=ErrorKind.OTHER, code=sqlstate, text=text, count=3),),
+        errors=(ErrorCount(kind="other", code=sqlstate, text=text, count=3),),
     )
 
 

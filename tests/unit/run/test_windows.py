@@ -24,9 +24,8 @@ from stithy.run.events import Note
 from stithy.run.windows import surroundings, window
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
-from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
-from stithy.wire.messages import Phase, Second, TransactionSecond
-from stithy.workload.workloads.order_entry import Profile
+from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
+from stithy.wire.messages import Second, TransactionSecond
 from support.faked_run import FakedRun
 from support.points import at
 from support.running import left_by, manifest, window_row
@@ -48,7 +47,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         ("pace: {think: 2 s}", POOLED, Think(mean_s=2), 2.0),
         ("pace: keyed", "", Keyed(), pytest.approx(20.7, abs=0.01)),
         ("rate: 30000/min", "", Rate(per_s=500), None),
-        ("rate: 5/s\n  arrivals: constant", "", Rate(per_s=5, arrivals=Arrivals.CONSTANT), None),
+        ("rate: 5/s\n  arrivals: constant", "", Rate(per_s=5, arrivals="constant"), None),
     ):
         own = [OTHER] if more else []
         made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"), *own)
@@ -58,7 +57,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         choice: Any = choice_of(made)
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
-        assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
+        assert pool == ((2, 1, "hammerdb") if more else (None, None, "specification"))
         assert request.pause_s(made) == pause_s
 
 
@@ -73,7 +72,7 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
     activity = HammerActivity(context, cast("Any", None))
     for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
-        second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=each)
+        second = Second(second=3, at_s=1.0, phase="measure", transactions=each)
         shown = activity._second(second)
         assert (shown.p95_s, shown.tpm) == (p95_s, 60.0 * done)
 

@@ -13,7 +13,7 @@ from stithy.hosts.runner import Command, LocalRunner
 from stithy.wire import program
 from stithy.wire.jobs import CheckJob
 from stithy.wire.messages import CheckSummary, Failure
-from stithy.wire.program import default_places, failure_error, find_program, run_program, supervised
+from stithy.wire.program import Supervisor, default_places, failure_error, find_program, run_program
 from stithy.workload.workloads.order_entry import Choice
 
 JOB = CheckJob(
@@ -97,7 +97,7 @@ def test_a_program_that_is_stuck_is_killed(tmp_path: Path, monkeypatch: pytest.M
         running = LocalRunner().start(Command(["/bin/sh", "-c", script], detached=True))
         while stop is asked and not deaf.exists():
             time.sleep(0.01)
-        with supervised(running, stop, silence_s) as watch:
+        with Supervisor(running, stop, silence_s) as watch:
             running.wait(timeout=60)
         assert watch.killed_because == why
 

@@ -10,7 +10,7 @@ from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, RunRequest, WarmUpJob
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
 from stithy.workload.hammer import Hammer
 from stithy.workload.program import Watch
-from stithy.workload.words import Reach, reach
+from stithy.workload.words import reach
 from stithy.workload.workloads.order_entry import Choice
 from support.examples import wire_example
 
@@ -66,8 +66,8 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
 
 def test_what_users_reach_is_told_as_far_as_it_is_known() -> None:
     """Their share of the data, beside what the server may keep in memory."""
-    assert reach(Reach(10, 10, "rows", 2**31, None), "") == "users touch all 2 GiB"
-    assert reach(Reach(3, 10, "warehouses", None, None), "") == "users touch 3 of 10 warehouses"
-    shown = reach(Reach(3, 10, "warehouses", 10 * 2**30, 2**27, 2**30), "shared buffers")
+    assert reach(10, 10, "rows", 2**31, None, buffers="") == "users touch all 2 GiB"
+    assert reach(3, 10, "warehouses", None, None, buffers="") == "users touch 3 of 10 warehouses"
+    shown = reach(3, 10, "warehouses", 10 * 2**30, 2**27, 2**30, buffers="shared buffers")
     assert shown.startswith("users touch about 3 GiB of 10 GiB (3 of 10 warehouses)")
     assert shown.endswith("128 MiB of shared buffers and a memory limit of 1 GiB")

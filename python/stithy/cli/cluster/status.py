@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.cluster.shown import cluster_json, cluster_text
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import UNKNOWN, Align, show, show_json, size_text, table
+from stithy.cli.talk.render import UNKNOWN, show, show_json, size_text, table
 
 if TYPE_CHECKING:
     from stithy.cluster.status import Status
@@ -61,7 +61,6 @@ def _as_text(cluster: "Cluster", status: "Status | None") -> str:
         return cluster_text(cluster)
     header = ["OSD", "host", "state", "stored", "taken", "of", "groups led", "not clean",
               "recovered"]  # fmt: skip
-    align: tuple[Align, ...] = (*("left",) * 3, *("right",) * 6)
     rows = [
         [
             f"osd.{each.osd}", f"host{each.host}", each.state, size_text(each.stored_bytes),
@@ -71,7 +70,7 @@ def _as_text(cluster: "Cluster", status: "Status | None") -> str:
         for each in status.osds
     ]  # fmt: skip
     lines = [cluster_text(cluster), f"volume: {cluster.path}", f"health: {status.health}"]
-    return "\n".join([*lines, table(header, rows, align)])
+    return "\n".join([*lines, table(header, rows, "<<<>>>>>>")])
 
 
 def _count(number: int | None) -> str:

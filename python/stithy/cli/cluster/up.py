@@ -23,57 +23,37 @@ USUAL_SIZE = "1 GiB"
 class ClusterOptions:
     """What the cluster is made of; None: as a study's keys have it by default."""
 
-    hosts: Annotated[
-        int | None, Parameter(help="Hosts; default: 3, or as many as the policy needs if more.")
-    ] = None
-    drives_per_host: Annotated[
-        int | None, Parameter(help="Drives, and OSDs, of each host; default: 1.")
-    ] = None
-    drive: Annotated[
-        str | None, Parameter(help="Drive profile, by name or file; default: generic-nvme.")
-    ] = None
-    cache: Annotated[
-        str | None,
-        Parameter(help="Profile of a faster drive beside each drive, for its log; default: none."),
-    ] = None
-    ftt: Annotated[
-        int | None, Parameter(help="Host failures to tolerate by copies: 0, 1 or 2; default: 1.")
-    ] = None
-    erasure_coding: Annotated[
-        Literal["2+1", "3+1", "4+2"] | None, Parameter(help="Shards instead of copies.")
-    ] = None
-    checksum: Annotated[
-        Literal["crc32c", "xxhash64", "none"] | None,
-        Parameter(help="The checksum of data; default: crc32c."),
-    ] = None
-    compression: Annotated[
-        Literal["none", "lz4", "snappy", "zlib", "zstd"] | None,
-        Parameter(help="Compression by the OSDs; default: none."),
-    ] = None
-    space: Annotated[
-        Literal["thin", "thick"] | None,
-        Parameter(help="thick writes the whole image first; default: thin."),
-    ] = None
-    iops_limit: Annotated[
-        int | None, Parameter(help="Limit of the volume, requests a second; default: none.")
-    ] = None
-    network_gbit: Annotated[
-        float | None, Parameter(help="Bandwidth of each host's link, Gbit/s; default: no limit.")
-    ] = None
+    hosts: int | None = None
+    """Hosts; default: 3, or as many as the policy needs if more."""
+    drives_per_host: int | None = None
+    """Drives, and OSDs, of each host; default: 1."""
+    drive: str | None = None
+    """Drive profile, by name or file; default: generic-nvme."""
+    cache: str | None = None
+    """Profile of a faster drive beside each drive, for its log; default: none."""
+    ftt: int | None = None
+    """Host failures to tolerate by copies: 0, 1 or 2; default: 1."""
+    erasure_coding: Literal["2+1", "3+1", "4+2"] | None = None
+    """Shards instead of copies."""
+    checksum: Literal["crc32c", "xxhash64", "none"] | None = None
+    """The checksum of data; default: crc32c."""
+    compression: Literal["none", "lz4", "snappy", "zlib", "zstd"] | None = None
+    """Compression by the OSDs; default: none."""
+    space: Literal["thin", "thick"] | None = None
+    """thick writes the whole image first; default: thin."""
+    iops_limit: int | None = None
+    """Limit of the volume, requests a second; default: none."""
+    network_gbit: float | None = None
+    """Bandwidth of each host's link, Gbit/s; default: no limit."""
     size: Annotated[str | None, Parameter(help=f"Size of the volume; default: {USUAL_SIZE}.")] = (
         None
     )
-    filesystem: Annotated[
-        Literal["ext4", "xfs", "btrfs", "none"] | None,
-        Parameter(help="File system of the volume; none leaves the device; default: ext4."),
-    ] = None
-    scale: Annotated[
-        str | None, Parameter(help="Scale of IOPS and bandwidth of the drives, such as 1/8.")
-    ] = None
-    backing: Annotated[
-        str | None,
-        Parameter(help="Directory for the data of the drives; default: memory."),
-    ] = None
+    filesystem: Literal["ext4", "xfs", "btrfs", "none"] | None = None
+    """File system of the volume; none leaves the device; default: ext4."""
+    scale: str | None = None
+    """Scale of IOPS and bandwidth of the drives, such as 1/8."""
+    backing: str | None = None
+    """Directory for the data of the drives; default: memory."""
 
 
 POLICY = ("ftt", "erasure_coding", "checksum", "compression", "space", "iops_limit")

@@ -1,20 +1,16 @@
 """`stithy drive catalogue`: which drives are shipped as profiles."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from stithy.cli.talk.render import Align, say, show, show_json, table, time_text
+from stithy.cli.talk.render import say, show, show_json, table, time_text
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Catalogue
     from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
 
 
-def catalogue(
-    name: str | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False
-) -> None:
+def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
     """List the shipped drive profiles and fault schedules, or show one profile.
 
     IOPS and bandwidth are the drive's caps, for reads, writes and both together. A dash means that
@@ -70,12 +66,11 @@ def _show_one(name: str, *, json: bool) -> None:
 
 def _tables(found: "Catalogue") -> str:
     header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
-    align: list[Align] = ["left", "left", "right", "right", "right", "left"]
     rows = [_row(each.facts) for each in found.profiles]
     schedules = [_schedule_row(each) for each in found.schedules]
     return "\n".join(
         [
-            table(header, rows, align),
+            table(header, rows, "<<>>><"),
             "",
             table(["schedule", "what is slow", "lasts"], schedules),
         ]

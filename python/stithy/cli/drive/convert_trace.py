@@ -1,17 +1,12 @@
 """`stithy drive convert-trace`: the trace of an emulated drive as Parquet."""
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import say, show_json
-from stithy.errors import UserError
 
 
-def convert_trace(
-    trace: Path, parquet: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False
-) -> None:
+def convert_trace(trace: Path, parquet: Path, /, *, json: bool = False) -> None:
     """Convert a drive's trace to Parquet: one row per request, in the order of the answers.
 
     The columns are arrived_s (since the start of the trace), operation, offset_bytes, length_bytes,
@@ -34,14 +29,7 @@ def convert_trace(
     from stithy.errors import failures_of_the_machine
     from stithy.fio.drive_trace import to_parquet
 
-    if parquet.exists() or parquet.is_symlink():
-        raise UserError("the file exists already", where=str(parquet), remedy="give a new file")
-    if not parquet.parent.is_dir():
-        raise UserError(
-            f"{parquet.parent} is not a directory",
-            where=str(parquet),
-            remedy=f"make it: mkdir {parquet.parent}",
-        )
+    require_new(parquet)
     with failures_of_the_machine(str(parquet)):
         read = to_parquet(trace, parquet)
     facts = {

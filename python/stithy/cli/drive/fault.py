@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
-from stithy.cli.talk.options import Json, read_seconds, read_size
+from stithy.cli.talk.options import Json, read_seconds, read_size, within
 from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
@@ -21,40 +21,32 @@ if TYPE_CHECKING:
 class FaultOptions:
     """What a fault may be given; None: not given."""
 
-    duration: Annotated[str | None, Parameter(help="Length of a stall, such as 6s.")] = None
-    factor: Annotated[
-        float | None,
-        Parameter(help="Factor on the time of slow requests, at least 1."),
-    ] = None
-    added: Annotated[str | None, Parameter(help="Time added to slow requests, such as 5ms.")] = None
-    share: Annotated[
-        str | None,
-        Parameter(help="Share of the requests that is affected, such as 5%; default: all."),
-    ] = None
-    schedule: Annotated[
-        str | None, Parameter(help="A shipped schedule, by its name in `stithy drive catalogue`.")
-    ] = None
-    only: Annotated[
-        Literal["reads", "writes"] | None, Parameter(help="Which requests fail; default: all.")
-    ] = None
-    offset: Annotated[
-        str | None, Parameter(help="Start of the range, such as 1GiB; default: 0B.")
-    ] = None
-    length: Annotated[str | None, Parameter(help="Length of the range; default: to the end.")] = (
-        None
-    )
-    bits: Annotated[int | None, Parameter(help="Number of bits that flip; default: 1.")] = None
-    lost: Annotated[
-        str | None, Parameter(help="Share of the volatile writes that are lost; default: 30%.")
-    ] = None
-    torn: Annotated[
-        str | None, Parameter(help="Share of the volatile writes that are torn; default: 40%.")
-    ] = None
-    unit: Annotated[
-        int | None,
-        Parameter(help="Bytes that are written whole or not at all: 512 or 4096; default: 512."),
-    ] = None
-    seed: Annotated[int | None, Parameter(help="Seed of the random choice; default: 0.")] = None
+    duration: str | None = None
+    """Length of a stall, such as 6s."""
+    factor: float | None = None
+    """Factor on the time of slow requests, at least 1."""
+    added: str | None = None
+    """Time added to slow requests, such as 5ms."""
+    share: str | None = None
+    """Share of the requests that is affected, such as 5%; default: all."""
+    schedule: str | None = None
+    """A shipped schedule, by its name in `stithy drive catalogue`."""
+    only: Literal["reads", "writes"] | None = None
+    """Which requests fail; default: all."""
+    offset: str | None = None
+    """Start of the range, such as 1GiB; default: 0B."""
+    length: str | None = None
+    """Length of the range; default: to the end."""
+    bits: int | None = None
+    """Number of bits that flip; default: 1."""
+    lost: str | None = None
+    """Share of the volatile writes that are lost; default: 30%."""
+    torn: str | None = None
+    """Share of the volatile writes that are torn; default: 40%."""
+    unit: int | None = None
+    """Bytes that are written whole or not at all: 512 or 4096; default: 512."""
+    seed: int | None = None
+    """Seed of the random choice; default: 0."""
 
 
 TAKES: Mapping[str, frozenset[str]] = {
@@ -78,13 +70,21 @@ STALL = "10s"
 LOST, TORN = "30%", "40%"
 UNIT_BYTES = 512
 
+Keys = dict[str, Any]
+
 
 def made(kind: str, how: FaultOptions) -> "AnyFault":
     """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
+    from pydantic import TypeAdapter
+
+    from stithy.wire.drive.jobs import DriveFault
+
     _refuse_foreign(kind, how)
-    _within("bits", how.bits, 1, BITS_MAX)
-    _within("seed", how.seed, 0, 2**64 - 1)
-    return _MADE[kind](how)
+    within("--bits", how.bits, 1, BITS_MAX)
+    within("--seed", how.seed, 0, 2**64 - 1)
+    keys = _KEYS[kind](how) if kind in _KEYS else {}
+    known: TypeAdapter[AnyFault] = TypeAdapter(DriveFault)
+    return known.validate_python({"kind": kind, **keys})
 
 
 def _refuse_foreign(kind: str, how: FaultOptions) -> None:
@@ -98,34 +98,15 @@ def _refuse_foreign(kind: str, how: FaultOptions) -> None:
             )
 
 
-def _within(name: str, number: int | None, least: int, greatest: int) -> None:
-    if number is not None and not least <= number <= greatest:
-        raise UserError(
-            f"{number} is too {'small' if number < least else 'large'}",
-            where=f"--{name}",
-            remedy=f"give {least} to {greatest}",
-        )
-
-
 def _share(text: str | None, option: str, default: str = "100%") -> float:
     return options.share(text or default, option)
 
 
-def _none(_: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import NoFault
-
-    return NoFault()
+def _stall(how: FaultOptions) -> Keys:
+    return {"duration_s": read_seconds(how.duration or STALL, "--duration")}
 
 
-def _stall(how: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import Stall
-
-    return Stall(duration_s=read_seconds(how.duration or STALL, "--duration"))
-
-
-def _slow(how: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import Slow
-
+def _slow(how: FaultOptions) -> Keys:
     if how.factor is None and how.added is None:
         raise UserError(
             "neither a factor nor an added time is given",
@@ -139,16 +120,12 @@ def _slow(how: FaultOptions) -> "AnyFault":
             where="--factor",
             remedy="give 1 to 1e9; 10 takes ten times as long",
         )
-    return Slow(
-        factor=factor,
-        added_s=read_seconds(how.added, "--added") if how.added else 0.0,
-        share=_share(how.share, "--share"),
-    )
+    added_s = read_seconds(how.added, "--added") if how.added else 0.0
+    return {"factor": factor, "added_s": added_s, "share": _share(how.share, "--share")}
 
 
-def _schedule(how: FaultOptions) -> "AnyFault":
+def _schedule(how: FaultOptions) -> Keys:
     from stithy.drives.profiles import catalogue
-    from stithy.wire.drive.jobs import Schedule, Shipped
 
     shipped = catalogue()
     if how.schedule is None:
@@ -157,53 +134,35 @@ def _schedule(how: FaultOptions) -> "AnyFault":
             where="--schedule",
             remedy=f"give one of {', '.join(each.name for each in shipped.schedules)}",
         )
-    return Schedule(schedule=Shipped(name=shipped.schedule(how.schedule).name))
+    return {"schedule": {"kind": "shipped", "name": shipped.schedule(how.schedule).name}}
 
 
-def _errors(how: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import Errors
-
-    return Errors(
-        reads=how.only != "writes",
-        writes=how.only != "reads",
-        offset_bytes=_offset(how),
-        length_bytes=read_size(how.length, "--length") if how.length else None,
-        share=_share(how.share, "--share"),
-    )
+def _errors(how: FaultOptions) -> Keys:
+    return {
+        "reads": how.only != "writes",
+        "writes": how.only != "reads",
+        "offset_bytes": _offset(how),
+        "length_bytes": read_size(how.length, "--length") if how.length else None,
+        "share": _share(how.share, "--share"),
+    }
 
 
-def _gone(_: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import Gone
-
-    return Gone()
-
-
-def _corrupt(how: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import Corrupt
-
+def _corrupt(how: FaultOptions) -> Keys:
     if how.length is None:
         raise UserError(
             "no range is given in which bits flip",
             where="--length",
             remedy="give the length of the range, such as 1MiB, and its start with --offset",
         )
-    return Corrupt(
-        offset_bytes=_offset(how),
-        length_bytes=read_size(how.length, "--length"),
-        bits=1 if how.bits is None else how.bits,
-        seed=how.seed or 0,
-    )
+    return {
+        "offset_bytes": _offset(how),
+        "length_bytes": read_size(how.length, "--length"),
+        "bits": 1 if how.bits is None else how.bits,
+        "seed": how.seed or 0,
+    }
 
 
-def _lying_flush(_: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import LyingFlush
-
-    return LyingFlush()
-
-
-def _power_cut(how: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import PowerCut
-
+def _power_cut(how: FaultOptions) -> Keys:
     lost, torn = _share(how.lost, "--lost", LOST), _share(how.torn, "--torn", TORN)
     if lost + torn > 1:
         raise UserError(
@@ -211,46 +170,26 @@ def _power_cut(how: FaultOptions) -> "AnyFault":
             where="--lost and --torn",
             remedy="give shares that are at most 100% together",
         )
-    return PowerCut(
-        seed=how.seed or 0,
-        lost_share=lost,
-        torn_share=torn,
-        unit_bytes=UNIT_BYTES if how.unit is None else _unit(how.unit),
-    )
-
-
-def _power_on(_: FaultOptions) -> "AnyFault":
-    from stithy.wire.drive.jobs import PowerOn
-
-    return PowerOn()
-
-
-def _offset(how: FaultOptions) -> int:
-    return read_size(how.offset, "--offset") if how.offset else 0
-
-
-def _unit(unit_bytes: int) -> int:
+    unit_bytes = UNIT_BYTES if how.unit is None else how.unit
     if unit_bytes not in (512, 4096):
         raise UserError(
             f"a unit of {unit_bytes} bytes is not possible",
             where="--unit",
             remedy="give 512 or 4096",
         )
-    return unit_bytes
+    shares = {"lost_share": lost, "torn_share": torn}
+    return {"seed": how.seed or 0, **shares, "unit_bytes": unit_bytes}
 
 
-_MADE: Mapping[str, Callable[[FaultOptions], "AnyFault"]] = {
-    "none": _none,
-    "stall": _stall,
-    "slow": _slow,
-    "schedule": _schedule,
-    "errors": _errors,
-    "gone": _gone,
-    "corrupt": _corrupt,
-    "lying-flush": _lying_flush,
-    "power-cut": _power_cut,
-    "power-on": _power_on,
-}
+def _offset(how: FaultOptions) -> int:
+    return read_size(how.offset, "--offset") if how.offset else 0
+
+
+_KEYS: Mapping[str, Callable[[FaultOptions], Keys]] = {
+    "stall": _stall, "slow": _slow, "schedule": _schedule, "errors": _errors,
+    "corrupt": _corrupt, "power-cut": _power_cut,
+}  # fmt: skip
+"""The keys of each kind that has any, as on the wire."""
 
 
 def fault(

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import UNKNOWN, Align, rate_text, say, table, time_text
+from stithy.cli.talk.render import UNKNOWN, rate_text, say, table, time_text
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared
@@ -35,8 +35,7 @@ def table_of(measurement: "Measurement") -> str:
     """A row for each kind of request at each point."""
     head = ["point", "of", "IOPS", "MB/s", "p50", "p99", "p99.9", "rounds"]
     rows = [row for each in measurement.matrix for row in _rows(each)]
-    align: list[Align] = ["left", "left", *(["right"] * 6)]  # type: ignore[list-item]  # of one Literal
-    return table(head, rows, align)
+    return table(head, rows, "<<>>>>>>")
 
 
 def _rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
@@ -65,7 +64,6 @@ def _spread(iops: tuple[float, ...]) -> str:
 def comparison(rows: tuple["Compared", ...]) -> str:
     """Real against emulated: each figure with the ratio, and whether it is within its tolerance."""
     head = ["point", "of", "IOPS", "emulated", "ratio", "p50", "emulated", "ratio", "p99"]
-    align: list[Align] = ["left", "left", *(["right"] * 9), "left"]  # type: ignore[list-item]  # of one Literal
     shown = [
         [
             each.point,
@@ -77,7 +75,7 @@ def comparison(rows: tuple["Compared", ...]) -> str:
         ]
         for each in rows
     ]
-    return table([*head, "emulated", "ratio", "within"], shown, align)
+    return table([*head, "emulated", "ratio", "within"], shown, "<<>>>>>>>>><")
 
 
 def _pair(row: "Compared", figure: str) -> list[str]:

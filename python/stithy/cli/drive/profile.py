@@ -1,10 +1,10 @@
 """`stithy drive profile`: a real device, or a directory's, measured and described as a profile."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from stithy.cli.drive.measured import steps, table_of
-from stithy.cli.talk.options import Json, On, read_measured, read_size, until_interrupted
+from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
 from stithy.errors import PreconditionError, UserError
 from stithy.fio import FIO
@@ -21,7 +21,7 @@ def profile(
     out: Path | None = None,
     name: str | None = None,
     duration: str = "10min",
-    write: Annotated[bool, On] = False,
+    write: bool = False,
     erase: str | None = None,
     size: str | None = None,
     seed: int = 1,

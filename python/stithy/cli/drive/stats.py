@@ -6,7 +6,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import Align, say, show, show_json, size_text, table, time_text
+from stithy.cli.talk.render import say, show, show_json, size_text, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -84,10 +84,9 @@ def _counted(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounte
 def _text(counters: "DriveCounters") -> str:
     """A table of the operations and what concerns all of them."""
     header = ["operation", "answered", "moved", "errors", "mean", "p50", "p99", "p99.9", "max"]
-    align: list[Align] = ["left", *(["right"] * 8)]  # type: ignore[list-item]  # of one Literal
     rows = [_row(each) for each in counters.operations]
     head = f"{counters.drive}, up for {time_text(counters.duration_s)}"
-    return "\n".join([head, table(header, rows, align), *_totals(counters)])
+    return "\n".join([head, table(header, rows, "<>>>>>>>>"), *_totals(counters)])
 
 
 def _row(operation: "OperationCounters") -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.options import Json
+from stithy.cli.talk.options import Json, require_new
 from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
@@ -66,14 +66,7 @@ def _may_write(found: "FoundDrive", file: Path) -> None:
     """Raise UserError for a file that would be lost, or whose writing would itself be traced."""
     from stithy.hosts.devices import devices_under
 
-    if file.exists() or file.is_symlink():
-        raise UserError("the file exists already", where=str(file), remedy="give a new file")
-    if not file.parent.is_dir():
-        raise UserError(
-            f"{file.parent} is not a directory",
-            where=str(file),
-            remedy=f"make it: mkdir {file.parent}",
-        )
+    require_new(file)
     if found.device and Path(found.device).name in devices_under(file.parent):
         raise UserError(
             f"it is on {found.name} itself, so each write of the trace would be traced",

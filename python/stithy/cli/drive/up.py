@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Parameter
 
@@ -33,36 +33,23 @@ SIZE_BYTES = 2**30
 class UpOptions:
     """How the drive is made."""
 
-    name: Annotated[str | None, Parameter(help="Name of the drive; default: the profile's.")] = None
-    size: Annotated[
-        str | None,
-        Parameter(help="Size, such as 8GiB; default: 1GiB, or the profile's capacity if less."),
-    ] = None
-    backing: Annotated[
-        str,
-        Parameter(
-            help="Where the data are kept: memory, or a file, which is kept after the drive stops."
-        ),
-    ] = "memory"
-    scale: Annotated[
-        str,
-        Parameter(
-            help="Scale of capacity, IOPS and bandwidth, such as 1/8. Latency is not scaled."
-        ),
-    ] = "1"
-    sector: Annotated[int, Parameter(help="Sector size in bytes: 512 or 4096.")] = 4096
-    volatile: Annotated[
-        str,
-        Parameter(
-            help="Writes that a power cut may lose: profile (as its write cache says), none, or "
-            "the newest writes up to a size such as 64MiB."
-        ),
-    ] = "profile"
-    seed: Annotated[int, Parameter(help="Seed of every random choice.")] = 0
-    deep_idle: Annotated[
-        bool,
-        Parameter(help="Allow deep CPU idle states: saves power, and answers requests later."),
-    ] = False
+    name: str | None = None
+    """Name of the drive; default: the profile's."""
+    size: str | None = None
+    """Size, such as 8GiB; default: 1GiB, or the profile's capacity if less."""
+    backing: str = "memory"
+    """Where the data are kept: memory, or a file, which is kept after the drive stops."""
+    scale: str = "1"
+    """Scale of capacity, IOPS and bandwidth, such as 1/8. Latency is not scaled."""
+    sector: int = 4096
+    """Sector size in bytes: 512 or 4096."""
+    volatile: str = "profile"
+    """Writes that a power cut may lose: profile (as its write cache says), none, or the newest
+    writes up to a size such as 64MiB."""
+    seed: int = 0
+    """Seed of every random choice."""
+    deep_idle: bool = False
+    """Allow deep CPU idle states: saves power, and answers requests later."""
 
 
 def up(
@@ -98,13 +85,16 @@ def up(
     filesystem
         The file system; default: ext4.
     """
-    from stithy.drives.program import need_root
+    from stithy.drives import places
+    from stithy.drives.program import need_root, start
 
     need_root()
     spec = _spec(profile, how)
     if mount is not None:
         _may_mount(mount)
-    program = _bring_up(spec, hold_off_idle=not how.deep_idle)
+    program = start([spec], places.folder_of(spec.name), hold_off_idle=not how.deep_idle)
+    for text in program.warnings:
+        say(f"warning: {text}")
     if mount is not None:
         kind = _mount_or_take_down(program, mount, filesystem)
     facts = program.control.list()[0]
@@ -215,16 +205,6 @@ def _may_mount(point: Path) -> None:
         )
 
 
-def _bring_up(spec: "DriveSpec", *, hold_off_idle: bool) -> "DriveProgram":
-    from stithy.drives import places
-    from stithy.drives.program import start
-
-    program = start([spec], places.folder_of(spec.name), hold_off_idle=hold_off_idle)
-    for text in program.warnings:
-        say(f"warning: {text}")
-    return program
-
-
 def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None) -> str:
     """Mount a file system, made where there is none; a drive on which that cannot be goes again."""
     from stithy.drives import filesystems, places
@@ -232,7 +212,8 @@ def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None
 
     device = program.drives[0].device
     try:
-        kind = _kind_there(device, wanted) or _made(device, wanted or USUAL)
+        if (kind := _kind_there(device, wanted)) is None:
+            filesystems.make(device, kind := wanted or USUAL)
         made_folder = not point.exists()
         places.add_mount(program.folder, Mounting(device, point.resolve(), made_folder))
         point.mkdir(exist_ok=True)
@@ -255,10 +236,3 @@ def _kind_there(device: str, wanted: str | None) -> str | None:
             remedy=f"leave it out to mount the {there}, or give another backing file",
         )
     return there
-
-
-def _made(device: str, kind: str) -> str:
-    from stithy.drives import filesystems
-
-    filesystems.make(device, kind)
-    return kind

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url
-from stithy.cli.talk.options import Json, read_measured, until_interrupted
-from stithy.cli.talk.render import Align, say, show, show_json, table, time_text
+from stithy.cli.talk.options import Json, read_measured
+from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, CalibrateSummary, Calibration
-    from stithy.wire.program import OnMessage
+    from stithy.wire.messages import CalibrateSummary, Calibration
 
 
 def calibrate(
@@ -38,13 +37,10 @@ def calibrate(
         Mean time between two transactions of a user, such as 21s: the mean with the keying and
         think times of the specification. `none` tries no users.
     """
-    from stithy.workload.program import Watch
-
     options.within_bounds(connections=connections)
     think_s = None if think == "none" else read_measured(think, "--think")
     trial_s = read_measured(trial, "--trial")
-    with until_interrupted() as stop:
-        watch = Watch(on_message=trial_line(), stop=stop)
+    with options.watching({"progress": lambda tried: tried.stage}) as watch:
         driver = options.hammer(url)
         summary = driver.calibrate(
             connections=connections, trial_s=trial_s, think_s=think_s, watch=watch
@@ -56,23 +52,12 @@ def calibrate(
     return Exit.OK if summary.rate_per_s_max else Exit.INVALID
 
 
-def trial_line() -> "OnMessage":
-    """Shows each rate and each number of users that was tried."""
-    from stithy.wire.messages import Progress
-
-    def tell(message: "AnyMessage") -> None:
-        if isinstance(message, Progress):
-            say(message.stage)
-
-    return tell
-
-
 def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
     """A row a trial of `trial_s`, rates before users, each rising; then the answer."""
     head = ["load", "on time", "done", "lateness p99", "service p50", "driver CPU per transaction"]
     trials = sorted(summary.trials, key=lambda trial: (trial.users or 0, trial.rate_per_s))
-    align: list[Align] = ["right", "left", "right", "right", "right", "right"]
-    return f"{table(head, [_row(trial, trial_s) for trial in trials], align)}\n\n{answer(summary)}"
+    rows = [_row(trial, trial_s) for trial in trials]
+    return f"{table(head, rows, '><>>>>')}\n\n{answer(summary)}"
 
 
 def _row(trial: "Calibration", trial_s: float) -> list[str]:

@@ -1,17 +1,16 @@
 """`stithy hammer check`: the consistency conditions of a database that is there."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, Size, Url
-from stithy.cli.talk.options import Json, On, until_interrupted
-from stithy.cli.talk.render import say, show, show_json, table, time_text
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, Condition
-    from stithy.wire.program import OnMessage
+    from stithy.wire.messages import Condition
 
 
 def check(
@@ -19,8 +18,8 @@ def check(
     *,
     workload: Named = None,
     units: Size = None,
-    quick: Annotated[bool, On] = False,
-    after_load: Annotated[bool, On] = False,
+    quick: bool = False,
+    after_load: bool = False,
     json: Json = False,
 ) -> Exit:
     """Verify the consistency conditions of the workload. Changes nothing.
@@ -40,12 +39,10 @@ def check(
     after_load
         Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
-    from stithy.workload.program import Watch
     from stithy.workload.workload import Driving
 
     choice = options.loaded(url, workload, units).choice(Driving())
-    with until_interrupted() as stop:
-        watch = Watch(on_message=condition_line(), stop=stop)
+    with options.watching({"condition": condition_line}) as watch:
         checked = options.hammer(url).check(choice, quick=quick, after_load=after_load, watch=watch)
     if json:
         conditions = [each.model_dump(mode="json") for each in checked.conditions]
@@ -55,15 +52,9 @@ def check(
     return Exit.INVALID if checked.broken else Exit.OK
 
 
-def condition_line() -> "OnMessage":
-    """Shows a condition as soon as it is verified."""
-    from stithy.wire.messages import Condition
-
-    def tell(message: "AnyMessage") -> None:
-        if isinstance(message, Condition):
-            say(f"condition {message.number}: {'holds' if message.holds else 'BROKEN'}")
-
-    return tell
+def condition_line(verified: "Condition") -> str:
+    """A condition as soon as it is verified."""
+    return f"condition {verified.number}: {'holds' if verified.holds else 'BROKEN'}"
 
 
 def conditions_text(conditions: Iterable["Condition"]) -> str:
@@ -77,7 +68,7 @@ def conditions_text(conditions: Iterable["Condition"]) -> str:
         ]
         for each in conditions
     ]
-    return table(["condition", "result", "time", "what must hold"], rows, ["right", *["left"] * 3])  # type: ignore[list-item]  # of one Literal
+    return table(["condition", "result", "time", "what must hold"], rows, "><<<")
 
 
 def _damage(condition: "Condition") -> str:

@@ -1,19 +1,22 @@
 """Options that the commands of `stithy hammer` share, and what is made of them."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from stithy.cli.talk.options import require_plugin, until_interrupted, within
 from stithy.cli.talk.render import say
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic import ValidationError
 
     from stithy.database.engine import Endpoint
+    from stithy.wire.messages import AnyMessage, Warning
     from stithy.workload.hammer import Hammer
+    from stithy.workload.program import Watch
     from stithy.workload.workload import Section, Workload
 
 Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
@@ -36,6 +39,28 @@ def hammer(url: str) -> "Hammer":
     return Hammer(LocalRunner(), endpoint(url).url)
 
 
+@contextmanager
+def watching(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watch"]:
+    """Who listens to a job, until it is interrupted: a person, by a line of each message.
+
+    `lines`: by the kind of a message how it is said; None: not at all.
+    """
+    from stithy.workload.program import Watch
+
+    def tell(message: "AnyMessage") -> None:
+        line = lines.get(message.message)
+        if line is not None and (text := line(message)) is not None:
+            say(text)
+
+    with until_interrupted() as stop:
+        yield Watch(on_message=tell, stop=stop)
+
+
+def warning_line(warning: "Warning") -> str:
+    """Something a reader should know."""
+    return f"warning: {warning.text}"
+
+
 def endpoint(url: str) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
     from stithy.engines import engine_of
@@ -46,7 +71,7 @@ def endpoint(url: str) -> "Endpoint":
     return made
 
 
-def section(workload: str | None, units: int, keys: "Sequence[str]" = ()) -> "Section":
+def section(workload: str | None, units: int, keys: Sequence[str] = ()) -> "Section":
     """A workload as a study's section says it; None is the first that there is.
 
     `keys`: more of its keys, each as `key=value`. Raises UserError for what it cannot be.
@@ -54,13 +79,10 @@ def section(workload: str | None, units: int, keys: "Sequence[str]" = ()) -> "Se
     from pydantic import ValidationError
 
     from stithy.registry import plugins
-    from stithy.suggest import instead
 
+    require_plugin("workload", workload, f"{workload!r} is not a workload", "--workload")
     known = plugins("workload")
-    name = next(iter(known)) if workload is None else workload
-    if name not in known:
-        remedy = instead(name, list(known), quote="")
-        raise UserError(f"{name!r} is not a workload", where="--workload", remedy=remedy)
+    name = workload or next(iter(known))
     module = known[name]
     given = {"name": name, module.WORKLOAD.units: units}
     for each in keys:
@@ -104,7 +126,7 @@ def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str])
 
 
 def loaded(
-    url: str, workload: str | None, units: int | None, keys: "Sequence[str]" = ()
+    url: str, workload: str | None, units: int | None, keys: Sequence[str] = ()
 ) -> "Section":
     """The same as the options say, or else as the database does.
 
@@ -133,13 +155,7 @@ BOUNDS = {
 """Least and greatest value of each numeric option."""
 
 
-def within_bounds(**numbers: int) -> None:
+def within_bounds(**numbers: int | None) -> None:
     """Raise UserError for an option outside its bounds."""
     for name, value in numbers.items():
-        least, greatest = BOUNDS[name]
-        if not least <= value <= greatest:
-            raise UserError(
-                f"{value} is too {'small' if value < least else 'large'}",
-                where=f"--{name.replace('_', '-')}",
-                remedy=f"give {least} to {greatest}",
-            )
+        within(f"--{name.replace('_', '-')}", value, *BOUNDS[name])

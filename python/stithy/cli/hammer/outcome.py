@@ -4,20 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
+from stithy.cli.talk.render import rate_text, table, time_text
 from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:
     from stithy.wire.jobs import RunRequest
     from stithy.wire.messages import (
-        AnyMessage,
         ConnectionCounts,
         LedgerWritten,
         RunSummary,
         Second,
         TransactionSecond,
     )
-    from stithy.wire.program import OnMessage
     from stithy.workload.program import Driven
     from stithy.workload.workload import Driving, Options, Section, Workload
 
@@ -57,21 +55,11 @@ class Outcome:
     buffers: str
 
 
-def second_line(headline: str) -> "OnMessage":
-    """Shows one line a second of a run; `headline`: the type that stands for all."""
-    from stithy.wire.messages import Second, Warning
+def second_line(headline: str, second: "Second") -> str:
+    """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`.
 
-    def tell(message: "AnyMessage") -> None:
-        if isinstance(message, Second):
-            say(second_text(message, headline))
-        elif isinstance(message, Warning):
-            say(f"warning: {message.text}")
-
-    return tell
-
-
-def second_text(second: "Second", headline: str) -> str:
-    """`  12 s  measure    2891 transactions    1240 new-order  p95  18.5 ms  0 errors`."""
+    `headline`: the type that stands for all.
+    """
     done = sum(map(_done, second.transactions))
     errors = sum(each.errors for each in second.transactions)
     of = next((each for each in second.transactions if each.name == headline), None)
@@ -90,21 +78,12 @@ def _done(of: "TransactionSecond") -> int:
 def outcome(driven: "Driven", request: "RunRequest", asked: Asked, buffers: str) -> Outcome:
     """A run with its numbers."""
     from stithy.results.convert import transaction_rows, window_numbers
-    from stithy.study.sections import workload_named
 
     rows = transaction_rows("", driven.summary)
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
-    headline = workload_named(asked.section.name).headline
+    headline = asked.workload.headline
     numbers = window_numbers(driven.summary, headline, rows[-1]["service_p50_s"])
     return Outcome(driven, request, asked, numbers, rows, buffers)
-
-
-def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
-    """Show a run on standard output."""
-    if as_json:
-        show_json(outcome_json(outcome))
-    else:
-        show(outcome_text(outcome))
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -126,7 +105,6 @@ def outcome_text(outcome: Outcome) -> str:
     """The run for people: a row by transaction type, then what it comes to."""
     head = ["transaction", "committed", "rolled back", "errors", "retries"]
     times = ["p50", "p95", "p99", "max"]
-    align: list[Align] = ["left", *(["right"] * 8)]  # type: ignore[list-item]  # of one Literal
     rows = [
         [
             row["transaction"],
@@ -135,9 +113,11 @@ def outcome_text(outcome: Outcome) -> str:
         ]
         for row in outcome.rows
     ]
-    by_type = table([*head, "response p50", *times[1:]], rows, align)
+    by_type = table([*head, "response p50", *times[1:]], rows, "<>>>>>>>>")
+    # What must be read before any number.
+    label = outcome.asked.workload.label(outcome.asked.options)
     tables = [by_type, "", _times(outcome), *_few(outcome)]
-    return "\n".join([*_label(outcome), *tables, "", *_totals(outcome)])
+    return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_totals(outcome)])
 
 
 def _few(outcome: Outcome) -> Iterable[str]:
@@ -153,12 +133,6 @@ def _time(row: dict[str, Any], column: str) -> str:
     return time_text(row[column] if enough(column, there) else None)
 
 
-def _label(outcome: Outcome) -> Iterable[str]:
-    """What must be read before any number."""
-    if label := outcome.asked.workload.label(outcome.asked.options):
-        yield f"{label}\n"
-
-
 def _times(outcome: Outcome) -> str:
     """A row a kind of time, over all transactions; without a pool nobody waits for one."""
     from stithy.results.convert import distribution
@@ -172,20 +146,17 @@ def _times(outcome: Outcome) -> str:
         for name in ("response", "pool_wait", "service", "lateness")
         if name != "pool_wait" or merged["pool_wait_p50_s"] is not None
     ]
-    align: list[Align] = ["left", *(["right"] * len(marks))]  # type: ignore[list-item]  # of one Literal
-    return table(["all types", *marks[:3], "p99.9", "max"], rows, align)
+    return table(["all types", *marks[:3], "p99.9", "max"], rows, "<>>>>>")
 
 
 def _totals(outcome: Outcome) -> Iterable[str]:
-    from stithy.study.sections import workload_named
-
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
-    rates = workload_named(outcome.asked.section.name).rates
+    rates = outcome.asked.workload.rates
     yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
-    yield from _reached(outcome)
+    yield _reached(outcome)
     yield from _held_up(summary)
     yield from _losses(summary.connections)
     yield _driver(outcome)
@@ -217,14 +188,14 @@ def _who(asked: "RunRequest", of: Asked) -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _reached(outcome: Outcome) -> Iterable[str]:
-    from stithy.workload.words import Reach, reach
+def _reached(outcome: Outcome) -> str:
+    from stithy.workload.words import reach
 
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, outcome.driven.summary.sizes
     units = outcome.asked.workload.units
-    of = Reach(driving.touched(total), total, units, sizes.database_bytes, sizes.cache_bytes)
-    yield reach(of, outcome.buffers)
+    known = (sizes.database_bytes, sizes.cache_bytes)
+    return reach(driving.touched(total), total, units, *known, buffers=outcome.buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:

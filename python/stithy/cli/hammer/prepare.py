@@ -1,18 +1,18 @@
 """`stithy hammer prepare`: load the tables of a workload into an empty database."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url
-from stithy.cli.talk.options import Json, read_percent, until_interrupted
-from stithy.cli.talk.render import say, show, show_json, table, time_text
+from stithy.cli.talk.options import Json, read_percent
+from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, PrepareSummary
-    from stithy.wire.program import OnMessage
+    from stithy.wire.messages import PrepareSummary, Progress
 
 
 def prepare(
@@ -54,7 +54,6 @@ def prepare(
         Share of the text's values that have copies elsewhere in the table, such as 10%.
     """
     from stithy.wire.jobs import DataShape
-    from stithy.workload.program import Watch
     from stithy.workload.workload import Driving
 
     options.within_bounds(loaders=loaders, seed=seed)
@@ -65,8 +64,8 @@ def prepare(
         duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
     choice = options.section(workload, units).choice(Driving())
-    with until_interrupted() as stop:
-        watch = Watch(on_message=progress_line(), stop=stop)
+    progress = progress_line()
+    with options.watching({"progress": progress, "warning": options.warning_line}) as watch:
         driver = options.hammer(url)
         summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
@@ -76,22 +75,18 @@ def prepare(
     return Exit.OK
 
 
-def progress_line() -> "OnMessage":
-    """Shows how far a long job is, once for each change of the stage or the tenth part done."""
-    from stithy.wire.messages import Progress, Warning
-
+def progress_line() -> "Callable[[Progress], str | None]":
+    """How far a long job is, once for each change of the stage or the tenth part done."""
     shown: set[tuple[str, int]] = set()
 
-    def tell(message: "AnyMessage") -> None:
-        if isinstance(message, Progress):
-            mark = (message.stage, 10 * message.done // max(1, message.total))
-            if mark not in shown:
-                shown.add(mark)
-                say(f"{message.stage}: {message.done} of {message.total}")
-        elif isinstance(message, Warning):
-            say(f"warning: {message.text}")
+    def line(now: "Progress") -> str | None:
+        mark = (now.stage, 10 * now.done // max(1, now.total))
+        if mark in shown:
+            return None
+        shown.add(mark)
+        return f"{now.stage}: {now.done} of {now.total}"
 
-    return tell
+    return line
 
 
 def prepared(summary: "PrepareSummary") -> str:
@@ -101,7 +96,7 @@ def prepared(summary: "PrepareSummary") -> str:
         f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
         f"indexes, keys and procedures {time_text(summary.index_s)}"
     )
-    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}\n{_sample(summary)}"
+    return f"{table(['table', 'rows'], rows, '<>')}\n\n{took}\n{_sample(summary)}"
 
 
 def _sample(summary: "PrepareSummary") -> str:

@@ -6,6 +6,7 @@ a study's `load` section.
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,12 +16,12 @@ from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.options import Named, Size, Url
 from stithy.cli.talk.options import (
     Json,
+    read,
     read_measured,
     read_percent,
     read_seconds,
-    until_interrupted,
 )
-from stithy.cli.talk.render import say
+from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -37,31 +38,18 @@ if TYPE_CHECKING:
 class Driving:
     """When users act, what they share, and how much of the data they touch."""
 
-    connections: Annotated[
-        int | None,
-        Parameter(help="Connections that all users share; default: one for each user."),
-    ] = None
-    pace: Annotated[
-        str | None,
-        Parameter(
-            help="When users act: none (back to back), keyed (keying and think times as "
-            "the workload specifies), or think:2s; default: none."
-        ),
-    ] = None
-    rate: Annotated[
-        str | None,
-        Parameter(
-            help="Open loop: transactions due per second, such as 500/s, whether or not earlier "
-            "ones were answered."
-        ),
-    ] = None
-    arrivals: Annotated[
-        Literal["poisson", "constant"] | None,
-        Parameter(help="With --rate: how arrivals are spaced; default: poisson."),
-    ] = None
-    touch: Annotated[str, Parameter(help="Share of the data that users touch, such as 30%.")] = (
-        "100%"
-    )
+    connections: int | None = None
+    """Connections that all users share; default: one for each user."""
+    pace: str | None = None
+    """When users act: none (back to back), keyed (keying and think times as the workload
+    specifies), or think:2s; default: none."""
+    rate: str | None = None
+    """Open loop: transactions due per second, such as 500/s, whether or not earlier ones were
+    answered."""
+    arrivals: Literal["poisson", "constant"] | None = None
+    """With --rate: how arrivals are spaced; default: poisson."""
+    touch: str = "100%"
+    """Share of the data that users touch, such as 30%."""
 
 
 def driven_so(
@@ -76,8 +64,7 @@ def driven_so(
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import Keyed, Rate
 
-    if driving.connections is not None:
-        options.within_bounds(connections=driving.connections)
+    options.within_bounds(connections=driving.connections)
     pace = _pace(driving)
     asked = LoadOptions(
         users=(request.users,),
@@ -101,10 +88,10 @@ _MAY_CLASH = ("pace", "arrivals")
 
 
 def _pace(driving: Driving) -> "Pace":
-    from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
+    from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 
     if driving.rate is not None:
-        return Rate(per_s=_rate(driving.rate), arrivals=Arrivals(driving.arrivals or "poisson"))
+        return Rate(per_s=_rate(driving.rate), arrivals=driving.arrivals or "poisson")
     word, colon, time = (driving.pace or "none").partition(":")
     if word == "think" and colon:
         return Think(mean_s=read_measured(time, "--pace"))
@@ -121,10 +108,7 @@ def _rate(text: str) -> float:
     from stithy.study.load_keys import RATE_PER_S_MAX, RATE_PER_S_MIN
     from stithy.units import parse_rate
 
-    try:
-        per_s = parse_rate(text)
-    except ValueError as error:
-        raise UserError(f"{text!r} is not a rate", where="--rate", remedy=str(error)) from error
+    per_s = read(parse_rate, text, "--rate", "a rate")
     if not RATE_PER_S_MIN <= per_s <= RATE_PER_S_MAX:
         raise UserError(
             f"{text!r} is too {'small' if per_s < 1 else 'large'}",
@@ -228,30 +212,31 @@ def run(
     from stithy.engines import declaration, engine_of
     from stithy.secrets import Secret
     from stithy.study.sections import workload_named
-    from stithy.wire.jobs import Isolation, RunRequest
-    from stithy.workload.program import Watch
+    from stithy.wire.jobs import RunRequest
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
     section = options.loaded(url, workload, units, own)
-    with until_interrupted() as stop:
-        plain = RunRequest(
-            seed=seed,
-            users=users,
-            ramp_up_s=read_seconds(ramp_up, "--ramp-up"),
-            duration_s=read_measured(duration),
-            isolation=Isolation(isolation),
-            error_limit=error_limit,
-            hlog_stem=hlog,
-            ledger=ledger,
-        )
-        request, so = driven_so(plain, section, driving)
-        headline = workload_named(section.name).headline
-        watch = Watch(on_message=outcome.second_line(headline), stop=stop)
+    plain = RunRequest(
+        seed=seed,
+        users=users,
+        ramp_up_s=read_seconds(ramp_up, "--ramp-up"),
+        duration_s=read_measured(duration),
+        isolation=isolation,
+        error_limit=error_limit,
+        hlog_stem=hlog,
+        ledger=ledger,
+    )
+    request, so = driven_so(plain, section, driving)
+    second = partial(outcome.second_line, workload_named(section.name).headline)
+    with options.watching({"second": second, "warning": options.warning_line}) as watch:
         driven = options.hammer(url).run(section.choice(so), request, watch=watch)
     buffers = declaration(engine_of(Secret(url))).buffers
     shown = outcome.outcome(driven, request, outcome.Asked(section, so), buffers)
-    outcome.show_outcome(shown, as_json=json)
-    if stop.is_set():
+    if json:
+        show_json(outcome.outcome_json(shown))
+    else:
+        show(outcome.outcome_text(shown))
+    if watch.stop is not None and watch.stop.is_set():
         return Exit.INTERRUPTED
     return Exit.OK if _is_valid(driven.summary) else Exit.INVALID
 

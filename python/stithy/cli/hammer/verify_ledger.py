@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, Size, Url
-from stithy.cli.talk.options import Json, until_interrupted
-from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import show, show_json, table
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, LedgerCounts
-    from stithy.wire.program import OnMessage
+    from stithy.wire.messages import LedgerFinding
     from stithy.workload.program import LedgerVerified
 
 
@@ -37,12 +36,10 @@ def verify_ledger(
     ledger
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
-    from stithy.workload.program import Watch
     from stithy.workload.workload import Driving
 
     choice = options.loaded(url, workload, units).choice(Driving())
-    with until_interrupted() as stop:
-        watch = Watch(on_message=finding_line(), stop=stop)
+    with options.watching({"ledger-finding": finding_line}) as watch:
         verified = options.hammer(url).verify_ledger(choice, ledger, watch=watch)
     if json:
         findings = [each.model_dump(mode="json") for each in verified.findings]
@@ -63,15 +60,9 @@ FINDINGS = {
 """What each kind of finding is called."""
 
 
-def finding_line() -> "OnMessage":
-    """Shows a finding of a ledger as soon as it is made."""
-    from stithy.wire.messages import LedgerFinding
-
-    def tell(message: "AnyMessage") -> None:
-        if isinstance(message, LedgerFinding):
-            say(f"{FINDINGS[message.kind]}: {message.text}")
-
-    return tell
+def finding_line(found: "LedgerFinding") -> str:
+    """A finding of a ledger as soon as it is made."""
+    return f"{FINDINGS[found.kind]}: {found.text}"
 
 
 HEADINGS = {"unknown": "not in the ledger"}
@@ -89,8 +80,7 @@ def ledger_text(verified: "LedgerVerified") -> str:
         for deal, counts in summary.entries.items()
     ]
     head = ["", *(HEADINGS.get(name, name.replace("_", " ")) for name in names)]
-    align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
-    return "\n".join([table(head, rows, align), "", *_answer(verified)])
+    return "\n".join([table(head, rows, "<" + ">" * len(names)), "", *_answer(verified)])
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
@@ -98,8 +88,10 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
 
     summary = verified.summary
     both = tuple(summary.entries.values())
-    unnamed = sum(_findings(counts) for counts in both) - len(verified.findings)
-    if unnamed > 0:
+    # Each doubt is one, found or not.
+    named = (*GONE, "in_doubt", "unknown")
+    found = sum(getattr(counts, name) for counts in both for name in named)
+    if (unnamed := found - len(verified.findings)) > 0:
         yield f"{unnamed:,} more findings are counted above, but not listed"
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     after = torn if summary.torn_bytes else ""
@@ -108,13 +100,6 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
         return
     gone = [f"{n:,} {name}" for name in GONE if (n := sum(getattr(each, name) for each in both))]
     yield f"✗ ACKNOWLEDGED WORK IS GONE: {', '.join(gone)}{after}"
-
-
-def _findings(counts: "LedgerCounts") -> int:
-    """All that could be named; each doubt is one, found or not."""
-    from stithy.analysis.validity.checks.ledger import GONE
-
-    return sum(getattr(counts, name) for name in (*GONE, "in_doubt", "unknown"))
 
 
 COMMAND = verify_ledger

@@ -13,7 +13,7 @@ from stithy.analysis.answers.thresholds import Outcome as Met
 from stithy.analysis.validity.checks.drives import ANSWERS_MIN
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.cli.running.deciding import answered
-from stithy.cli.talk.render import say, show, show_json
+from stithy.cli.talk.render import left_text, say, show, show_json
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.exits import Exit
 from stithy.report.context import Context, context_of
@@ -122,8 +122,7 @@ def _measured(directory: Path) -> bool:
 
 def _tell_left(outcome: Outcome) -> None:
     for left in outcome.left:
-        facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
-        say(f"not removed: {left.resource.kind} ({facts}): {left.reason}: run `stithy clean` later")
+        say(f"{left_text(left)}: run `stithy clean` later")
 
 
 def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:

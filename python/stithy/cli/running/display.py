@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Protocol
 
 from stithy.cli.talk.render import say
 from stithy.clock import Clock, SystemClock
@@ -89,25 +88,17 @@ def rates(event: SecondPassed) -> str:
     return f"{event.tpm:,.0f} TPM, p95 {format_duration(event.p95_s)}"
 
 
-class Display(Protocol):
-    """Something that shows events."""
-
-    def show(self, event: Event) -> None:
-        """Show one event."""
-        ...
-
-
 @contextmanager
-def display() -> Iterator[Display]:
+def display() -> Iterator[Observer]:
     """The display that fits where standard error goes."""
     if not sys.stderr.isatty():
-        yield Plain(SystemClock())
+        yield Plain(SystemClock()).show
         return
     # Drawing on a terminal is heavy, and most logs are none.
     from stithy.cli.running.live import Live
 
     with Live(colour=not no_colour()) as live:
-        yield live
+        yield live.show
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import Align, rate_text, table, time_text
+from stithy.cli.talk.render import rate_text, table, time_text
 from stithy.errors import UserError, failures_of_the_machine
 from stithy.fio.drive_trace import read_trace
 from stithy.fio.learned import OPERATIONS, Learned, Request, learn
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 TRACES = "*.trace"
 HEADER = ("operation", "by", "per second", "mean")
-ALIGN: tuple[Align, ...] = ("left", "left", "right", "right")
 
 
 def learned_from(trace: Path) -> Learned:
@@ -101,4 +100,4 @@ def side_by_side(learned: Learned, context: "Context") -> str:
                 )
                 if iops is not None:
                     rows.append((operation, name, rate_text(iops), time_text(mean_s)))
-    return table(HEADER, sorted(rows, key=lambda row: OPERATIONS.index(row[0])), ALIGN)
+    return table(HEADER, sorted(rows, key=lambda row: OPERATIONS.index(row[0])), "<<>>")

@@ -1,7 +1,6 @@
 """The live display of a run on a terminal: the current step moves, finished ones go above it."""
 
 from contextlib import suppress
-from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live as RichLive
@@ -39,12 +38,7 @@ class Live:
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._live.stop()
 

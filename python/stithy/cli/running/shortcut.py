@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import Refused, StithyError, UserError
-from stithy.study.document import read_document
+from stithy.study.document import quoted, read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.load import read_study as read_other
 from stithy.study.problems import StudyError, StudyProblem
 from stithy.suggest import instead
 
-PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
 STUDIES = (".yaml", ".yml")
 PROFILES = ".toml"
 DEVICES = Path("/dev")
@@ -79,9 +78,7 @@ def _flow(value: object) -> str:
         return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_flow(each) for each in value) + "]"
-    if isinstance(value, str) and PLAIN.fullmatch(value) is None:
-        return json.dumps(value, ensure_ascii=False)
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    return quoted(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:

@@ -13,8 +13,7 @@ from cyclopts import Parameter
 from stithy.cli.talk.render import say
 from stithy.errors import UserError
 
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
-On = Parameter(negative="")
+Json = Annotated[bool, Parameter(name="--json", help="Print one JSON document.")]
 
 T = TypeVar("T")
 
@@ -55,6 +54,16 @@ def read_size(text: str, option: str) -> int:
     return read(parse_size, text, option, "a size")
 
 
+def within(option: str, number: int | None, least: int, greatest: int) -> None:
+    """Raise UserError for a number of an option outside its bounds; None: not given."""
+    if number is not None and not least <= number <= greatest:
+        raise UserError(
+            f"{number} is too {'small' if number < least else 'large'}",
+            where=option,
+            remedy=f"give {least} to {greatest}",
+        )
+
+
 @contextmanager
 def until_interrupted() -> Iterator[threading.Event]:
     """An event that SIGINT or SIGTERM sets; a second signal raises KeyboardInterrupt."""
@@ -72,6 +81,28 @@ def until_interrupted() -> Iterator[threading.Event]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def require_new(path: Path) -> None:
+    """Refuse a place for a new file before anything is done. Raises UserError."""
+    if path.exists() or path.is_symlink():
+        raise UserError("the file exists already", where=str(path), remedy="give a new file")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"{path.parent} is not a directory",
+            where=str(path),
+            remedy=f"make it: mkdir {path.parent}",
+        )
+
+
+def require_plugin(family: str, name: str | None, problem: str, option: str) -> None:
+    """Raise UserError with this problem where no plug-in has the name; None: not given."""
+    from stithy.registry import plugins
+    from stithy.suggest import instead
+
+    known = list(plugins(family))
+    if name is not None and name not in known:
+        raise UserError(problem, where=option, remedy=instead(name, known, quote=""))
 
 
 def require_writable(path: Path | None, option: str = "--junit") -> None:

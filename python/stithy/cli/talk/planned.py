@@ -8,7 +8,7 @@ from itertools import groupby
 from stithy.cli.talk.prospects import Outlook
 from stithy.cli.talk.prospects import as_text as outlook_text
 from stithy.cli.talk.prospects import as_values as outlook_values
-from stithy.cli.talk.render import Align, table
+from stithy.cli.talk.render import table
 from stithy.factor import factor_named, level_factor
 from stithy.metrics import parse_quantity
 from stithy.plan.additional import windows_most
@@ -264,8 +264,7 @@ def _steps(plan: Plan) -> str:
     of = level_factor().name if all(point.others == () for point in points) else "point"
     header = ["step", "what", of, "block", "likely", "at most", "space"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
-    sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
-    return table(["", *header], rows, sides)
+    return table(["", *header], rows, "><<>>>>>")
 
 
 def _folded(plan: Plan) -> str:
@@ -278,8 +277,7 @@ def _folded(plan: Plan) -> str:
         steps = list(group)
         rows.append(_folded_row(number, steps))
         number += len(steps)
-    sides: list[Align] = ["right", "left", "right", "right", "right", "right", "right", "right"]
-    return table(header, rows, sides)
+    return table(header, rows, "><>>>>>>")
 
 
 def _group(step: Step, *, several: bool) -> tuple[object, bool]:
@@ -365,7 +363,7 @@ def _candidates(study: Study, plan: Plan) -> str:
         kept = f", with {len(plan.datasets)} master copies" if several else ", with the master copy"
         kept = kept if plan.masters_bytes else ""
         rows.append(["", f"the results{kept}", format_size(plan.masters_bytes), ""])
-    return table(["candidate", "storage", "space", ""], rows, ["left", "left", "right", "left"])
+    return table(["candidate", "storage", "space", ""], rows, "<<><")
 
 
 def _totals(plan: Plan) -> str:

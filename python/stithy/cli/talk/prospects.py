@@ -14,7 +14,7 @@ from stithy.analysis.verdict.prospects import (
     prospects,
 )
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.cli.talk.render import Align, table
+from stithy.cli.talk.render import table
 from stithy.metrics import parse_quantity
 from stithy.plan.steps import Question
 from stithy.units import format_percent
@@ -77,11 +77,9 @@ def as_text(known: Outlook) -> str:
         ]
         for each in known.prospects
     ]
-    sides: list[Align] = ["left"]
-    sides += ["right"] * (len(SHOWN) + 1)
     lines = [
         f"How likely each answer is: {STUDIES} simulated studies a line, {_noise(known)}.",
-        table(["if truly", *SHOWN, "blocks, mean"], rows, sides),
+        table(["if truly", *SHOWN, "blocks, mean"], rows, "<" + ">" * (len(SHOWN) + 1)),
     ]
     if known.margin_needed is not None:
         share = known.prospects[0].shares[Call.EQUIVALENT]

@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from stithy.report.words.escape import seen
 
-Align = Literal["left", "right"]
+if TYPE_CHECKING:
+    from stithy.run.cleanup.handlers import Left
 
 
 def say(text: str) -> None:
@@ -37,24 +38,27 @@ def show_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[Align] | None = None
-) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> str:
     """A plain text table: columns by their widest cell, two spaces between, no lines drawn.
 
-    Shapes: every row and `align` (default: all left) have as many entries as `header`.
+    Shapes: every row has as many entries as `header`; `sides` a letter for each column, `<` or `>`
+    as in formats (default: all left).
     """
-    sides = align or ["left"] * len(header)
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = [_line(row, widths, sides) for row in [header, *rows]]
-    return "\n".join(line.rstrip() for line in lines)
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    formats = list(zip(sides or "<" * len(header), widths, strict=True))
+    return "\n".join(_line(row, formats) for row in lines)
 
 
-def _line(row: Sequence[str], widths: Sequence[int], sides: Sequence[Align]) -> str:
-    cells = zip(row, widths, sides, strict=True)
-    return "  ".join(
-        cell.rjust(width) if side == "right" else cell.ljust(width) for cell, width, side in cells
-    )
+def _line(row: Sequence[str], formats: Sequence[tuple[str, int]]) -> str:
+    cells = (f"{cell:{side}{width}}" for cell, (side, width) in zip(row, formats, strict=True))
+    return "  ".join(cells).rstrip()
+
+
+def left_text(left: "Left") -> str:
+    """What of a run could not be removed, and why."""
+    facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
+    return f"not removed: {left.resource.kind} ({facts}): {left.reason}"
 
 
 UNKNOWN = "-"

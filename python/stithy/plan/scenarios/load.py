@@ -39,7 +39,11 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     assert isinstance(scene, DatabaseScene)  # its studies have a database
     yield from loop.provisions(study, scene)
     yield from database(study, scene)
-    yield from _windows(study, scene)
+    # A single ladder of users stays in its order; other factors are compared with each other.
+    yield from loop.windows(
+        study, scene, windows_of, around, in_rounds=bool(study.vary), alike=frozenset(study.vary)
+    )
+    yield from checks_at_end(study, scene)
     yield from loop.tear_downs(study, scene)
 
 
@@ -62,22 +66,11 @@ def database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
         yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.NAME)
 
 
-def _windows(study: Study, scene: DatabaseScene) -> Iterator[Step]:
-    # A single ladder of users stays in its order; other factors are compared with each other.
-    yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=bool(study.vary), alike=frozenset(study.vary)
-    )
-    yield from checks_at_end(study, scene)
-
-
 def checks_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     """After all windows, because how many blocks there will be is not known before."""
-    yield from (_check_end(name, scene) for name in study.candidates)
-
-
-def _check_end(name: str, scene: DatabaseScene) -> Step:
-    cost_of_it = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
-    return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
+    for name in study.candidates:
+        taken = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
+        yield Step(step_id("check-end", name), "check", name, taken, at_end=True)
 
 
 def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:

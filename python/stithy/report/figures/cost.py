@@ -26,7 +26,6 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer,
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
-from stithy.report.words import servers
 from stithy.report.words.wording import rate
 from stithy.units import Money
 
@@ -83,7 +82,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _costs(context: Context) -> dict[str, Money]:
     known = context.manifest.candidates if context.manifest else ()
-    return {each.name: cost for each in known if (cost := servers.cost(each)) is not None}
+    return {each.name: each.cost for each in known if each.cost is not None}
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:

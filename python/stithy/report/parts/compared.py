@@ -231,8 +231,8 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     own |= {name: text for name, text in server.items() if text is not None}
     effective = candidate.effective_settings or {}
     own |= _pairs("effective settings", effective, verbatim=True)
-    if (cost := servers.cost(candidate)) is not None:
-        own["cost"] = cost.shown
+    if candidate.cost is not None:
+        own["cost"] = candidate.cost.shown
     own |= {f"array for {array.role}": str(array) for array in candidate.arrays}
     for drive in candidate.drives:
         own[f"emulated drive for {drive.role}"] = f"{named(drive)}: {drive.title}"

@@ -16,7 +16,6 @@ from stithy.report.words.wording import listing
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
 from stithy.workload import words
-from stithy.workload.words import Reach
 from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
@@ -117,8 +116,8 @@ def reached(rows: Sequence[Row], workload: WorkloadFacts | None, buffers: str) -
     all_limited = all(each["memory_limit_enforced"] for each in known)
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["buffer_pool_bytes"], limit_bytes)
-    reach = Reach(row["units_touched"], row["units_total"], f"{unit(workload)}s", *sizes)
-    shown = words.reach(reach, buffers)
+    units = (row["units_touched"], row["units_total"], f"{unit(workload)}s")
+    shown = words.reach(*units, *sizes, buffers=buffers)
     differing = len({each["units_touched"] for each in known}) > 1
     where = f"At {users_of(row):,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."

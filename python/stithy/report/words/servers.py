@@ -1,7 +1,7 @@
-"""What the study says of each candidate: its cost, what its server has where they differ in it."""
+"""What the server of each candidate has, where candidates differ in it."""
 
 from stithy.results.manifest import CandidateFacts, Manifest
-from stithy.units import Money, format_size
+from stithy.units import format_size
 
 
 def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
@@ -9,12 +9,6 @@ def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     if all(each.memory_limit_bytes is None for each in manifest.candidates):
         return None
     return format_size(manifest.memory_limit_of(candidate))
-
-
-def cost(candidate: CandidateFacts | None) -> Money | None:
-    """What a candidate costs; None where the study does not say it."""
-    known = candidate.cost if candidate else None
-    return Money(known.amount, known.currency) if known else None
 
 
 def cpus(manifest: Manifest, candidate: CandidateFacts) -> int | None:

@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 from stithy.wire.drive.jobs import DriveFault, WireDriveSpec
 from stithy.wire.drive.messages import DriveCounters, DriveFacts
 from stithy.wire.jobs import U64, Wire
+from stithy.wire.messages import Refusal
 
 
 class Up(Wire):
@@ -133,15 +134,10 @@ class AnswerTrace(Wire):
     lost: U64
 
 
-class AnswerFailure(Wire):
-    """It cannot be done, and nothing has changed; `exit` is the class as an exit code."""
+class AnswerFailure(Refusal):
+    """It cannot be done, and nothing has changed."""
 
     answer: Literal["failure"] = "failure"
-    code: str
-    problem: str
-    where: str
-    remedy: str
-    exit: Annotated[int, Field(ge=0, le=255)]
 
 
 AnyAnswer = (

@@ -1,7 +1,6 @@
 """Order entry: the wholesale supplier's workload, derived from the TPC-C specification."""
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from math import ceil
 from typing import Annotated, Literal
 
@@ -67,11 +66,8 @@ class Data(BaseModel):
     )
 
 
-class Profile(StrEnum):
-    """Which mix and which keys virtual users draw."""
-
-    SPECIFICATION = "specification"
-    HAMMERDB = "hammerdb"
+Profile = Literal["specification", "hammerdb"]
+"""Which mix and which keys virtual users draw."""
 
 
 class Choice(WorkloadChoice):
@@ -86,7 +82,7 @@ class Choice(WorkloadChoice):
     warehouses: U32
     warehouses_touched: U32 | None = None
     users_per_warehouse: U32 | None = None
-    profile: Profile = Profile.SPECIFICATION
+    profile: Profile = "specification"
     deferred_delivery: bool = False
     procedures: bool = True
 
@@ -135,7 +131,7 @@ class Spec(Section):
         ),
         examples=["deferred"],
     )
-    profile: Literal["specification", "hammerdb"] = Field(
+    profile: Profile = Field(
         default="specification",
         description=(
             "Input profile: the transaction mix and the keys. `hammerdb` uses the mix and the "
@@ -182,7 +178,7 @@ class Spec(Section):
             warehouses=self.warehouses,
             warehouses_touched=None if reached == self.warehouses else reached,
             users_per_warehouse=self.home_users(driving),
-            profile=Profile(self.profile),
+            profile=self.profile,
             deferred_delivery=self.is_deferred(driving),
             procedures=self.procedures,
         )

@@ -13,12 +13,8 @@ from stithy.collect.collector import Sample
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     connect,
+    literal,
     parse_url,
-)
-from stithy.database.engines.postgresql.counters import (
-    checkpoint_columns,
-    checkpoint_view,
-    server_version_number,
 )
 from stithy.database.engines.postgresql.waits import TYPES
 from stithy.secrets import Secret
@@ -71,7 +67,7 @@ class ActivityReader:
         """Connect to the server of `url`. Errors as in `connection.connect`."""
         target = parse_url(url)
         self._connection = connect(target, database=MAINTENANCE_DATABASE)
-        self.version = server_version_number(self._connection)
+        self.version = self._connection.version
         self._ask: Callable[[], list[list[Any]]] = self._connection.prepare(
             activity_query(self.version, target.database)
         )
@@ -89,7 +85,7 @@ class ActivityReader:
 def activity_query(version: int, database: str) -> str:
     """The query for a server version such as 150013."""
     parts = [
-        _DATABASE.format(database=_literal(database)),
+        _DATABASE.format(database=literal(database)),
         _SERVER,
         _checkpoints(version),
         _ACTIVITY,
@@ -102,6 +98,16 @@ def activity_query(version: int, database: str) -> str:
     return f"SELECT json_build_object({', '.join(parts)})::text"
 
 
+def checkpoint_view(version: int) -> str:
+    """The view that counts checkpoints: of its own since PostgreSQL 17."""
+    return "pg_stat_checkpointer" if version >= 170000 else "pg_stat_bgwriter"
+
+
+def checkpoint_columns(version: int) -> str:
+    """Its columns of timed and of requested checkpoints."""
+    return "num_timed, num_requested" if version >= 170000 else "checkpoints_timed, checkpoints_req"
+
+
 def _checkpoints(version: int) -> str:
     timed, requested = checkpoint_columns(version).split(", ")
     written = "buffers_written" if version >= 170000 else "buffers_checkpoint"
@@ -110,10 +116,6 @@ def _checkpoints(version: int) -> str:
     backend = ", 'backend', buffers_backend" if version < 170000 else ""
     cleaner = f"(SELECT json_build_object('cleaner', buffers_clean{backend}) FROM pg_stat_bgwriter)"
     return f"{own}, 'writers', {cleaner}"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 # Where each rate's counter is in the answer, by group and name.

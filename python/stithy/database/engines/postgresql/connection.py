@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, unquote, urlsplit
 
@@ -174,6 +173,11 @@ def _bad_url(problem: str) -> UserError:
     )
 
 
+def literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 class Connection:
     """An open connection; each statement is a transaction of its own."""
 
@@ -189,6 +193,11 @@ class Connection:
         """
         rows: list[list[Any]] = self._ask(lambda: self._native.run(sql, **parameters))
         return rows
+
+    @property
+    def version(self) -> int:
+        """That of the server, such as 150013."""
+        return int(self.run("SHOW server_version_num")[0][0])
 
     def prepare(self, sql: str) -> Callable[[], list[list[Any]]]:
         """A statement that is asked again and again; errors as in `run`."""
@@ -214,12 +223,7 @@ class Connection:
     def __enter__(self) -> "Connection":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -109,16 +109,13 @@ def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
     match = _VERSION.search(finished.stdout)
     if finished.code != 0 or match is None:
         who = f"user {user.name}" if user else "this user"
-        problems.append(f"{who} cannot run {folder}/postgres ({_last(finished.stderr)})")
+        said = finished.stderr.strip().splitlines() or ["no message"]
+        problems.append(f"{who} cannot run {folder}/postgres ({said[-1]})")
         return None
     if int(match[1]) < OLDEST:
         problems.append(f"{folder} has version {match[1]}, older than {OLDEST}")
         return None
     return Installation(folder, match[1] + match[2])
-
-
-def _last(text: str) -> str:
-    return (text.strip().splitlines() or ["no message"])[-1]
 
 
 def _number(version: str) -> tuple[int, ...]:
@@ -167,7 +164,8 @@ class PostgreSQL:
         """Find the programs and try all settings."""
         asked, problems = self._request, Problems()
         self._found = find_installation(asked.host)
-        questions, shared = self._questions(), asked.configuration
+        questions = Questions(asked.host.runner, Path(self._program("postgres")))
+        shared = asked.configuration
         most = asked.connections_max
         problems.attempt(lambda: questions.check(shared, most))
         for where, own in asked.own:
@@ -175,12 +173,11 @@ class PostgreSQL:
         for name, options in asked.backups:
             problems.attempt(partial(self._check_backup, name, options))
         problems.refuse("the database's settings")
-        return replace(self._found, backups=dict(map(self._tool, asked.backups)))
-
-    def _tool(self, asked: tuple[str, Options]) -> tuple[str, str]:
-        name, _ = asked
-        tools = Tools(self._installation().programs)
-        return name, backup.tool(backup.method_of(NAME, name), tools, self._run)
+        methods, tools = dict(asked.backups), Tools(self._found.programs)
+        made = {
+            name: backup.tool(backup.method_of(NAME, name), tools, self._run) for name in methods
+        }
+        return replace(self._found, backups=made)
 
     def _check_backup(self, name: str, options: Options) -> None:
         """Its programs are the engine's own, or the machine's."""
@@ -272,9 +269,6 @@ class PostgreSQL:
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}
         return {**LOADING, **later, "min_wal_size": size, "max_wal_size": size}
-
-    def _questions(self) -> Questions:
-        return Questions(self._request.host.runner, Path(self._program("postgres")))
 
     def _program(self, name: str) -> str:
         return str(self._installation().programs / name)

@@ -14,7 +14,6 @@ from stithy.database.engines.postgresql.connection import (
     connect,
     parse_url,
 )
-from stithy.database.engines.postgresql.counters import server_version_number
 from stithy.database.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.secrets import Secret
 
@@ -43,7 +42,7 @@ def restore(url: Secret, name: str, log_bytes: int) -> None:
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
         own = session.run("SELECT quote_ident(:name)", name=target.database)[0][0]
         session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
-        how = "STRATEGY file_copy" if server_version_number(session) >= WITH_STRATEGY else ""
+        how = "STRATEGY file_copy" if session.version >= WITH_STRATEGY else ""
         session.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")
     # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
     with ExitStack() as stack:

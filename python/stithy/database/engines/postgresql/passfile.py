@@ -5,8 +5,8 @@ connections get the password put in.
 Source: PostgreSQL's manual, "The Password File".
 """
 
+import csv
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -51,10 +51,14 @@ def without_password(url: Secret, folder: Path) -> str:
 
 
 def _password(path: Path, target: Target) -> str:
+    """That of the first line whose host, port, database and user are those of the target."""
+    named = (target.host, str(target.port), target.database, target.user)
     for line in _lines(path):
-        fields = _split(line)
-        if len(fields) == 5 and all(_fits(*each) for each in _pairs(fields, target)):
-            return fields[4]
+        # A backslash keeps the colon or backslash after it.
+        fields = csv.reader([line], delimiter=":", escapechar="\\", quoting=csv.QUOTE_NONE)
+        *said, password = next(fields)
+        if len(said) == 4 and all(each in ("*", of) for each, of in zip(said, named, strict=True)):
+            return password
     raise UserError(
         f"it has no password for user {target.user} of {target.place}",
         where=str(path),
@@ -78,31 +82,3 @@ def _lines(path: Path) -> list[str]:
             remedy="correct `passfile` in the URL, or put the password into it",
         ) from error
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def _pairs(fields: list[str], target: Target) -> Iterator[tuple[str, str]]:
-    """What a line says and what the URL names: host, port, database, user."""
-    named = (target.host, str(target.port), target.database, target.user)
-    return zip(fields, named, strict=False)
-
-
-def _fits(said: str, named: str) -> bool:
-    return said in ("*", named)
-
-
-def _split(line: str) -> list[str]:
-    r"""Fields between colons; a backslash keeps the colon or backslash after it.
-
-    >>> _split(r"*:5432:a\:b:me:x\\y")
-    ['*', '5432', 'a:b', 'me', 'x\\y']
-    """
-    fields, escaped = [""], False
-    for character in line:
-        if escaped or character not in "\\:":
-            fields[-1] += character
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        else:
-            fields.append("")
-    return fields

@@ -14,6 +14,7 @@ from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
     connect,
+    literal,
     parse_url,
 )
 from stithy.database.engines.postgresql.endpoint import Endpoint
@@ -191,7 +192,7 @@ class Server(Endpoint):
         with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as session:
             name = TEMP_TABLESPACE
             if not session.run(f"SELECT 1 FROM pg_tablespace WHERE spcname = '{name}'"):
-                session.run(f"CREATE TABLESPACE {name} LOCATION '{_quoted(str(place))}'")
+                session.run(f"CREATE TABLESPACE {name} LOCATION {literal(str(place))}")
 
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""
@@ -212,7 +213,8 @@ class Server(Endpoint):
 
     def checkpoint(self) -> None:
         """Write all dirty pages now."""
-        self._do("CHECKPOINT")
+        with self._session() as session:
+            session.run("CHECKPOINT")
 
     def finish_loading(self, log_bytes: int) -> None:
         """Freeze and analyse, and leave log segments that a window only has to overwrite.
@@ -249,15 +251,6 @@ class Server(Endpoint):
                 where=str(self.data),
                 remedy=f"read {self.log}; a full or failing device is the usual cause",
             ) from error
-
-    def _do(self, statement: str) -> None:
-        with self._session() as session:
-            session.run(statement)
-
-
-def _quoted(text: str) -> str:
-    """A text inside of the quotes of SQL."""
-    return text.replace("'", "''")
 
 
 def last_words(lines: Sequence[str]) -> str:

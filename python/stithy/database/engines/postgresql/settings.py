@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.database.engine import Configuration
+from stithy.database.engines.postgresql.connection import literal
 from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
@@ -77,7 +78,7 @@ def configuration(settings: Mapping[str, str]) -> str:
 
 def quoted(value: str) -> str:
     """A value as the configuration file wants it."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+    return literal(value.replace("\\", "\\\\"))
 
 
 def words(settings: Mapping[str, str]) -> list[str]:

@@ -24,7 +24,6 @@ from stithy.database.backup import (
     repository_of,
     room_bytes,
 )
-from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.order import Block
@@ -35,8 +34,7 @@ from stithy.plan.scenarios.backup.during import (
     DuringValue,
     during_of,
     misfits,
-    says_idle,
-    shares_of,
+    share_of,
 )
 from stithy.plan.scenarios.backup.settings import alike, impossible
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
@@ -49,10 +47,7 @@ from stithy.study.sections import workload_named
 from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
-NEEDS = (
-    OwnProgram(name="stithy-hammer", why="it is the users"),
-    MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
-)
+NEEDS = usual.NEEDS
 SETTINGS = f"scenario.{NAME}."
 """Before the keys of the scenario that are factors."""
 
@@ -186,7 +181,7 @@ class Spec(BaseModel):
     @staticmethod
     def without_users(keys: Mapping[str, Any]) -> bool:
         """Whether keys as written have nobody at work."""
-        return says_idle(keys)
+        return keys.get("during") == "idle"
 
     @staticmethod
     def first_points(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -231,11 +226,8 @@ class Spec(BaseModel):
 
 def load_of(point: Point) -> Point:
     """All but the settings of backups: what is compared with each other has it in common."""
-    return Point(tuple(each for each in point.factors if not _is_setting(each[0])))
-
-
-def _is_setting(name: str) -> bool:
-    return name == BACKUP or name.startswith(SETTINGS)
+    factors = (each for each in point.factors if not each[0].startswith(SETTINGS))
+    return Point(tuple(each for each in factors if each[0] != BACKUP))
 
 
 def off_at(point: Point, points: Sequence[Point]) -> Point:
@@ -392,7 +384,7 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
     names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
     return replace(
         window,
-        rate_share=shares_of((rate,))[rate],
+        rate_share=share_of(rate),
         maximum_of=names,
         maximum_at=str(maximum_at(window.point, first)),
     )

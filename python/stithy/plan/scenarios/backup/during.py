@@ -5,7 +5,7 @@ on each candidate without backups.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -130,11 +130,6 @@ _OF_USERS = frozenset({
 })  # fmt: skip
 
 
-def says_idle(keys: Mapping[str, Any]) -> bool:
-    """Whether the keys of the scenario, as written, have nobody at work."""
-    return keys.get("during") == "idle"
-
-
-def shares_of(values: Sequence[str]) -> Mapping[str, float]:
-    """Shares by how they are written."""
-    return {each: float(each.removesuffix("%")) / 100 for each in values}
+def share_of(rate: str) -> float:
+    """A share as it is written."""
+    return float(rate.removesuffix("%")) / 100

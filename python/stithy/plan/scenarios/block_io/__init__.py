@@ -13,7 +13,7 @@ from stithy.fio.load import Data, least
 from stithy.fio.precondition import ROUNDS_MOST, plan
 from stithy.fio.steady import ROUNDS
 from stithy.needs import OwnProgram
-from stithy.plan import loop
+from stithy.plan import cost, loop
 from stithy.plan.order import Block
 from stithy.plan.scenario import Scene
 from stithy.plan.scenarios.block_io.keys import MIB, Spec
@@ -35,10 +35,6 @@ LESS_ROOM = "a smaller `scenario.block-io.size`, or fewer `volumes`"
 
 SLACK_BYTES = 64 * MIB
 """What a file system takes for itself beside the files."""
-
-WRITTEN_BYTES_PER_S = 100 * MIB
-WRITTEN_BYTES_PER_S_MIN = 5 * MIB
-"""How fast the target is written: likely, and at least."""
 
 
 def spec_of(study: Study) -> Spec:
@@ -87,13 +83,12 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
     size = before.written_bytes(target_bytes(study)) * len(laid_out(study))
     for name in study.candidates:
-        likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
-        cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
-        yield Step(step_id("lay-out", name), "lay-out", name, cost)
+        held, pages = scene.held, scene.pages(name)
+        yield Step(step_id("lay-out", name), "lay-out", name, cost.writing(size, held, pages))
         if before.patterns:
             round_s = (spec.precondition_test_s + 2) * len(before.patterns)
-            cost = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, scene.held, scene.pages(name))
-            yield Step(step_id("precondition", name), "precondition", name, cost)
+            taken = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, held, pages)
+            yield Step(step_id("precondition", name), "precondition", name, taken)
     first = _rising if spec_of(study).stop_at_s else _maximum_first
     yield from loop.windows(study, scene, windows_of, around, in_rounds=True, first=first)
     yield from _read_back(study, scene) if spec.verify else ()
@@ -104,9 +99,8 @@ def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
     """All that was written is compared, after all windows."""
     size = target_bytes(study) * len(laid_out(study))
     for name in study.candidates:
-        likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
-        cost = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
-        yield Step(step_id("read-back", name), "read-back", name, cost, at_end=True)
+        taken = cost.writing(size, scene.held, scene.pages(name))
+        yield Step(step_id("read-back", name), "read-back", name, taken, at_end=True)
 
 
 def _maximum_first(point: Point) -> float:
@@ -129,6 +123,6 @@ def around(_: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The window, and the baseline check before its block."""
     yield from loop.baseline_check(scene, window)
     work_s = window.ramp_up_s + window.duration_s
-    cost = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
+    taken = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
     spared = loop.may_be_spared(scene, window)
-    yield Step(window.id, "window", window.candidate, cost, window, if_undecided=spared)
+    yield Step(window.id, "window", window.candidate, taken, window, if_undecided=spared)

@@ -395,10 +395,11 @@ class Spec(BaseModel):
         return self
 
     def _wrong(self, place: int, name: str) -> Iterator[Violation]:
+        here = ("profiles", place)
         try:
             profile = self.profile_of(name)
         except UserError as error:
-            yield Violation(error.problem, error.remedy, name, ("profiles", place))
+            yield Violation(error.problem, error.remedy, name, here)
             return
         patterns, count = profile.patterns, profile.workers * len(self.volumes)
         if count > FIO_MOST:
@@ -406,10 +407,8 @@ class Spec(BaseModel):
                             f"volumes are {count} fio at once",
                             f"at most {FIO_MOST}: fewer `workers` or `volumes`",
                             None, ("volumes",))  # fmt: skip
-        traces = [each for each in patterns if each.trace]
-        if traces and self.verify:
-            yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name,
-                            ("profiles", place))  # fmt: skip
+        if self.verify and any(each.trace for each in patterns):
+            yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name, here)
         whole = all(
             size % CHECK_BYTES == 0
             for pattern in patterns
@@ -417,24 +416,19 @@ class Spec(BaseModel):
             for size in (*stream.read_sizes, *stream.write_sizes)
         )
         if self.verify and not whole:
-            yield Violation(f"{name}: blocks of less than {CHECK_BYTES} bytes have no checksum",
-                            "leave out `verify`", name, ("profiles", place))  # fmt: skip
+            what = f"{name}: blocks of less than {CHECK_BYTES} bytes have no checksum"
+            yield Violation(what, "leave out `verify`", name, here)
         if self.verify and self.data_of(name).duplicate_share:
             right = "leave out `verify`, or write `duplicate: 0%`"
-            yield Violation(f"{name}: blocks with checksums have no duplicates", right, name,
-                            ("profiles", place))  # fmt: skip
-        for why in (self._no_rate(each) for each in patterns if self.rate is not None):
-            if why is not None:
+            yield Violation(f"{name}: blocks with checksums have no duplicates", right, name, here)
+        for pattern in patterns if self.rate is not None else ():
+            if (why := why_no_rate(pattern)) is not None:
+                what = f"{name}: a rate cannot be asked of {pattern.name}: {why}"
                 right = "leave out `rate`, or name patterns that can keep one"
-                yield Violation(f"{name}: {why}", right, name, ("profiles", place))
+                yield Violation(what, right, name, here)
         if self.is_mixed and self.rate is not None:
             yield Violation("`rate` beside `read_rate` or `write_bandwidth`", "keep one of them",
                             None, ("rate",))  # fmt: skip
         if self.stop_at_s is not None and self.rate is None:
             yield Violation("a latency to stop at without rates", "give `rate`, or leave it out",
                             None, ("stop_at",))  # fmt: skip
-
-    @staticmethod
-    def _no_rate(pattern: Pattern) -> str | None:
-        why = why_no_rate(pattern)
-        return None if why is None else f"a rate cannot be asked of {pattern.name}: {why}"

@@ -52,10 +52,6 @@ VOLUME = f"scenario.{NAME}.volume"
 ALONE = 0
 """Its value where there is none."""
 
-WRITTEN_BYTES_PER_S = 100 * 2**20
-WRITTEN_BYTES_PER_S_MIN = 5 * 2**20
-"""How fast what the aggressor needs is written: likely, and at least."""
-
 
 def specs() -> dict[str, type[Common]]:
     """The keys of the scenario, by aggressor."""
@@ -140,8 +136,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 def _lay_outs(study: Study, scene: DatabaseScene) -> Iterator[Step]:
     size = max(added_bytes(study, study.tenants * cost.held_bytes(scene.largest)).values())
     for name in study.candidates:
-        likely_s, most_s = size / WRITTEN_BYTES_PER_S, size / WRITTEN_BYTES_PER_S_MIN
-        taken = Cost(1 + likely_s, 10 + most_s, scene.held, scene.pages(name))
+        taken = cost.writing(size, scene.held, scene.pages(name))
         yield Step(step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)
 
 

@@ -166,15 +166,12 @@ class Aggressor(Protocol):
 
     def levels(self, spec: Common) -> Sequence[int]:
         """Its intensities."""
-        ...
 
     def said(self, level: int) -> str:
         """What a neighbour of this intensity is."""
-        ...
 
     def added_bytes(self, spec: Common, held: int, study: Study) -> Mapping[Role, int]:
         """What it holds, by role."""
-        ...
 
 
 def known_aggressors() -> dict[str, ModuleType]:

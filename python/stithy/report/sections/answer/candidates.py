@@ -177,13 +177,14 @@ def _row(
     values = {key: here.printable_level(name, point, of) for key, of in columns.items()}
     served = users_within_target(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, point, kernel)
-    cost = servers.cost(context.facts_of(name))
+    facts = context.facts_of(name)
+    cost = facts.cost if facts else None
     rate, asked = values["throughput"], _asked(context)
     missing = [*_gaps(here, name, point, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within target ({served.missing_because})")
     others = map(context.facts_of, context.evidence.candidates)
-    if cost is None and any(map(servers.cost, others)):
+    if cost is None and any(each and each.cost for each in others):
         missing.append("cost (the study gives none)")
     return {
         "candidate": name, **context.factor_values(point),

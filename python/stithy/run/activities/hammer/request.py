@@ -10,9 +10,7 @@ from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import workload_named
 from stithy.wire.jobs import (
-    Arrivals,
     BackToBack,
-    Isolation,
     Keyed,
     Pace,
     Rate,
@@ -24,7 +22,7 @@ from stithy.wire.jobs import (
 def pace_of(load: Load) -> Pace:
     """When users act; a rate takes the place of a pace."""
     if load.rate_per_s is not None:
-        return Rate(per_s=load.rate_per_s, arrivals=Arrivals(load.arrivals))
+        return Rate(per_s=load.rate_per_s, arrivals=load.arrivals)
     if load.pace.kind == "keyed":
         return Keyed()
     if load.pace.think_s is not None:
@@ -62,7 +60,7 @@ def pace_at(context: Context, window: WindowPlan) -> Pace:
             remedy=f"see why a window at {at} has no numbers, then run again",
         )
     per_s = window.rate_share * min(known) / 60
-    return Rate(per_s=per_s, arrivals=Arrivals(load.arrivals))
+    return Rate(per_s=per_s, arrivals=load.arrivals)
 
 
 def request_of(
@@ -82,7 +80,7 @@ def request_of(
         connections=load.connections,
         pace=pace or pace_of(load),
         start_at_s=start_at_s,
-        isolation=Isolation(load.isolation),
+        isolation=load.isolation,
         error_limit=load.error_limit,
         hlog_stem=directory.hlog_stem,
         ledger=directory.ledger if load.ledger else None,

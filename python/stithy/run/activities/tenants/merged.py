@@ -15,7 +15,7 @@ from stithy.results.convert import (
     bucket_rows,
     measured_intervals,
     merged_seconds,
-    merged_totals,
+    transaction_rows,
 )
 from stithy.results.hlog import Interval, decode, merge
 from stithy.results.tables import Row, Table
@@ -57,7 +57,7 @@ def tables_of(
         yield tables.HISTOGRAMS, []
         return
     window_id, summaries = of.window.id, [each.driven.summary for each in kept if each.driven]
-    yield tables.TRANSACTIONS, merged_totals(window_id, summaries)
+    yield tables.TRANSACTIONS, transaction_rows(window_id, *summaries)
     yield (
         tables.SECONDS,
         merged_seconds(
@@ -78,7 +78,7 @@ def _distributions(of: "TenantsActivity") -> Row:
     if not summaries:
         return {}
     lateness = merge(decode(each.lateness) for each in summaries)
-    whole = merged_totals(of.window.id, summaries)[-1]
+    whole = transaction_rows(of.window.id, *summaries)[-1]
     return {
         "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
         "service_p50_s": whole["service_p50_s"],

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stithy.activities.tenants import TENANT_SECONDS
 from stithy.metrics import ALL, PERCENTILES, values_needed
-from stithy.results.convert import merged_totals
+from stithy.results.convert import transaction_rows
 from stithy.results.tables import Row, Table
 from stithy.run.activity import Measured, Span
 from stithy.run.volumes import tenant_name
@@ -85,7 +85,8 @@ def in_words(of: "TenantsActivity") -> str:
     """Throughput and response time of all, and who was lost."""
     kept = of.kept
     rates = [each.numbers["tpm"] or 0.0 for each in kept]
-    whole = merged_totals(of.window.id, [each.driven.summary for each in kept if each.driven])
+    summaries = (each.driven.summary for each in kept if each.driven)
+    whole = transaction_rows(of.window.id, *summaries)
     p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
     shown = f"{len(of.each)} tenants, {sum(rates):,.0f} TPM in all"
     shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"

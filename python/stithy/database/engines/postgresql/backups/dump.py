@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.database.backup import FULL, Options, Run, Source, Tools
-from stithy.database.engines.postgresql.client import CLIENT, database, environment, words
+from stithy.database.engines.postgresql.client import CLIENT, environment, words
+from stithy.database.engines.postgresql.connection import parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 
@@ -73,7 +74,7 @@ def take(tools: Tools, source: Source, target: Path, options: Options) -> Comman
         [
             str(tools.programs / "pg_dump"), *words(source.url), "--format=directory",
             f"--jobs={options.processes}", _compress(options), f"--file={target}",
-            f"--dbname={database(source.url)}",
+            f"--dbname={parse_url(source.url).database}",
         ],
         environment=environment(source.url),
         directory=target,
@@ -90,7 +91,7 @@ def load(tools: Tools, backup: Path, fresh: Source, options: Options) -> Sequenc
         ],
         [
             "vacuumdb", *words(fresh.url), "--analyze-only", "--quiet", jobs,
-            f"--dbname={database(fresh.url)}",
+            f"--dbname={parse_url(fresh.url).database}",
         ],
     ]  # fmt: skip
     return [

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.database.backup import FULL, Options, Source, Tools
-from stithy.database.engines.postgresql.client import environment, socket_folder, user
+from stithy.database.engines.postgresql.client import environment
+from stithy.database.engines.postgresql.connection import parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package, Program
 
@@ -62,15 +63,15 @@ def prepare(tools: Tools, data: Path, folder: Path, options: Options) -> Sequenc
 def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
     """Older backups that no other needs are removed. One that was cut off is not continued."""
     del tools
-    kept = ["--repo1-retention-full=1"]
+    server, kept = parse_url(source.url), ["--repo1-retention-full=1"]
     if options.kind == "differential":
         kept.append("--repo1-retention-diff=1")
     return Command(
         [
             *_words(target, source.data), f"--type={KINDS[options.kind]}", _compress(options),
             f"--process-max={options.processes}", "--start-fast", "--no-resume", *kept,
-            f"--archive-timeout={ARCHIVE_S}", f"--pg1-user={user(source.url)}",
-            f"--pg1-socket-path={socket_folder(source.url)}", "backup",
+            f"--archive-timeout={ARCHIVE_S}", f"--pg1-user={server.user}",
+            f"--pg1-socket-path={server.host}", "backup",
         ],
         environment=environment(source.url),
         directory=target,

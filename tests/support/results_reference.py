@@ -10,7 +10,6 @@ _KINDS = {
     "integer": "whole number",
     "real": "real number",
     "truth": "true or false",
-    "texts": "list of texts",
 }
 
 _HEAD = f"""\
