@@ -12,6 +12,7 @@ from stithy.run.cleanup.books import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
 from stithy.storage.provider import EmulatedDrive, Provider, Role, Volume
+from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.volume import remove_own
 
 KEEPER = "master copy"
@@ -88,7 +89,7 @@ class Volumes:
     books: Books
     host: Host
     providers: Mapping[str, Provider]
-    keeper: Provider
+    keeper: DirectoryProvider
     made: dict[str, Volume] = field(default_factory=dict)
     masters: dict[str, Contents] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)

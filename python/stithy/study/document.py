@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from stithy.secrets import masked
 from stithy.study.problems import Loc, StudyError, StudyProblem
 
 VALUES_MAX = 20_000
@@ -84,7 +85,7 @@ class Document:
         Of a long line only the part around the place; what would steer a terminal is a dot.
         """
         lines = self.text.splitlines()
-        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        line = masked(lines[place.line - 1]) if place.line <= len(lines) else ""
         start = min(place.column - 1, len(line))
         first = max(0, start - EXCERPT_BEFORE)
         shown = line[first : first + EXCERPT_LONGEST]

@@ -89,5 +89,5 @@ class Server:
 def create(scope: Scope, instance: InstanceScope) -> Server:
     """The collector; Unavailable where no server of Stithy's is measured."""
     if instance.database is None or instance.data is None:
-        raise Unavailable("there is no database server")
+        raise Unavailable("no database server that Stithy started is measured")
     return Server(instance.data, scope.proc, scope.clock)

@@ -274,12 +274,10 @@ def _workload(workload: WorkloadFacts) -> dict[str, Any]:
 
 
 def _database(manifest: Manifest) -> list[Pair]:
-    if manifest.given_database is None or manifest.memory is None:
+    if manifest.given_database is None:
         return []
-    return [
-        *_pairs("", _fields(manifest.database)),
-        *_pairs("memory limit", _fields(manifest.memory)),
-    ]
+    memory = _fields(manifest.memory) if manifest.memory else {}
+    return [*_pairs("", _fields(manifest.database)), *_pairs("memory limit", memory)]
 
 
 def _identity(manifest: Manifest) -> list[Pair]:

@@ -7,7 +7,7 @@ from stithy.report.blocks import APPENDIX, Block, Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import proof
-from stithy.report.words import loads
+from stithy.report.words import loads, servers
 from stithy.report.words.restores import restore_method
 
 NAME = "method"
@@ -76,6 +76,9 @@ def _order(context: Context) -> Iterator[str]:
 
 
 def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
+    if servers.are_there(context.manifest):
+        yield "The numbers hold only for these servers, this client and the network between them."
+        return
     yield "Device latencies come from the kernel's counters and include its queue."
     if is_emulated:
         yield "Their percentiles are the emulated drives' own, without transport latency."

@@ -33,7 +33,7 @@ from stithy.run.session import Session
 from stithy.run.stop import Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
-from stithy.storage.provider import ROLES, Provider, Site
+from stithy.storage.provider import NOWHERE, ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
@@ -112,7 +112,7 @@ class Equipped:
     database: Found | None
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
-    keeper: Provider
+    keeper: DirectoryProvider
     machine: Fingerprint
 
     def context(
@@ -185,6 +185,8 @@ def _database(
     if request is None:
         return None
     engine = tools.engine(file, request)
+    if file.study.by_url:
+        return Found(engine, Installation(NOWHERE, ""))  # whose servers run already
     installation = problems.attempt(engine.check)
     return None if installation is None else Found(engine, installation)
 
@@ -208,7 +210,8 @@ def _machine(
 
 def _database_programs(study: Study, found: Installation) -> dict[str, str]:
     tools = {f"backup {name}": tool for name, tool in found.backups.items()}
-    return {study.database.engine: found.version, **tools}
+    own = {study.database.engine: found.version} if found.version else {}
+    return {**own, **tools}
 
 
 def _server_cpus(file: StudyFile, host: Host) -> ServerCpus:
@@ -291,7 +294,7 @@ def providers_of(
     return made
 
 
-def keeper_in(directory: RunDirectory) -> Provider:
+def keeper_in(directory: RunDirectory) -> DirectoryProvider:
     """What keeps the master copy, beside the results: on no candidate's volume."""
     return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
 

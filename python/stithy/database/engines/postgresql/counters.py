@@ -168,6 +168,9 @@ def loaded(url: Secret) -> Loaded | None:
     return Loaded(str(rows[0][0]), int(rows[0][1])) if rows else None
 
 
+MARK = "public.stithy_mark"
+"""The table that says whose a database by URL is; nothing of what was loaded."""
+
 CHECKSUMS_S = 3600.0
 """Reading all tables on a slow device takes as long as it takes."""
 
@@ -177,7 +180,8 @@ def read_checksums(url: Secret) -> dict[str, str]:
     with connect(parse_url(url), timeout_s=CHECKSUMS_S) as connection:
         names = [name for (name,) in connection.run(
             "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
-            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+            f" AND schemaname || '.' || tablename <> '{MARK}' ORDER BY 1"
         )]  # fmt: skip
         return {name: _checksum(connection, name) for name in names}
 
