@@ -77,6 +77,8 @@ def offer() -> Iterator[Offer]:
         finally:
             end([running.pid], signal.SIGINT, PATIENCE_S)
             running.wait()
+            for pipe in filter(None, (running.stdin, running.stdout)):
+                pipe.close()
 
 
 def _prepare(made: Offer, place: Path) -> None:

@@ -106,7 +106,7 @@ def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
     page = page_text(RunDirectory(out).page)
     assert "the median round trip of a question without work took" in page
     assert "databases by URL, the network included" in page
-    assert "The server's memory, devices and log could not be judged" in page
+    assert "memory, devices and log could not be judged" in page
     for words in ("report {} --format md,json", "compare {} {}", "export {} --to csv",
                   "export {} --to openmetrics"):  # fmt: skip
         done = knowing.run(*words.format(out, out).split())

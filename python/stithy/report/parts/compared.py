@@ -63,7 +63,8 @@ def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     if own := _own_settings(manifest):
         yield "database settings of candidates", own
     yield "database memory", context.memory_note
-    yield "database CPUs", context.cpus_note or "any of the machine"
+    if not database.by_url:
+        yield "database CPUs", context.cpus_note or "any of the machine"
 
 
 def _settings(manifest: Manifest) -> str:

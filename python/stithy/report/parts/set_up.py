@@ -128,10 +128,7 @@ def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
     database, memory = manifest.database, manifest.memory
     version = (database.server_version or "").split(" ")[0]
     held = " NOT ENFORCED" if memory and memory.enforced is False else ""
-    limit_bytes = manifest.memory_limit_of(candidate)
-    if limit_bytes is None:
-        return (f"{database.engine} {version}".strip(), "there before, by URL", "its host not seen")
-    limit = f"memory {format_size(limit_bytes)}{held}"
+    limit = f"memory {format_size(manifest.memory_limit_of(candidate) or 0)}{held}"
     lines = [f"{database.engine} {version}".strip(), limit, _cpus(manifest, candidate)]
     if (own := servers.settings(manifest, candidate)) is not None:
         lines[1:] = [", ".join(lines[1:]), own.replace(" = ", "=")]

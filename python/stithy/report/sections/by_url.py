@@ -56,11 +56,10 @@ def sections(page: Page) -> Iterator[Section]:
 
 def _round_trips_s(context: Context) -> dict[str, list[float]]:
     """By candidate the round trips before its windows, as far as they are known, seconds."""
-    found: dict[str, list[float]] = {}
-    for window in context.evidence.windows:
-        if window.measured and (known_s := window.row.get("round_trip_s")) is not None:
-            found.setdefault(window.candidate, []).append(known_s)
-    return found
+    windows = [each for each in context.evidence.windows if each.measured]
+    known = [(each.candidate, s) for each in windows if (s := each.row.get("round_trip_s"))]
+    found = {name: [s for of, s in known if of == name] for name in context.evidence.candidates}
+    return {name: each for name, each in found.items() if each}
 
 
 def _sentence(context: Context) -> str:
