@@ -9,7 +9,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    StringConstraints,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -64,8 +63,9 @@ class Spec(BaseModel):
         ),
         examples=["postgresql://bench@db-a.example:5432/bench"],
     )
-    password_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$")] | None = Field(
+    password_env: str | None = Field(
         default=None,
+        pattern=r"^[A-Za-z_]\w*$",
         json_schema_extra={"default": "no password"},
         description="Environment variable that holds the password of its user.",
         examples=["DB_A_PASSWORD"],
