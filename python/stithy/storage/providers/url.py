@@ -51,6 +51,12 @@ def _without_password(url: str) -> str:
     return url
 
 
+def _variable(name: str) -> str:
+    if not name.isidentifier():
+        raise _wrong("not the name of a variable", "such as DB_A_PASSWORD")
+    return name
+
+
 class Spec(BaseModel):
     """A candidate that is a database on a server that runs already."""
 
@@ -63,9 +69,8 @@ class Spec(BaseModel):
         ),
         examples=["postgresql://bench@db-a.example:5432/bench"],
     )
-    password_env: str | None = Field(
+    password_env: Annotated[str, AfterValidator(_variable)] | None = Field(
         default=None,
-        pattern=r"^[A-Za-z_]\w*$",
         json_schema_extra={"default": "no password"},
         description="Environment variable that holds the password of its user.",
         examples=["DB_A_PASSWORD"],
