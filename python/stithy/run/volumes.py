@@ -12,7 +12,6 @@ from stithy.run.cleanup.books import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
 from stithy.storage.provider import EmulatedDrive, Provider, Role, Volume
-from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.volume import remove_own
 
 KEEPER = "master copy"
@@ -89,7 +88,7 @@ class Volumes:
     books: Books
     host: Host
     providers: Mapping[str, Provider]
-    keeper: DirectoryProvider
+    keeper: Provider
     made: dict[str, Volume] = field(default_factory=dict)
     masters: dict[str, Contents] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
@@ -118,6 +117,13 @@ class Volumes:
         volume = provider.provision(books.run_id, books.recorder(candidate))
         self.made[candidate] = volume
         return volume
+
+    @property
+    def masters_place(self) -> Path:
+        """The directory of the master copies, whether it was made yet or not."""
+        place = self.keeper.place()
+        assert place is not None  # it lies beside the results
+        return place
 
     def provision_keeper(self) -> Path:
         """Make the directory that keeps the master copies, once a session."""

@@ -43,7 +43,7 @@ def compare(context: Context, dataset: Dataset, instance: Instance) -> float:
     Raises InfrastructureError where they differ, with the first such table.
     """
     began_s = context.session.clock.monotonic_s()
-    kept = context.volumes.keeper.place() / master_name(dataset) / ROWS
+    kept = context.volumes.masters_place / master_name(dataset) / ROWS
     _refuse(json.loads(kept.read_bytes()), instance.checksums(), instance.place)
     return context.session.clock.monotonic_s() - began_s
 

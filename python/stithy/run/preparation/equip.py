@@ -112,7 +112,7 @@ class Equipped:
     database: Found | None
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
-    keeper: DirectoryProvider
+    keeper: Provider
     machine: Fingerprint
 
     def context(
@@ -294,7 +294,7 @@ def providers_of(
     return made
 
 
-def keeper_in(directory: RunDirectory) -> DirectoryProvider:
+def keeper_in(directory: RunDirectory) -> Provider:
     """What keeps the master copy, beside the results: on no candidate's volume."""
     return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
 

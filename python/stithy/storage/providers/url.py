@@ -1,7 +1,7 @@
 """A database that is running somewhere, by its URL: it has no volume that Stithy could look at."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated
 from urllib.parse import parse_qs, quote, urlsplit
 
 from pydantic import (
@@ -9,7 +9,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -18,6 +17,7 @@ from stithy.engines import engine_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.needs import Need
+from stithy.registry import plugins
 from stithy.secrets import Secret, given_secret
 from stithy.storage.provider import NOWHERE, Record, Room, Site, Volume
 from stithy.storage.space import Space
@@ -26,6 +26,7 @@ NAME = "url"
 NEEDS: tuple[Need, ...] = ()
 """All else is on another machine."""
 
+EXAMPLE = f"{next(iter(plugins('engine').values())).URL_SCHEMES[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
 
@@ -47,7 +48,7 @@ def _without_password(url: str) -> str:
         right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
         raise _wrong("a URL with a password in it", right)
     if not parts.username:
-        raise _wrong("a URL without a user", "begin it as `postgresql://user@host`")
+        raise _wrong("a URL without a user", f"begin it as {EXAMPLE.partition(':5432')[0]}")
     return url
 
 
@@ -67,7 +68,7 @@ class Spec(BaseModel):
             "URL of an empty database on a server that Stithy does not start, with its user and "
             "without its password. See docs/how-to/compare-databases-by-url.md."
         ),
-        examples=["postgresql://bench@db-a.example:5432/bench"],
+        examples=[EXAMPLE],
     )
     password_env: Annotated[str, AfterValidator(_variable)] | None = Field(
         default=None,
@@ -78,15 +79,9 @@ class Spec(BaseModel):
     password_file: str | None = Field(
         default=None,
         json_schema_extra={"default": "no password"},
-        description="File that holds the password instead; its owner alone may read it.",
+        description="File that holds it instead; its owner alone may read it.",
         examples=["~/.stithy-db-a"],
     )
-
-    @model_validator(mode="after")
-    def _one_password(self) -> Self:
-        if self.password_env and self.password_file:
-            raise _wrong("two places for one password", "keep `password_env` or `password_file`")
-        return self
 
 
 def database_url(spec: Spec) -> str:
