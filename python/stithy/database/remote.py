@@ -30,10 +30,10 @@ class Mark:
 class Remote(Instance, Protocol):
     """A seam: a database of somebody's server. Each one remembers when that was started."""
 
-    def check(self) -> None:
+    def check(self, *, keeps_inside: bool = False) -> None:
         """Raise PreconditionError for a server or user of no use, and if it holds anything.
 
-        What it holds under a mark is no matter.
+        What it holds under a mark is no matter. `keeps_inside`: `database.native` is to be used.
         """
         ...
 

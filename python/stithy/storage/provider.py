@@ -161,7 +161,8 @@ class Site:
     what storage writes about itself. `seeds`: of what the volume of a role draws. `cpus`: the only
     ones that what emulates storage may use, None for any. `role`: the one that the volume is for,
     which a provider need not know but to name what it makes. `less_room`: with what the study would
-    need less, as a remedy names it; empty if nothing is known.
+    need less, as a remedy names it; empty if nothing is known. `keeps_inside`: servers keep copies
+    of the database within themselves.
     """
 
     runner: Runner
@@ -171,6 +172,7 @@ class Site:
     cpus: tuple[int, ...] | None = None
     role: Role = "data"
     less_room: str = ""
+    keeps_inside: bool = False
 
 
 Record = Callable[[str, dict[str, str]], None]

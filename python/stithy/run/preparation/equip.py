@@ -18,6 +18,7 @@ from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.restore import method_named
 from stithy.plan.steps import Plan, derive_seed
 from stithy.registry import part, plugins
 from stithy.results.comparability import is_same_memory
@@ -288,10 +289,16 @@ def providers_of(
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
             less_room=less_room(file.study),
+            keeps_inside=_keeps_inside(file.study),
         )
         sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
         made[name] = provider_of(sources, name, site)
     return made
+
+
+def _keeps_inside(study: Study) -> bool:
+    database = study.given_database
+    return database is not None and method_named(database.restore).KEEPS_INSIDE
 
 
 def keeper_in(directory: RunDirectory) -> Provider:

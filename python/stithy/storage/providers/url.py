@@ -102,16 +102,16 @@ def _place(netloc: str) -> str:
 class DatabaseProvider:
     """One candidate's database."""
 
-    def __init__(self, spec: Spec, candidate: str) -> None:
-        """Nothing is connected yet."""
-        self._spec = spec
+    def __init__(self, spec: Spec, candidate: str, *, keeps_inside: bool) -> None:
+        """Nothing is connected yet; `keeps_inside` as in `Site`."""
+        self._spec, self._keeps_inside = spec, keeps_inside
         self._where = f"candidate {candidate}"
 
     def check(self) -> None:
         """Raise PreconditionError for a database that may not be used, UserError for its secret."""
         try:
             there = self._there()
-            there.check()
+            there.check(keeps_inside=self._keeps_inside)
             mark = there.mark()
         except InfrastructureError as error:
             raise PreconditionError(
@@ -218,6 +218,5 @@ HANDLERS = {"marked-database": _give_back}
 
 
 def create(spec: Spec, candidate: str, site: Site) -> DatabaseProvider:
-    """The provider; the site has nothing that it needs."""
-    del site
-    return DatabaseProvider(spec, candidate)
+    """The provider of a candidate."""
+    return DatabaseProvider(spec, candidate, keeps_inside=site.keeps_inside)

@@ -32,7 +32,9 @@ ROUND_TRIPS = 101
 USABLE = """SELECT rolsuper, pg_has_role('pg_monitor', 'USAGE'),
  coalesce((SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname = 'pg_checkpoint'), false),
  coalesce(has_schema_privilege(to_regnamespace('public')::oid, 'CREATE'), false),
- NOT pg_is_in_recovery() FROM pg_roles WHERE rolname = current_user"""
+ NOT pg_is_in_recovery(),
+ rolcreatedb AND (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database
+  WHERE datname = current_database()) FROM pg_roles WHERE rolname = current_user"""
 
 HELD = """SELECT kind, name, owner FROM (
   SELECT CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END AS kind,
@@ -73,10 +75,10 @@ class Remote(NotStarted, Endpoint):
         with self._elsewhere() as session:
             return session.run("SELECT pg_postmaster_start_time()")[0][0]
 
-    def check(self) -> None:
+    def check(self, *, keeps_inside: bool = False) -> None:
         """Version, rights, and whether it is empty."""
         with self._session() as session:
-            if problem := _unfit(session):
+            if problem := _unfit(session, keeps_inside=keeps_inside):
                 what, remedy = problem
                 raise PreconditionError(what, where=self.place, remedy=remedy)
             held = _held(session)
@@ -200,11 +202,11 @@ def _held(session: Connection, owner: int | None = None) -> list[tuple[str, str]
     return [(kind, name) for kind, name, of in rows if name != MARK and owner in (None, of)]
 
 
-def _unfit(session: Connection) -> tuple[str, str] | None:
+def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:
     """Why a run cannot use it, and what to do."""
     if server_version_number(session) < OLDEST:
         return "the server is older than version 14", "use a newer one"
-    [[superuser, monitors, checkpoints, creates, writes]] = session.run(USABLE)
+    [[superuser, monitors, checkpoints, creates, writes, copies]] = session.run(USABLE)
     if not writes:
         return "the server is a standby, which takes no writes", "name the primary"
     if not monitors:
@@ -214,4 +216,7 @@ def _unfit(session: Connection) -> tuple[str, str] | None:
         return "the user may not make checkpoints", remedy
     if not creates:
         return "the user may not create tables", "GRANT CREATE ON SCHEMA public to the user"
+    if keeps_inside and not (copies or superuser):
+        remedy = "give it CREATEDB and the database, or use `restore: reload`"
+        return "the user may not make copies of this database", remedy
     return None

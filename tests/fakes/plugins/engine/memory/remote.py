@@ -23,8 +23,9 @@ class Remote(NotStarted, Endpoint):
         super().__init__(url)
         self._since = self.store
 
-    def check(self) -> None:
+    def check(self, *, keeps_inside: bool = False) -> None:
         """Whether it is empty or marked."""
+        del keeps_inside  # it may all
         if self.store.rows and self.mark() is None:
             raise PreconditionError("it is not empty", where=self.place, remedy="name another")
 
