@@ -145,8 +145,8 @@ def test_a_database_that_holds_anything_is_refused_and_not_touched(
     there.ask("b", "CREATE TABLE orders AS SELECT i FROM generate_series(1, 100) AS i")
     try:
         before = there.dump("b")
-        for words in (["plan", study], ["run", study, "--out", place / "out"]):
-            refused = knowing.run(*words)
+        for words in (f"plan {study}", f"run {study} --out {place}/out"):
+            refused = knowing.run(*words.split())
             assert refused.returncode == 3, refused.stderr
             assert "is not empty and has no mark of Stithy's: it holds the table" in refused.stderr
         assert there.dump("b") == before

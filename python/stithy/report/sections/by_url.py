@@ -5,7 +5,7 @@ from statistics import median
 
 import polars as pl
 
-from stithy.report.blocks import Section, grid, paragraph
+from stithy.report.blocks import Block, Section, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show
@@ -49,9 +49,13 @@ def tables(page: Page) -> Iterator[PageTable]:
 def sections(page: Page) -> Iterator[Section]:
     """Where Stithy started no server."""
     if are_there(page.context.manifest):
-        said = paragraph(_sentence(page.context), NOT_SEEN)
-        blocks = (*said, *grid(page.tables[NAME]), *paragraph(NOTE, style="note"))
-        yield Section(NAME, 12, TITLE, blocks)
+        yield Section(NAME, 12, TITLE, tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    yield from paragraph(_sentence(page.context), NOT_SEEN)
+    yield from grid(page.tables[NAME])
+    yield from paragraph(NOTE, style="note")
 
 
 def _round_trips_s(context: Context) -> dict[str, list[float]]:
