@@ -43,6 +43,11 @@ def _paths(name: str) -> list[Path]:
     return [Path(entry) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
 
 
+def variable(name: str) -> str | None:
+    """One that a person has named, such as the variable with a password; None where it is empty."""
+    return os.environ.get(name) or None
+
+
 def no_colour() -> bool:
     """Whether the person asked for plain text (NO_COLOR)."""
     return bool(os.environ.get("NO_COLOR"))

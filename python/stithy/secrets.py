@@ -1,6 +1,12 @@
 """Passwords that can be used but neither printed nor written to results by accident."""
 
+import re
 import secrets as _secrets
+import stat
+from pathlib import Path
+
+from stithy.environment import variable
+from stithy.errors import UserError
 
 
 class Secret:
@@ -26,3 +32,43 @@ class Secret:
 def generate_password() -> Secret:
     """A fresh password of 192 random bits, safe in URLs."""
     return Secret(_secrets.token_urlsafe(24))
+
+
+def masked(text: str) -> str:
+    """The text with a star for each character of a password in a URL.
+
+    >>> masked("url: postgresql://me:word@host/db, and on")
+    'url: postgresql://me:****@host/db, and on'
+    """
+    return re.sub(r"(?<=://)([^\s:/@]*:)(\S*)(?=@)", lambda of: of[1] + "*" * len(of[2]), text)
+
+
+def given_secret(name: str | None, file: str | None) -> Secret | None:
+    """The secret that a variable or a file holds, for one that a study names; None for neither.
+
+    Raises UserError where it is not there, or others may read it.
+    """
+    if name is not None:
+        if value := variable(name):
+            return Secret(value)
+        problem, remedy = "this variable is not set", f"export {name}=…, as the study names it"
+        raise UserError(problem, where=f"password_env {name}", remedy=remedy)
+    if file is not None:
+        path = Path(file).expanduser()
+        return Secret(closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))
+    return None
+
+
+def closed_text(path: Path, remedy: str) -> str:
+    """What a password file holds, which its owner alone may read. Raises UserError."""
+    try:
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UserError(
+                "other users may read this password file",
+                where=str(path),
+                remedy=f"close it: chmod 600 {path}",
+            )
+        return path.read_text()
+    except OSError as error:
+        problem = f"the password file cannot be read: {error.strerror}"
+        raise UserError(problem, where=str(path), remedy=remedy) from error

@@ -10,7 +10,9 @@ import pytest
 
 from fakes.clock import HurriedClock
 from stithy.cli.app import run
+from stithy.errors import PreconditionError
 from stithy.exits import Exit
+from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
@@ -96,6 +98,43 @@ def test_commits_that_an_engine_of_ones_own_did_not_count_are_noticed(
         assert each.run().end == "finished"
     assert "commit" not in " ".join(_reasons(right))
     assert "commit" in " ".join(_reasons(wrong))
+
+
+BY_URL = """study: Does a database by URL need no more of an engine than its module?
+candidates:
+  a: {url: "memory://me@a/db", password_env: STITHY_TEST_WORD}
+  b: {url: "memory://me@b/db", password_env: STITHY_TEST_WORD}
+database: {engine: memory, restore: reload}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [1, 2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 1}
+"""
+
+
+def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
+    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are cut off and resumed, and belong to nobody at the end; one with rows is refused."""
+    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
+    endpoint = part("engine", "memory", "endpoint")
+    stores = {name: endpoint.Store({}, {}) for name in "ab"}
+    urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
+    monkeypatch.setattr(endpoint, "RUNNING", urls)
+    stores["b"].commit("mine")
+    with pytest.raises(PreconditionError, match="it is not empty"):
+        _run(tmp_path / "refused", text=BY_URL).run()
+    assert stores["b"].rows == {"mine": 1}
+    stores["b"].rows.clear()
+    faked = _run(tmp_path / "own", text=BY_URL)
+    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 1 else None
+    assert faked.run().end == "interrupted"
+    faked.hammer, faked.stop = Committing(sound=True), Stop()
+    assert faked.resume().end == "finished"
+    assert [store.rows for store in stores.values()] == [{}, {}]
+    assert part("engine", "memory", "remote").MARKS == {}
+    assert run(["report", str(faked.out), "--format", "md"]) == 0
+    report = (faked.out / "report.md").read_text()
+    assert "took 1.50 ms on a and 1.50 ms on b" in report
+    assert "hush" not in report
 
 
 BACKED_UP = """study: Does a backup restore to an equal database?

@@ -114,7 +114,7 @@ class Endpoint(Protocol):
 
 
 class Instance(Endpoint, Protocol):
-    """A seam: one running server that Stithy started, with its process and files."""
+    """A seam: one running server that Stithy started, or that stands for it (`database.remote`)."""
 
     @property
     def pid(self) -> int:

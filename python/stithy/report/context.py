@@ -406,6 +406,8 @@ class Context:
         enforced = [row for row in rows if row["memory_limit_enforced"]]
         if not rows:
             return "memory limit not recorded"
+        if all(row["memory_limit_enforced"] is None for row in rows):
+            return "databases by URL, the network included"
         if not enforced:
             return "MEMORY LIMIT NOT ENFORCED"
         sizes = sorted({row["memory_limit_bytes"] or 0 for row in enforced})
@@ -570,7 +572,7 @@ def _type(factor: Factor) -> Any:
 def _memory(row: Mapping[str, object]) -> str:
     limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
     if row["memory_limit_enforced"] is None:
-        return "whether the memory limit was enforced is recorded only while users work"
+        return str(note or "whether the memory limit held is recorded only while users work")
     if not row["memory_limit_enforced"]:
         return str(note or "the memory limit was not enforced: the reason is not known")
     size = format_size(limit) if isinstance(limit, int) else "of unknown size"

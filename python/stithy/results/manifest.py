@@ -17,7 +17,7 @@ from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
 from stithy.units import Money
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
@@ -154,6 +154,7 @@ class DatabaseFacts(_Facts):
     points. The settings in `varied`, by their
     names in lower case, differ between points. `backups` are the tools that make them, each with
     its version, by method. `restore` is the method by which it got back to its loaded state.
+    `by_url`: its servers were there, and Stithy started none.
     """
 
     engine: str
@@ -166,6 +167,7 @@ class DatabaseFacts(_Facts):
     varied: tuple[str, ...] = ()
     backups: dict[str, str] = Field(default_factory=dict)
     restore: str | None = None
+    by_url: bool = False
 
 
 class MemoryFacts(_Facts):
@@ -412,9 +414,10 @@ class Manifest(_Facts):
         ]
         return any(each != every[0] for each in every)
 
-    def memory_limit_of(self, candidate: CandidateFacts) -> int:
-        """The memory limit that the study gives a candidate's server, bytes."""
-        assert self.memory is not None, "this scenario has no server"
+    def memory_limit_of(self, candidate: CandidateFacts) -> int | None:
+        """The memory limit that the study gives a candidate's server, bytes; None for none."""
+        if self.memory is None:
+            return None
         return candidate.memory_limit_bytes or self.memory.limit_bytes
 
     def cpus_of(self, candidate: CandidateFacts) -> tuple[int, ...] | None:

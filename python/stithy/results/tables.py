@@ -228,8 +228,8 @@ RESTORES = Table(
         _r("copy_s", "s", "time to copy, or to load or restore otherwise"),
         _r("verify_s", "s", "time to hash every file, or to read every row, and compare"),
         _r("sync_s", "s", "time to sync and evict"),
-        _i("files", "", "files that lay there then"),
-        _i("size_bytes", "B", "their bytes"),
+        _i("files", "", "files that lay there then; null for a database by URL", null=True),
+        _i("size_bytes", "B", "their bytes, or those of the database as its server tells"),
         _b(
             "identical",
             "every file's hash, or every table's checksum, is that of the loaded database",

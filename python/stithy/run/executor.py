@@ -164,8 +164,9 @@ def keep_running(context: Context) -> dict[str, str]:
     that file.
     """
     urls: dict[str, str] = {}
-    if context.given_servers is None:
-        context.session.tell(Note("nothing is kept: this scenario has no database"))
+    if context.given_servers is None or context.file.study.by_url:
+        why = "they are not Stithy's" if context.given_servers else "this scenario has no database"
+        context.session.tell(Note(f"nothing is kept: {why}"))
         return urls
     for candidate, volume in context.volumes.made.items():
         if not (volume.path / DATA).exists():

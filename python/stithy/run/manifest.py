@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import stithy
+from stithy.database.remote import UNSEEN
 from stithy.hosts.facts import storage_facts
 from stithy.hosts.processes import boot_id
 from stithy.registry import plugins
@@ -34,7 +35,14 @@ from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
 from stithy.storage.provider import ROLES, EmulatedDrive, Volume
 from stithy.study.model import Study
+from stithy.study.sections import url_of
 from stithy.workload.workload import Driving, Section
+
+NOT_SEEN = {
+    name: Fact(value=None, missing_because=UNSEEN)
+    for name in ("server_cpus", "server_memory_bytes", "devices", "server_log")
+}
+"""What a candidate by URL does not tell of itself."""
 
 
 class ManifestFile:
@@ -57,7 +65,9 @@ class ManifestFile:
         """While the volumes are there; they are gone when the last manifest is written."""
         for name, volume in self._context.volumes.made.items():
             if name not in self._storage:
-                self._storage[name] = storage_facts(volume.path)
+                self._storage[name] = (
+                    storage_facts(volume.path) if volume.database is None else dict(NOT_SEEN)
+                )
 
     def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
@@ -174,7 +184,7 @@ class ManifestFile:
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
-            server_version=version,
+            server_version=version or None,
             effective_settings=shared,
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus[database.cpus],
@@ -182,6 +192,7 @@ class ManifestFile:
             varied=_differing([_lowered(each.database.settings) for each in study.variants]),
             backups=dict(self._context.servers.installation.backups),
             restore=database.restore,
+            by_url=study.by_url,
         )
 
     def _shared_settings(self) -> dict[str, str] | None:
@@ -208,7 +219,7 @@ class ManifestFile:
     def _memory(self) -> MemoryFacts | None:
         """The study's limit; enforced only if that of every candidate so far was."""
         study = self._context.file.study
-        if study.given_database is None:
+        if study.given_database is None or study.by_url:
             return None
         every = [{"limit_bytes": each.database.memory_bytes} for each in study.variants]
         limits = self._context.state.known.limits
@@ -241,7 +252,7 @@ class ManifestFile:
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
-            path=str(self._context.volumes.providers[name].place()),
+            path=url_of(candidate) or str(self._context.volumes.providers[name].place()),
             cost=candidate.cost,
             master=name == self._context.plan.master_candidate,
             memory_limit_bytes=candidate.memory_bytes,
@@ -249,7 +260,7 @@ class ManifestFile:
             settings=dict(candidate.settings),
             environment=self._storage.get(name, {}),
         )
-        if volume is None:
+        if volume is None or volume.database is not None:
             return base
         found: dict[str, Any] = {
             "filesystem": volume.filesystem,

@@ -16,10 +16,13 @@ from stithy.storage.copy import Contents
 
 @dataclass(frozen=True)
 class Restored:
-    """What lies in the database's directories now, of all tenants; how long proving it took."""
+    """What lies in the database's directories now, of all tenants; how long proving it took.
+
+    `files` None: they are elsewhere.
+    """
 
     verify_s: float
-    files: int
+    files: int | None
     size_bytes: int
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stithy.collect.collector import InstanceScope
 from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
+from stithy.database.remote import UNSEEN, Remote, remote_of
 from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.groups import Throttle
 from stithy.hosts.resources import MemoryLimit, make_group
@@ -71,6 +72,9 @@ class Servers:
 
         Without a point it is the study's own. `tenant`: on the copy of one of several instances.
         """
+        if (there := self.by_url(candidate)) is not None:
+            yield there
+            return
         log.parent.mkdir(parents=True, exist_ok=True)
         start = self._start(
             candidate, log, memory_cgroup, loading=loading, point=point, tenant=tenant
@@ -84,6 +88,11 @@ class Servers:
             finally:
                 del self.live[start.data]
                 self.groups.pop(start.data, None)
+
+    def by_url(self, candidate: str) -> Remote | None:
+        """The candidate's database, where that is one by URL; it is asked when it was started."""
+        url = self.volumes.of(candidate).database
+        return None if url is None else remote_of(url)
 
     @contextmanager
     def second(
@@ -173,6 +182,8 @@ class Servers:
         tenant: int | None = None,
     ) -> Subject:
         """What of a running server is watched; of one of several tenants by the tenant's name."""
+        if self.volumes.of(window.candidate).database is not None:
+            return Subject((InstanceScope("", instance),))
         parts = parts_of(self.volumes.of(window.candidate), tenant)
         cap = self.caps.get(parts.data)
         one = InstanceScope(
@@ -232,6 +243,9 @@ class Servers:
     @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:
         """The memory limit of a server on this candidate at a point, as far as it can be had."""
+        if self.volumes.of(candidate).database is not None:
+            yield MemoryLimit(None, UNSEEN)
+            return
         wanted, widened = self.limit_of(candidate, point)
         with self._own_group(candidate) as (name, record):
             limit = make_group(name, wanted, runner=self.session.host.runner, record=record)

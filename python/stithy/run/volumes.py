@@ -118,6 +118,13 @@ class Volumes:
         self.made[candidate] = volume
         return volume
 
+    @property
+    def masters_place(self) -> Path:
+        """The directory of the master copies, whether it was made yet or not."""
+        place = self.keeper.place()
+        assert place is not None  # it lies beside the results
+        return place
+
     def provision_keeper(self) -> Path:
         """Make the directory that keeps the master copies, once a session."""
         if self._kept is None:

@@ -11,7 +11,8 @@ emulated drives; `raw(spec)`, a block device without a file system; `emulated_dr
 CPUs of this machine stand in for its drives (a constant `EMULATED` where that is always so);
 `set_aside(spec, needed_bytes)`, by role the bytes on all drives and how many of them a byte of
 files takes; `overlap(spec, spec)`, two candidates in the same place; `like(spec, ending)`, another
-place like this one, for null studies, where the same lines twice are not two places.
+place like this one, for null studies, where the same lines twice are not two places;
+`database_url(spec)`, the URL of a database that runs already, and has no volume.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from stithy.hosts.runner import Runner
+from stithy.secrets import Secret
 
 if TYPE_CHECKING:
     from stithy.storage.space import Space
@@ -76,6 +78,10 @@ class Array:
     redundancy: float = 1.0
 
 
+NOWHERE = Path("/nonexistent")
+"""Where nothing is. Source: passwd(5) of Debian, the home of who has none."""
+
+
 @dataclass(frozen=True)
 class Volume:
     """A directory on a candidate's storage that belongs to this run alone.
@@ -85,7 +91,9 @@ class Volume:
     as in /proc/diskstats; empty if none. `emulated` are the emulated drives that it lies on,
     `array` is the layer that makes one of several devices. `raw`: a block device without a file
     system, whose node `path` is. `cluster` is the folder of the cluster that serves it, or of the
-    way to a cluster that was there, `system` what that is made of.
+    way to a cluster that was there, `system` what that is made of. `database` is the URL, password
+    included, of one that is there instead of any volume: then `path` is `NOWHERE`, and there are no
+    parts.
     """
 
     path: Path
@@ -99,6 +107,7 @@ class Volume:
     raw: bool = False
     cluster: Path | None = None
     system: Array | None = None
+    database: Secret | None = None
     others: Mapping[Role, "Volume"] = field(default_factory=dict)
 
     def of(self, role: Role) -> "Volume":
@@ -108,13 +117,14 @@ class Volume:
     @property
     def by_role(self) -> Mapping[Role, "Volume"]:
         """All volumes of the candidate by the first role that each serves, in the usual order."""
-        every: dict[Role, Volume] = {"data": self, **self.others}
+        own: dict[Role, Volume] = {} if self.database else {"data": self}
+        every = {**own, **self.others}
         return {role: every[role] for role in ROLES if role in every}
 
     @property
     def parts(self) -> tuple["Volume", ...]:
         """This volume and all others of the candidate."""
-        return (self, *self.others.values())
+        return tuple(self.by_role.values())
 
     @property
     def clusters(self) -> tuple[Path, ...]:
@@ -151,7 +161,8 @@ class Site:
     what storage writes about itself. `seeds`: of what the volume of a role draws. `cpus`: the only
     ones that what emulates storage may use, None for any. `role`: the one that the volume is for,
     which a provider need not know but to name what it makes. `less_room`: with what the study would
-    need less, as a remedy names it; empty if nothing is known.
+    need less, as a remedy names it; empty if nothing is known. `keeps_inside`: servers keep copies
+    of the database within themselves.
     """
 
     runner: Runner
@@ -161,6 +172,7 @@ class Site:
     cpus: tuple[int, ...] | None = None
     role: Role = "data"
     less_room: str = ""
+    keeps_inside: bool = False
 
 
 Record = Callable[[str, dict[str, str]], None]
@@ -174,8 +186,8 @@ class Provider(Protocol):
         """Raise PreconditionError if this cannot work; changes nothing."""
         ...
 
-    def place(self) -> Path:
-        """The directory that the volume will be, links resolved."""
+    def place(self) -> Path | None:
+        """The directory that the volume will be, links resolved; None where there is none."""
         ...
 
     def rooms(self) -> Sequence[Room]:

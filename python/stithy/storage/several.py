@@ -79,7 +79,7 @@ class SeveralSources:
         for each in self._groups:
             each.provider.check()
 
-    def place(self) -> Path:
+    def place(self) -> Path | None:
         """Where the data lie."""
         return self._data.place()
 

@@ -91,8 +91,10 @@ class Database(BaseModel):
     engine: Annotated[str, of_family("engine", "not a database engine")] = Field(
         description="The database product.", examples=list(plugins("engine"))[:1]
     )
-    memory_bytes: Memory = Field(
+    given_memory_bytes: Memory | None = Field(
         alias="memory",
+        default=None,
+        json_schema_extra={"default": "required, unless candidates are databases by URL"},
         description=(
             "Memory limit of the server, including the page cache of its files; at least 64 "
             "MiB. Without the limit a small database stays in memory, and never reads its "
@@ -149,6 +151,11 @@ class Database(BaseModel):
         refuse(refused_settings(info.data.get("engine", ""), settings))
         return settings
 
+    @property
+    def memory_bytes(self) -> int:
+        """The same: none where Stithy starts no server."""
+        return self.given_memory_bytes or 0
+
     def overridden(
         self, memory_bytes: int | None, cpus: int | None, settings: Mapping[str, str]
     ) -> Self:
@@ -158,7 +165,7 @@ class Database(BaseModel):
         given = {name.lower() for name in settings}
         kept = {name: self.settings[name] for name in self.settings if name.lower() not in given}
         own = {
-            "memory_bytes": memory_bytes or self.memory_bytes,
+            "given_memory_bytes": memory_bytes or self.given_memory_bytes,
             "cpus": cpus or self.cpus,
             "settings": {**kept, **settings},
         }

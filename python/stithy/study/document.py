@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from stithy.secrets import masked
 from stithy.study.problems import Loc, StudyError, StudyProblem
 
 VALUES_MAX = 20_000
@@ -84,7 +85,7 @@ class Document:
 
         Of a long line only the part around the place; what would steer a terminal is a dot.
         """
-        line = self._line(place)
+        line = masked(self._line(place))
         start = min(place.column - 1, len(line))
         first = max(0, start - EXCERPT_BEFORE)
         shown = line[first : first + EXCERPT_LONGEST]

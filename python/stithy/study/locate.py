@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from stithy.secrets import masked
 from stithy.study.document import Document, Place, as_yaml
 from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at, plugins_at
 from stithy.study.problems import Loc, StudyProblem
@@ -224,8 +225,8 @@ def _value_place(document: Document, loc: Loc) -> Place:
 def _value(document: Document, loc: Loc, given: object) -> str:
     """The value as it is written in the file."""
     if loc in document.texts:
-        return shortened(document.texts[loc]) or "nothing"
-    return shortened(as_yaml(given))
+        return shortened(masked(document.texts[loc])) or "nothing"
+    return shortened(masked(as_yaml(given)))
 
 
 def shortened(text: str) -> str:

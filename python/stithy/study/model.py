@@ -26,6 +26,7 @@ from stithy.metrics import check
 from stithy.point import Point, Value, order
 from stithy.registry import plugins
 from stithy.search import Search
+from stithy.study import by_url
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import Load, without_users
@@ -48,6 +49,7 @@ from stithy.study.sections import (
     sections_of,
     sections_wrong,
     transactions_of,
+    url_of,
     without_files,
     without_server,
     workload_named,
@@ -185,6 +187,11 @@ class Study(BaseModel):
         """The database as a candidate carries it: with what of it is its own, if anything."""
         own = self.candidates[candidate]
         return self.database.overridden(own.memory_bytes, own.cpus, own.settings)
+
+    @property
+    def by_url(self) -> bool:
+        """Whether its candidates are databases that run already."""
+        return any(url_of(each) for each in self.candidates.values())
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -357,6 +364,7 @@ class Study(BaseModel):
         if wrong:
             raise together(wrong)
         study._data = data
+        refuse(by_url.misfits(study, data))
         load = study.given_load
         if load is not None and says(study.scenario, "at_shares", False, load):
             load.arrive_at_shares()

@@ -436,6 +436,9 @@ def sections_wrong(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
         elif each in data and each not in needed:
             error = rule_error(f"the scenario {name} has no {each}", "leave this section out")
             yield InitErrorDetails(type=error, loc=(each,), input=data[each])
+    database = data.get("database")
+    if isinstance(database, Mapping) and "memory" not in database and not _is_by_url(data):
+        yield InitErrorDetails(type="missing", loc=("database", "memory"), input=database)
 
 
 def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
@@ -469,6 +472,20 @@ def is_idle(data: Mapping[str, Any]) -> bool:
     spec = getattr(plugins("scenario").get(name), "Spec", None)
     asked = getattr(spec, "without_users", None)
     return bool(asked and isinstance(keys, Mapping) and asked(keys))
+
+
+def url_of(candidate: Candidate) -> str | None:
+    """The URL of the database that the candidate is; None for one on volumes of its own."""
+    found: str | None = _asked(candidate, "database_url", None)
+    return found
+
+
+def _is_by_url(data: Mapping[str, Any]) -> bool:
+    """Whether any candidate of a study, as written, is a database by URL."""
+    given = data.get("candidates")
+    every = given.values() if isinstance(given, Mapping) else ()
+    by_url = {name for name, each in plugins("provider").items() if hasattr(each, "database_url")}
+    return any(isinstance(each, Mapping) and by_url & each.keys() for each in every)
 
 
 def transactions_of(workload: Section | None) -> list[str]:

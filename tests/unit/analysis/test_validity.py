@@ -108,6 +108,8 @@ NOTED: list[Said] = [
     (flags.COMMITS_UNKNOWN, {"server_commits": None}, {}, ""),
     (flags.CONDITIONS_UNKNOWN, {}, {"conditions": []}, ""),
     (flags.MEMORY_LIMIT, {"memory_limit_enforced": False}, {}, "not known"),
+    (flags.NOT_JUDGED, {"memory_limit_enforced": None, "memory_limit_note": "by URL"}, {},
+     "be judged: by URL."),
     (flags.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}, {}, "grown"),
     (flags.LITTLE_HEADROOM, {"transactions": 1020, "driver_rate_per_s_max": 100.0}, {}, "51 %"),
     (flags.LITTLE_HEADROOM, {"driver_users_max": 7}, {}, "57 % of the 7 users"),

@@ -116,7 +116,9 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     others = _others_cpus(tables.surroundings)
 
     def observed(window: Window) -> Observation:
-        mine = values.get(window.id, {})
+        far = window.row.get("round_trip_s") is not None
+        mine = {key: each for key, each in values.get(window.id, {}).items()
+                if not (far and key[0] == "cpu")}  # fmt: skip
         there = {collector for collector, _, _ in mine}
         return Observation(
             window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
@@ -338,13 +340,17 @@ def _ends(sampled: Sampled) -> dict[tuple[str, str], str]:
 def _unseen(
     window: Window, there: set[str], tables: Tables, ends: Mapping[tuple[str, str], str]
 ) -> dict[str, str]:
-    """Why a collector tells nothing of a window; one that has nothing to look at is not missed."""
-    found = {}
+    """Why a collector tells nothing of a window; one that has nothing to look at is not missed.
+
+    The CPUs beside a server that is elsewhere are not those of its host.
+    """
+    far = window.row.get("round_trip_s") is not None
+    found = {"cpu": "the host of the server was not seen"} if far else {}
     for name in COLLECTORS:
         why = ends.get((window.id, name))
         nothing_there = name == "block" and why is None
         expected = name != "drive" or window.candidate in tables.emulated
-        if name not in there and expected and not nothing_there:
+        if name not in {*there, *found} and expected and not nothing_there:
             shown = f" ({why})" if why else ""
             found[name] = f"the collector `{name}` has no samples in the measurement{shown}"
     return found

@@ -89,5 +89,5 @@ def of_server(data: Path, proc: Path, clock: Clock) -> Rates[int | None]:
 def create(scope: Scope, instance: InstanceScope) -> Rates[int | None]:
     """The collector; Unavailable where no server of Stithy's is measured."""
     if instance.database is None or instance.data is None:
-        raise Unavailable("there is no database server")
+        raise Unavailable("no database server that Stithy started is measured")
     return of_server(instance.data, scope.proc, scope.clock)

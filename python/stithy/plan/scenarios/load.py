@@ -28,6 +28,9 @@ NEEDS = (
     MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
 )
 
+BY_URL = True
+"""Its candidates may be databases by URL: nothing but users and SQL is needed."""
+
 
 def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
     """The levels of the load."""

@@ -14,6 +14,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
+from stithy.report.words import servers
 from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import listing, plural
 
@@ -42,6 +43,8 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent(NAME, SHOWS, "the manifest could not be read")]
     if not context.evidence.windows:
         return [Absent(NAME, SHOWS, "the run has no window yet")]
+    if servers.are_there(context.manifest):
+        return [Absent(NAME, SHOWS, "the servers were there, and what is under them was not seen")]
     whole = set_up(context.manifest)
     drawing = Drawing()
     return [

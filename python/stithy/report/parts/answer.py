@@ -246,7 +246,8 @@ def _flaws(context: Context) -> Iterator[str | None]:
     if not broken.is_empty():
         yield f"{plural(len(broken), 'consistency condition')} did not hold."
     served = "load" in context.tables
-    unlimited = sum(served and w.measured and not w.row["memory_limit_enforced"] for w in windows)
+    held = [w.row["memory_limit_enforced"] for w in windows if served and w.measured]
+    unlimited = held.count(False)
     if unlimited:
         yield (
             f"In {plural(unlimited, 'window')} the memory limit was not enforced. Caches may hide "

@@ -58,7 +58,8 @@ def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     if own := _own_settings(manifest):
         yield "database settings of candidates", own
     yield "database memory", context.memory_note
-    yield "database CPUs", context.cpus_note or "any of the machine"
+    if not database.by_url:
+        yield "database CPUs", context.cpus_note or "any of the machine"
 
 
 def _settings(manifest: Manifest) -> str:
@@ -259,12 +260,10 @@ def _workload(workload: WorkloadFacts) -> dict[str, Any]:
 
 
 def _database(manifest: Manifest) -> list[Pair]:
-    if manifest.given_database is None or manifest.memory is None:
+    if manifest.given_database is None:
         return []
-    return [
-        *_pairs("", _fields(manifest.database)),
-        *_pairs("memory limit", _fields(manifest.memory)),
-    ]
+    memory = _fields(manifest.memory) if manifest.memory else {}
+    return [*_pairs("", _fields(manifest.database)), *_pairs("memory limit", memory)]
 
 
 def _identity(manifest: Manifest) -> list[Pair]:

@@ -127,7 +127,7 @@ def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
     database, memory = manifest.database, manifest.memory
     version = (database.server_version or "").split(" ")[0]
     held = " NOT ENFORCED" if memory and memory.enforced is False else ""
-    limit = f"memory {format_size(manifest.memory_limit_of(candidate))}{held}"
+    limit = f"memory {format_size(manifest.memory_limit_of(candidate) or 0)}{held}"
     lines = [f"{database.engine} {version}".strip(), limit, _cpus(manifest, candidate)]
     if (own := servers.settings(manifest, candidate)) is not None:
         lines[1:] = [", ".join(lines[1:]), own.replace(" = ", "=")]

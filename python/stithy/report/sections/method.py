@@ -7,7 +7,7 @@ from stithy.report.blocks import APPENDIX, Block, Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import proof
-from stithy.report.words import loads
+from stithy.report.words import loads, servers
 from stithy.report.words.restores import restore_method
 
 NAME = "method"
@@ -76,7 +76,9 @@ def _order(context: Context) -> Iterator[str]:
 
 
 def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
-    yield "Device latencies come from the kernel's counters and include its queue."
+    by_url = servers.are_there(context.manifest)
+    if not by_url:
+        yield "Device latencies come from the kernel's counters and include its queue."
     if is_emulated:
         yield "Their percentiles are the emulated drives' own, without transport latency."
     if context.load is not None:
@@ -87,4 +89,7 @@ def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
             else "No checkpoint was forced before the windows."
         )
     of = "database" if "load" in context.tables else "data"
+    if by_url:
+        yield f"The numbers hold only for these servers, the way to them, and this size of {of}."
+        return
     yield f"The numbers hold only for this machine, this configuration and this size of {of}."

@@ -1,14 +1,21 @@
-"""What the server of each candidate has, where candidates differ in it."""
+"""What the study gives the server of each candidate, where candidates differ in it."""
 
 from stithy.results.manifest import CandidateFacts, Manifest
 from stithy.units import format_size
 
 
+def are_there(manifest: Manifest | None) -> bool:
+    """Whether Stithy started none of the servers, but was given URLs."""
+    database = manifest.given_database if manifest else None
+    return database is not None and database.by_url
+
+
 def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     """The memory limit of a candidate; None if no candidate has a limit of its own."""
-    if all(each.memory_limit_bytes is None for each in manifest.candidates):
+    limit_bytes = manifest.memory_limit_of(candidate)
+    if limit_bytes is None or all(each.memory_limit_bytes is None for each in manifest.candidates):
         return None
-    return format_size(manifest.memory_limit_of(candidate))
+    return format_size(limit_bytes)
 
 
 def cpus(manifest: Manifest, candidate: CandidateFacts) -> int | None:

@@ -31,9 +31,12 @@ MASTER_MADE = "master-copy"
 def prepare(context: Context, step: Step) -> str:
     """Make the database of a dataset on the master candidate's volume and load it."""
     candidate, dataset = context.master_candidate, dataset_of(context, step)
-    data = context.volumes.make_tree(candidate, DATA)
+    if (there := context.servers.by_url(candidate)) is not None:
+        there.empty()
+    else:
+        data = context.volumes.make_tree(candidate, DATA)
+        context.servers.engine.initialise(data, context.servers.scratch)
     context.volumes.held[candidate] = dataset.name
-    context.servers.engine.initialise(data, context.servers.scratch)
     study = context.study_of(dataset.name)
     output = context.session.directory.prepare_output(_named(dataset))
     log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
@@ -93,7 +96,8 @@ def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
     volume = volumes.of(context.master_candidate)
     master = volumes.make_in(place, KEEPER, master_name(dataset))
     contents = method_of(context).keep(context, dataset, master)
-    volumes.remove(volume.path, DATA)
+    if volume.database is None:
+        volumes.remove(volume.path, DATA)
     made = {"dataset": dataset.name, "sha256": contents.sha256}
     context.session.journal.write(MASTER_MADE, **made)
     volumes.masters[dataset.name] = contents
@@ -132,8 +136,9 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
     Raises InfrastructureError for a check at its end: a fresh copy says nothing of what the last
     window left.
     """
-    data = context.volumes.of(candidate).path / DATA
-    if data.exists():
+    volume = context.volumes.of(candidate)
+    data = volume.path / DATA
+    if data.exists() or (volume.database is not None and candidate in context.volumes.held):
         return
     if step.at_end:
         raise InfrastructureError(

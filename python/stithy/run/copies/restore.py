@@ -8,6 +8,7 @@ memory limit.
 from collections.abc import Iterable
 from typing import Any
 
+from stithy.database.remote import UNSEEN
 from stithy.errors import InfrastructureError
 from stithy.plan.steps import Dataset, Step
 from stithy.results import tables
@@ -82,6 +83,8 @@ def settle(
 
     The second is why that is None or not 0. Emulated drives are in the state after loading.
     """
+    if context.volumes.of(candidate).database is not None:
+        return None, UNSEEN
     for part in context.volumes.of(candidate).parts:
         sync_filesystem(part.path)
     drives.put_back(context.volumes, candidate)

@@ -11,6 +11,7 @@ from stithy.errors import InfrastructureError, failures_of_the_machine
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies.loading import load
+from stithy.run.copies.restore import make_trees
 from stithy.run.volumes import Parts, master_name, parts_of, tenants_of
 from stithy.storage.copy import Contents, contents_of, copy_tree, size_of_tree, sync_filesystem
 
@@ -42,7 +43,7 @@ def compare(context: Context, dataset: Dataset, instance: Instance) -> float:
     Raises InfrastructureError where they differ, with the first such table.
     """
     began_s = context.session.clock.monotonic_s()
-    kept = context.volumes.keeper.place() / master_name(dataset) / ROWS
+    kept = context.volumes.masters_place / master_name(dataset) / ROWS
     _refuse(json.loads(kept.read_bytes()), instance.checksums(), instance.place)
     return context.session.clock.monotonic_s() - began_s
 
@@ -59,7 +60,16 @@ def _refuse(loaded: Mapping[str, str], found: Mapping[str, str], where: str) -> 
         )
 
 
-def initialise(context: Context, parts: Parts) -> None:
+def make_databases(context: Context, candidate: str, tenants: int) -> None:
+    """Empty databases of all tenants; nothing of earlier ones is left."""
+    if (there := context.servers.by_url(candidate)) is not None:
+        there.empty()
+        return
+    for parts in make_trees(context.volumes, candidate, tenants):
+        _initialise(context, parts)
+
+
+def _initialise(context: Context, parts: Parts) -> None:
     """Make an empty database in empty directories, with its log where that belongs."""
     engine = context.servers.engine
     engine.initialise(parts.data, context.servers.scratch)
@@ -86,8 +96,10 @@ def load_again(context: Context, candidate: str, dataset: Dataset, instance: Ins
     load(context, dataset, instance, output, loaders=ONE_LOADER)
 
 
-def held(context: Context, candidate: str, tenants: int) -> tuple[int, int]:
-    """Number and bytes of the files of a candidate's databases."""
+def held(context: Context, candidate: str, tenants: int) -> tuple[int | None, int]:
+    """Number and bytes of the files of a candidate's databases; of one by URL only the bytes."""
+    if (there := context.servers.by_url(candidate)) is not None:
+        return None, there.size_bytes()
     sizes = [
         size
         for tenant in tenants_of(tenants)

@@ -18,6 +18,7 @@ from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.restore import method_named
 from stithy.plan.steps import Plan, derive_seed
 from stithy.registry import part, plugins
 from stithy.results.comparability import is_same_memory
@@ -33,7 +34,7 @@ from stithy.run.session import Session
 from stithy.run.stop import Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
-from stithy.storage.provider import ROLES, Provider, Site
+from stithy.storage.provider import NOWHERE, ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
@@ -185,6 +186,8 @@ def _database(
     if request is None:
         return None
     engine = tools.engine(file, request)
+    if file.study.by_url:
+        return Found(engine, Installation(NOWHERE, ""))  # whose servers run already
     installation = problems.attempt(engine.check)
     return None if installation is None else Found(engine, installation)
 
@@ -208,7 +211,8 @@ def _machine(
 
 def _database_programs(study: Study, found: Installation) -> dict[str, str]:
     tools = {f"backup {name}": tool for name, tool in found.backups.items()}
-    return {study.database.engine: found.version, **tools}
+    own = {study.database.engine: found.version} if found.version else {}
+    return {**own, **tools}
 
 
 def _server_cpus(file: StudyFile, host: Host) -> ServerCpus:
@@ -285,10 +289,16 @@ def providers_of(
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
             less_room=less_room(file.study),
+            keeps_inside=_keeps_inside(file.study),
         )
         sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
         made[name] = provider_of(sources, name, site)
     return made
+
+
+def _keeps_inside(study: Study) -> bool:
+    database = study.given_database
+    return database is not None and method_named(database.restore).KEEPS_INSIDE
 
 
 def keeper_in(directory: RunDirectory) -> Provider:

@@ -174,8 +174,9 @@ def _usable(
     for name, provider in providers.items():
         before = len(problems.found)
         problems.attempt(provider.check)
-        if user is not None and len(problems.found) == before:
-            problems.attempt(partial(_check_way, name, provider.place(), host, user.name))
+        place = provider.place()
+        if user is not None and place is not None and len(problems.found) == before:
+            problems.attempt(partial(_check_way, name, place, host, user.name))
         if len(problems.found) == before:
             usable[name] = provider
     return usable
@@ -259,7 +260,7 @@ def check_needs(study: Study, machine: Machine) -> None:
 def cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
     yield from _left_out(study)
-    if (data := data_bytes(study)) is not None:
+    if (data := data_bytes(study)) is not None and not study.by_url:
         for limit, asked in _limits(study):
             yield from _memory_cautions(limit, asked, data, machine)
     for each in load.judge(machine):
@@ -306,8 +307,8 @@ def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Ite
 def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
     """Raise unless results can be written to `directory`: missing or empty, and on no volume."""
     real = directory.resolve()
-    for name, provider in providers.items():
-        if real.is_relative_to(provider.place()) or provider.place().is_relative_to(real):
+    for name, place in _places(providers).items():
+        if real.is_relative_to(place) or place.is_relative_to(real):
             raise UserError(
                 f"the results directory {directory} and candidate {name} overlap",
                 where="--out",
@@ -332,9 +333,15 @@ def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
         )
 
 
+def _places(providers: Mapping[str, Provider]) -> dict[str, Path]:
+    """The directories of those candidates that have one."""
+    every = {name: provider.place() for name, provider in providers.items()}
+    return {name: place for name, place in every.items() if place is not None}
+
+
 def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
     """One candidate inside another, or the same by way of a link, would measure each other."""
-    places = {name: provider.place() for name, provider in providers.items()}
+    places = _places(providers)
     for name, place in places.items():
         for other, around in places.items():
             if name != other and place.is_relative_to(around):
@@ -432,12 +439,12 @@ def _too_small(
     ]
     return PreconditionError(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=_places(names, results if kept else ""),
+        where=_named(names, results if kept else ""),
         remedy=f"{', '.join(ways[:-1])}, or {ways[-1]}",
     )
 
 
-def _places(names: Sequence[str], results: str) -> str:
+def _named(names: Sequence[str], results: str) -> str:
     """`candidates a and b, and --out, for the master copy`."""
     candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
     return ", and ".join(each for each in (candidates, results) if each)

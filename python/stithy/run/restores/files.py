@@ -34,7 +34,7 @@ def said(contents: Contents) -> str:
 def put_back(context: Context, candidate: str, dataset: Dataset, tenants: int) -> Restored:
     """Replace the candidate's database by a copy of the master copy; each tenant gets one."""
     clock, volumes = context.session.clock, context.volumes
-    source = volumes.keeper.place() / master_name(dataset)
+    source = volumes.masters_place / master_name(dataset)
     every = make_trees(volumes, candidate, tenants)
     for parts in every:
         _copy(context, source, parts)

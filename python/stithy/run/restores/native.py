@@ -6,10 +6,10 @@ is whole, nobody could tell without reading all of it.
 
 from stithy.database.engine import Instance
 from stithy.database.native import native_of
+from stithy.database.remote import kept_of
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies import rows
-from stithy.run.copies.restore import make_trees
 from stithy.run.restoring import Restored
 from stithy.run.volumes import Inside, tenants_of
 
@@ -34,8 +34,7 @@ def _kept(context: Context, candidate: str, tenants: int) -> frozenset[str]:
     known = context.volumes.inside.pop(candidate, None)
     if known is not None and known.tenants == tenants:
         return known.datasets
-    for parts in make_trees(context.volumes, candidate, tenants):
-        rows.initialise(context, parts)
+    rows.make_databases(context, candidate, tenants)
     return frozenset()
 
 
@@ -44,8 +43,15 @@ def _restore(
 ) -> None:
     native = native_of(context.file.study.database.engine)
     name = f"kept{context.plan.datasets.index(dataset) + 1}"
+    there = context.servers.by_url(candidate)
+    if there is not None:  # others have databases there, too
+        number = list(context.file.study.candidates).index(candidate)
+        name = f"{kept_of(context.session.run_id)}c{number}{name}"
     if not is_kept:
-        native.empty(instance.url)
+        native.empty(instance.url) if there is None else there.empty()
         rows.load_again(context, candidate, dataset, instance)
         native.keep(instance.url, name)
-    native.restore(instance.url, name, dataset.log_bytes)
+    if there is None:
+        native.restore(instance.url, name, dataset.log_bytes)
+    else:
+        there.restore(name)

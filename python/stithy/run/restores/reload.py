@@ -3,7 +3,6 @@
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies import rows
-from stithy.run.copies.restore import make_trees
 from stithy.run.restoring import Restored
 from stithy.run.volumes import tenants_of
 
@@ -14,9 +13,8 @@ keep, said = rows.keep, rows.said
 def put_back(context: Context, candidate: str, dataset: Dataset, tenants: int) -> Restored:
     """Nothing of an earlier database is left."""
     verify_s = 0.0
-    every = make_trees(context.volumes, candidate, tenants)
-    for tenant, parts in zip(tenants_of(tenants), every, strict=True):
-        rows.initialise(context, parts)
+    rows.make_databases(context, candidate, tenants)
+    for tenant in tenants_of(tenants):
         with rows.loading(context, candidate, tenant) as instance:
             rows.load_again(context, candidate, dataset, instance)
             verify_s += rows.compare(context, dataset, instance)

@@ -15,6 +15,8 @@ def do(context: Context, step: Step) -> str:
     assert step.candidate is not None  # the plan gives every provision a candidate
     volume = context.volumes.provision(step.candidate)
     warn_of_sharing(context, step.candidate)
+    if volume.database is not None:
+        return "the database is marked as the run's"
     return "; ".join(_in_words(part) for part in volume.parts)
 
 

@@ -13,6 +13,12 @@ MEMORY_LIMIT = Flag(
     "Run where control groups can be created. Without a limit the cache may hide the storage.",
 )
 
+NOT_JUDGED = Flag(
+    "server not seen",
+    "The server's memory, devices and log could not be judged: {because}.",
+    "Read what the server's operator records of them in this time.",
+)
+
 MEMORY_LIMIT_LOST = Flag(
     "memory limit lost",
     "The instrument failed: the memory limit did not hold to the end, {because}.",
@@ -43,12 +49,15 @@ STILL_CACHED_SHARE = 0.01
 def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
     """The limit on server and page cache was not held, was lost, or was widened.
 
+    Of a server that is not Stithy's it is not known, nor is what else its host would tell.
     One that could not be put is known and the same for all; one that was lost is a failure.
     Source: docs/explanation/method.md, "The same state".
     """
     note = window["memory_limit_note"]
     if around is not None and around["memory_limit_lost"]:
         return Reason(MEMORY_LIMIT_LOST, {"because": clause(around["memory_limit_lost"])})
+    if window["memory_limit_enforced"] is None:
+        return Reason(NOT_JUDGED, {"because": clause(note or "the reason is not known")})
     if not window["memory_limit_enforced"]:
         return Reason(MEMORY_LIMIT, {"because": clause(note or "the reason is not known")})
     if note:

@@ -34,6 +34,9 @@ BACKUPS = {
 }
 """The ways to back it up, modules of `backups`, with what they do and can; the default first."""
 
+BY_URL = True
+"""It has a module `remote`: candidates may be databases of servers that run already."""
+
 NATIVE_RESTORE = "copies a template database within its server"
 """How its module `native` restores a database."""
 

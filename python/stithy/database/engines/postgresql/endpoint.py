@@ -41,6 +41,9 @@ SETTLE_PAUSE_S = 0.1
 ANSWER_S = 10.0
 """A person waits for it; the hammer gives up as early."""
 
+MARK = "public.stithy_mark"
+"""The table that says whose a database by URL is; nothing of what was loaded."""
+
 CHECKSUMS_S = 3600.0
 """Reading all tables on a slow device takes as long as it takes."""
 
@@ -160,7 +163,8 @@ class Endpoint:
         with self._connected(timeout_s=CHECKSUMS_S) as connection:
             names = [name for (name,) in connection.run(
                 "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
-                " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+                " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+                f" AND schemaname || '.' || tablename <> '{MARK}' ORDER BY 1"
             )]  # fmt: skip
             return {name: _checksum(connection, name) for name in names}
 

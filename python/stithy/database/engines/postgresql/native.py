@@ -36,14 +36,20 @@ def keep(url: Secret, name: str) -> None:
         session.run(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
 
 
-def restore(url: Secret, name: str, log_bytes: int) -> None:
-    """Make the database from the template; its catalogues are frozen, as the template's are."""
+def copy_back(url: Secret, name: str) -> None:
+    """Make the database from the template."""
     target = parse_url(url)
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
         own = session.run("SELECT quote_ident(:name)", name=target.database)[0][0]
         session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
         how = "STRATEGY file_copy" if session.version >= WITH_STRATEGY else ""
         session.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")
+
+
+def restore(url: Secret, name: str, log_bytes: int) -> None:
+    """Make it from the template; its catalogues are frozen, as the template's are."""
+    copy_back(url, name)
+    target = parse_url(url)
     # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
     with ExitStack() as stack:
         sessions = [

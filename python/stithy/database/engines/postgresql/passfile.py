@@ -6,13 +6,12 @@ Source: PostgreSQL's manual, "The Password File".
 """
 
 import csv
-import stat
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from stithy.database.engines.postgresql.connection import Target, parse_url
 from stithy.errors import UserError
-from stithy.secrets import Secret
+from stithy.secrets import Secret, closed_text
 
 OPTION = "passfile"
 
@@ -67,18 +66,5 @@ def _password(path: Path, target: Target) -> str:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise UserError(
-                "other users may read this password file",
-                where=str(path),
-                remedy=f"close it: chmod 600 {path}",
-            )
-        lines = path.read_text().splitlines()
-    except OSError as error:
-        raise UserError(
-            f"the password file cannot be read: {error.strerror}",
-            where=str(path),
-            remedy="correct `passfile` in the URL, or put the password into it",
-        ) from error
-    return [line for line in lines if line and not line.startswith("#")]
+    text = closed_text(path, "correct `passfile` in the URL, or put the password into it")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]

@@ -12,6 +12,7 @@ from functools import cached_property
 from stithy.activity import expected_errors
 from stithy.collect.collector import TimedSample
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
+from stithy.database.remote import NotStarted
 from stithy.engines import declaration
 from stithy.hosts.resources import MemoryGroup, MemoryLimit
 from stithy.metrics import ALL, values_needed
@@ -57,6 +58,7 @@ class HammerActivity:
     limit_lost: str | None = None
     peak_bytes: int | None = None
     warm_up_s: float | None = None
+    round_trip_s: float | None = None
     asked: Pace | None = None
     driven: Driven | None = None
     commits: list[CommitCounters] = field(default_factory=list)
@@ -96,6 +98,8 @@ class HammerActivity:
         self._instance = instance
         self._keep_facts(instance)
         self._warm_up(hammer)
+        if isinstance(instance, NotStarted):
+            self.round_trip_s = instance.round_trip_s()
         try:
             yield self._subject(instance, group)
         finally:

@@ -64,7 +64,7 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLo
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
-        own = {os.getpid(), instance.pid}
+        own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
         before = read_others(context.session.clock, own)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,

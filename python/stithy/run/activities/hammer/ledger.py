@@ -86,7 +86,7 @@ def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:
 def shared(context: Context, candidate: str) -> str | None:
     """What the ledgers and the candidate's volume lie on both, where ledgers are kept."""
     load = context.file.study.given_load
-    if load is None or not load.ledger:
+    if load is None or not load.ledger or context.file.study.by_url:
         return None
     return shared_by(context.volumes.of(candidate).path, context.session.directory.root)
 

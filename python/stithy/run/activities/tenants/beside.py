@@ -294,7 +294,7 @@ def lay_out(context: Context, candidate: str) -> str:
     """Copy the dataset for each of the neighbour's databases; in words."""
     spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
     tree = context.volumes.make_tree(candidate, NEIGHBOUR, spec.volume)
-    master = context.volumes.keeper.place() / master_name(dataset)
+    master = context.volumes.masters_place / master_name(dataset)
     most = max(spec_of(each).beside for each in context.file.study.variants)
     for number in range(most):
         place = data_of(context, candidate, spec.volume, number)

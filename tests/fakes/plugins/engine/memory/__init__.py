@@ -8,6 +8,7 @@ VARIABLES = ("MEMORYDB_",)
 ACCOUNTS = ()
 OWNED_SETTINGS = {"place": "Stithy puts the files of each instance on its candidate's volume"}
 BACKUPS = {"copy": "copies its file", "careless": "copies its file, and restores another"}
+BY_URL = True
 NATIVE_RESTORE = "copies the file in which it keeps rows"
 EXAMPLES = ({"keep": "on"}, {"keep": "off"})
 

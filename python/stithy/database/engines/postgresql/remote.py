@@ -1,0 +1,213 @@
+"""A PostgreSQL database by URL as a candidate: whose it is, and what a run makes and removes in it.
+
+Names in SQL are quoted by the server itself.
+"""
+
+import json
+import time
+from statistics import median
+
+from stithy.database.engines.postgresql import native
+from stithy.database.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    parse_url,
+    with_absolute_root,
+)
+from stithy.database.engines.postgresql.endpoint import MARK, Endpoint
+from stithy.database.engines.postgresql.upkeep import freeze
+from stithy.database.remote import Mark, NotStarted, kept_of
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.secrets import Secret
+
+OLDEST = 140000
+"""As of servers that Stithy starts."""
+
+ROUND_TRIPS = 101
+
+USABLE = """SELECT rolsuper, pg_has_role('pg_monitor', 'USAGE'),
+ coalesce((SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname = 'pg_checkpoint'), false),
+ coalesce(has_schema_privilege(to_regnamespace('public')::oid, 'CREATE'), false),
+ NOT pg_is_in_recovery(),
+ rolcreatedb AND (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database
+  WHERE datname = current_database()) FROM pg_roles WHERE rolname = current_user"""
+
+HELD = """SELECT kind, name, owner FROM (
+  SELECT CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END AS kind,
+    relnamespace::regnamespace::text || '.' || quote_ident(relname) AS name, relowner AS owner,
+    relnamespace AS place, 'pg_class'::regclass AS class, oid AS object FROM pg_class
+    WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+      OR relkind = 'S' AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid
+        AND classid = 'pg_class'::regclass AND deptype IN ('a', 'i'))
+  UNION ALL SELECT 'routine', oid::regprocedure::text, proowner, pronamespace,
+    'pg_proc'::regclass, oid FROM pg_proc
+  UNION ALL SELECT 'type', oid::regtype::text, typowner, typnamespace,
+    'pg_type'::regclass, oid FROM pg_type WHERE typtype IN ('e', 'd', 'r')
+  UNION ALL SELECT 'schema', nspname, nspowner, oid,
+    'pg_namespace'::regclass, oid FROM pg_namespace WHERE nspname <> 'public'
+  UNION ALL SELECT 'large object', oid::text, lomowner, 0,
+    'pg_largeobject'::regclass, oid FROM pg_largeobject_metadata) AS held
+ WHERE place NOT IN
+    (SELECT oid FROM pg_namespace WHERE nspname ~ '^pg_' OR nspname = 'information_schema')
+  AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = class AND objid = object AND deptype = 'e')
+ ORDER BY kind, name"""
+"""What is there besides the server's own and what extensions brought."""
+
+
+def remote(url: Secret) -> "Remote":
+    """The database of a URL, connected."""
+    return Remote(with_absolute_root(url))
+
+
+class Remote(NotStarted, Endpoint):
+    """A database on a server that runs already."""
+
+    def __init__(self, url: Secret) -> None:
+        """Ask when its server was started."""
+        super().__init__(url)
+        self._since = self._started()
+
+    def _started(self) -> object:
+        with self._elsewhere() as session:
+            return session.run("SELECT pg_postmaster_start_time()")[0][0]
+
+    def check(self, *, keeps_inside: bool = False) -> None:
+        """Version, rights, and whether it is empty."""
+        with self._session() as session:
+            if problem := _unfit(session, keeps_inside=keeps_inside):
+                what, remedy = problem
+                raise PreconditionError(what, where=self.place, remedy=remedy)
+            held = _held(session)
+        if held and self.mark() is None:
+            first = " ".join(held[0])
+            raise PreconditionError(
+                f"the database is not empty and has no mark of Stithy's: it holds the {first}",
+                where=self.place,
+                remedy="name an empty database, made for this alone: nothing was touched",
+            )
+
+    def mark(self) -> Mark | None:
+        """By the table of the mark."""
+        with self._session() as session:
+            if session.run(f"SELECT to_regclass('{MARK}')")[0][0] is None:
+                return None
+            rows = session.run(f"SELECT run_id, owner FROM {MARK}")
+        return Mark(rows[0][0], json.loads(rows[0][1])) if rows else None
+
+    def claim(self, mark: Mark) -> None:
+        """What an older mark stood for goes first."""
+        self.check()
+        if self.mark() is not None:
+            self.empty()
+        with self._session() as session:
+            session.run(f"CREATE TABLE IF NOT EXISTS {MARK} (run_id text, owner text)")
+            session.run(
+                f"WITH gone AS (DELETE FROM {MARK}) INSERT INTO {MARK} VALUES (:run_id, :owner)",
+                run_id=mark.run_id, owner=json.dumps(dict(mark.owner)),
+            )  # fmt: skip
+
+    def empty(self) -> None:
+        """Tables and routines of this user, all others are refused: nothing is cascaded."""
+        with self._session() as session:
+            [[user]] = session.run("SELECT oid FROM pg_roles WHERE rolname = current_user")
+            made = _held(session, user)
+            for kind in ("table", "routine"):
+                if names := [name for of, name in made if of == kind]:
+                    session.run(f"DROP {kind} {', '.join(names)}")
+            left = _held(session)
+        if left:
+            raise InfrastructureError(
+                f"the database holds the {' '.join(left[0])}, which the run did not make",
+                where=self.place,
+                remedy="move it elsewhere: while a run uses the database nobody else may",
+            )
+
+    def checkpoint(self) -> None:
+        """Write all dirty pages now."""
+        with self._session() as session:
+            session.run("CHECKPOINT")
+
+    def finish_loading(self, log_bytes: int) -> None:
+        """Freeze and analyse. Its log is as a long-running server has it already."""
+        del log_bytes
+        with self._session() as session:
+            freeze([session])
+            session.run("CHECKPOINT")
+
+    def restore(self, name: str) -> None:
+        """From the template database, which has the mark in it."""
+        native.copy_back(self.url, name)
+        self.checkpoint()
+
+    def give_back(self, run_id: str) -> None:
+        """A kill during a restore leaves templates alone: then an empty database is made."""
+        database = parse_url(self.url).database
+        with self._elsewhere() as session:
+            pattern = f"{kept_of(run_id)}%"
+            like = "SELECT quote_ident(datname) FROM pg_database WHERE datname LIKE :pattern"
+            kept = [name for (name,) in session.run(like, pattern=pattern)]
+            there = session.run("SELECT 1 FROM pg_database WHERE datname = :name", name=database)
+            if kept and not there:
+                own = session.run("SELECT quote_ident(:name)", name=database)[0][0]
+                session.run(f"CREATE DATABASE {own} TEMPLATE template0")
+            for name in kept:
+                session.run(f"DROP DATABASE {name}")
+        mark = self.mark() if there else None
+        if mark is not None and mark.run_id == run_id:
+            self.empty()
+            with self._session() as session:
+                session.run(f"DROP TABLE {MARK}")
+
+    def size_bytes(self) -> int:
+        """Of this database alone."""
+        with self._session() as session:
+            return int(session.run("SELECT pg_database_size(current_database())")[0][0])
+
+    def round_trip_s(self) -> float:
+        """By the simple protocol: one message there, one answer back."""
+        took_s = []
+        with self._session() as session:
+            for _ in range(ROUND_TRIPS):
+                began_s = time.perf_counter()
+                session.run("SELECT 1")
+                took_s.append(time.perf_counter() - began_s)
+        return median(took_s)
+
+    def ended_by(self) -> str | None:
+        """Whether it was started anew, or does not answer."""
+        try:
+            return None if self._started() == self._since else "was restarted"
+        except StithyError as error:
+            return f"does not answer ({error.problem})"
+
+    def _session(self, database: str | None = None) -> Connection:
+        return self._connected(database, timeout_s=native.PATIENCE_S)
+
+    def _elsewhere(self) -> Connection:
+        return self._session(MAINTENANCE_DATABASE)
+
+
+def _held(session: Connection, owner: int | None = None) -> list[tuple[str, str]]:
+    """Kind and name of all that the database holds but the mark; of an owner only."""
+    rows = session.run(HELD)
+    return [(kind, name) for kind, name, of in rows if name != MARK and owner in (None, of)]
+
+
+def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:
+    """Why a run cannot use it, and what to do."""
+    if session.version < OLDEST:
+        return "the server is older than version 14", "use a newer one"
+    [[superuser, monitors, checkpoints, creates, writes, copies]] = session.run(USABLE)
+    if not writes:
+        return "the server is a standby, which takes no writes", "name the primary"
+    if not monitors:
+        return "the user may not read the server's statistics", "GRANT pg_monitor to the user"
+    if not checkpoints and not superuser:
+        remedy = "GRANT pg_checkpoint to the user (from version 15 on), or name a superuser"
+        return "the user may not make checkpoints", remedy
+    if not creates:
+        return "the user may not create tables", "GRANT CREATE ON SCHEMA public to the user"
+    if keeps_inside and not (copies or superuser):
+        remedy = "give it CREATEDB and the database, or use `restore: reload`"
+        return "the user may not make copies of this database", remedy
+    return None

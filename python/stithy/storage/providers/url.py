@@ -1,0 +1,222 @@
+"""A database that is running somewhere, by its URL: it has no volume that Stithy could look at."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import parse_qs, quote, urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+)
+from pydantic_core import PydanticCustomError
+
+from stithy.database.remote import Mark, Remote, remote_of
+from stithy.engines import engine_of
+from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
+from stithy.hosts.processes import identity_from, is_alive, own_identity
+from stithy.needs import Need
+from stithy.registry import plugins
+from stithy.secrets import Secret, given_secret
+from stithy.storage.provider import NOWHERE, Record, Room, Site, Volume
+from stithy.storage.space import Space
+
+NAME = "url"
+NEEDS: tuple[Need, ...] = ()
+"""All else is on another machine."""
+
+EXAMPLE = f"{next(iter(plugins('engine').values())).URL_SCHEMES[0]}://bench@db-a.example:5432/bench"
+SECRETS = ("password", "passfile", "sslpassword", "sslkey")
+"""Options of a URL that are secrets, or name a file for one."""
+
+
+def _wrong(what: str, right: str) -> PydanticCustomError:
+    return PydanticCustomError("url", "{what}: {right}", {"what": what, "right": right})
+
+
+def _without_password(url: str) -> str:
+    """Whoever reads the study, its results or a log reads the URL, too."""
+    try:
+        parts = urlsplit(url)
+        named = parts.password is not None or SECRETS & parse_qs(parts.query).keys()
+        engine_of(Secret(url))
+    except (ValueError, UserError) as error:
+        right = error.remedy if isinstance(error, UserError) else "write it in full"
+        raise _wrong("not the URL of a database", right) from error
+    if named:
+        right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
+        raise _wrong("a URL with a password in it", right)
+    if not parts.username:
+        raise _wrong("a URL without a user", f"begin it as {EXAMPLE.partition(':5432')[0]}")
+    return url
+
+
+def _variable(name: str) -> str:
+    if not name.isidentifier():
+        raise _wrong("not the name of a variable", "such as DB_A_PASSWORD")
+    return name
+
+
+class Spec(BaseModel):
+    """A candidate that is a database on a server that runs already."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: Annotated[str, AfterValidator(_without_password)] = Field(
+        description=(
+            "URL of an empty database on a server that Stithy does not start, with its user and "
+            "without its password. See docs/how-to/compare-databases-by-url.md."
+        ),
+        examples=[EXAMPLE],
+    )
+    password_env: Annotated[str, AfterValidator(_variable)] | None = Field(
+        default=None,
+        json_schema_extra={"default": "no password"},
+        description="Environment variable that holds the password of its user.",
+        examples=["DB_A_PASSWORD"],
+    )
+    password_file: str | None = Field(
+        default=None,
+        json_schema_extra={"default": "no password"},
+        description="File that holds it instead; its owner alone may read it.",
+        examples=["~/.stithy-db-a"],
+    )
+
+
+def database_url(spec: Spec) -> str:
+    """The URL as the study gives it."""
+    return spec.url
+
+
+def overlap(one: Spec, other: Spec) -> bool:
+    """Whether both name the same database, whoever its user is."""
+    first, second = (urlsplit(each.url) for each in (one, other))
+    return (_place(first.netloc), first.path) == (_place(second.netloc), second.path)
+
+
+def _place(netloc: str) -> str:
+    return netloc.rpartition("@")[2].lower()
+
+
+class DatabaseProvider:
+    """One candidate's database."""
+
+    def __init__(self, spec: Spec, candidate: str, *, keeps_inside: bool) -> None:
+        """Nothing is connected yet; `keeps_inside` as in `Site`."""
+        self._spec, self._keeps_inside = spec, keeps_inside
+        self._where = f"candidate {candidate}"
+
+    def check(self) -> None:
+        """Raise PreconditionError for a database that may not be used, UserError for its secret."""
+        try:
+            there = self._there()
+            there.check(keeps_inside=self._keeps_inside)
+            mark = there.mark()
+        except InfrastructureError as error:
+            raise PreconditionError(
+                error.problem, where=error.where, remedy=error.remedy
+            ) from error
+        if mark is not None:
+            _refuse_others(mark, there.place)
+
+    def place(self) -> None:
+        """It has no directory."""
+
+    def rooms(self) -> tuple[Room, ...]:
+        """Not known: the server says nothing of what is free."""
+        return ()
+
+    def cautions(self) -> tuple[str, ...]:
+        """What a plan cannot know."""
+        return (
+            f"{self._where} is a database by URL: whether there is room for it is not known, its "
+            "server's memory, devices and log cannot be seen, and the network to it is measured, "
+            "too",
+        )
+
+    def fingerprint(self) -> str | None:
+        """The version of its server. Raises UserError where its secret is not there."""
+        try:
+            return f"server version {self._there().facts().version}"
+        except (InfrastructureError, PreconditionError):  # `check` says why
+            return None
+
+    def asked_times_s(self) -> dict[tuple[str, str], float]:
+        """None."""
+        return {}
+
+    def left_by(self) -> str | None:
+        """The run whose mark it has, unless its process is alive here."""
+        try:
+            mark = self._there().mark()
+        except StithyError:  # `check` says why
+            return None
+        return mark.run_id if mark and not is_alive(identity_from(mark.owner)) else None
+
+    def survives(self, run_id: str) -> None:
+        """A session makes its database anew."""
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """Mark the database."""
+        self.check()
+        record("marked-database", {**self._spec.model_dump(include=set(FACTS), exclude_none=True),
+                                   "run_id": run_id})  # fmt: skip
+        there = self._there()
+        there.claim(Mark(run_id, own_identity().facts()))
+        return Volume(
+            path=NOWHERE, filesystem="", mount_point=NOWHERE, mount_options="", devices=(),
+            memory_backed=False, database=there.url,
+        )  # fmt: skip
+
+    def space(self, volume: Volume) -> Space:
+        """Of no file system."""
+        raise NotImplementedError
+
+    def keep(self) -> None:
+        """Nothing of it is kept."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def _there(self) -> Remote:
+        return _there(self._spec.model_dump())
+
+
+FACTS = ("url", "password_env", "password_file")
+
+
+def _there(facts: Mapping[str, str]) -> Remote:
+    """The database of a URL with the password that it names a place for."""
+    password = given_secret(facts.get("password_env"), facts.get("password_file"))
+    if password is None:
+        return remote_of(Secret(facts["url"]))
+    parts = urlsplit(facts["url"])
+    user, _, host = parts.netloc.rpartition("@")
+    word = quote(password.reveal(), safe="")
+    return remote_of(Secret(parts._replace(netloc=f"{user}:{word}@{host}").geturl()))
+
+
+def _refuse_others(mark: Mark, place: str) -> None:
+    """One that a living process is at, or of which that cannot be told."""
+    owner, own = identity_from(mark.owner), own_identity()
+    if owner == own or (owner.boot_id == own.boot_id and not is_alive(owner)):
+        return
+    where = "on this machine" if owner.boot_id == own.boot_id else "elsewhere, or before a restart"
+    raise PreconditionError(
+        f"the database has the mark of run {mark.run_id}, which was started {where}",
+        where=place,
+        remedy="wait for the end of that run, or use `stithy clean` where it was started",
+    )
+
+
+def _give_back(facts: Mapping[str, str]) -> None:
+    _there(facts).give_back(facts["run_id"])
+
+
+HANDLERS = {"marked-database": _give_back}
+
+
+def create(spec: Spec, candidate: str, site: Site) -> DatabaseProvider:
+    """The provider of a candidate."""
+    return DatabaseProvider(spec, candidate, keeps_inside=site.keeps_inside)

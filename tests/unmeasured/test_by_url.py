@@ -1,0 +1,163 @@
+"""Candidates that are databases by URL, on a real server on loopback that asks for a password."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.exits import Exit
+from stithy.results.layout import RunDirectory
+from support.html_page import page_text
+from support.offers import WORD, Offer, offer
+from support.running import (
+    Stithy,
+    ended_well,
+    entries,
+    seconds_measured,
+    wait_for,
+    window_row,
+)
+
+pytestmark = pytest.mark.needs_postgresql
+VARIABLE = "STITHY_TEST_OFFER"
+HELD = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+STUDY = """study: Which offer serves the users better?
+candidates:
+  gp3: {{url: "{a}", password_env: {variable}}}
+  io2: {{url: "{b}", password_file: {file}}}
+database: {{engine: postgresql, restore: {restore}}}
+workload: {{name: order-entry, warehouses: 1}}
+load: {{users: [2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: {repeat}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Offer]:
+    """One server for all tests of the file, each of which leaves its databases empty."""
+    with offer() as made:
+        yield made
+
+
+@pytest.fixture
+def knowing(stithy: Stithy) -> Stithy:
+    """A `stithy` that has the password in its environment."""
+    return replace(stithy, environment={VARIABLE: WORD})
+
+
+def _study(place: Path, there: Offer, restore: str = "reload", repeat: int = 1) -> Path:
+    secret = place / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text(f"{WORD}\n")
+    path = place / "study.yaml"
+    a, b = there.url("a"), there.url("b")
+    text = STUDY.format(a=a, b=b, variable=VARIABLE, file=secret, restore=restore, repeat=repeat)
+    path.write_text(text)
+    return path
+
+
+def _all_text(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            yield path.read_bytes().decode("latin-1")
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(("restore", "repeat"), [("reload", 1), ("native", 2)])
+def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
+    knowing: Stithy, place: Path, there: Offer, restore: str, repeat: int
+) -> None:
+    """It is resumed, reported, compared, exported; nothing stays on the server, nor any secret."""
+    study, out = _study(place, there, restore, repeat), place / "out"
+    planned = knowing.run("plan", study)
+    assert planned.returncode == 0, planned.stderr
+    assert "whether there is room for it is not known" in planned.stdout + planned.stderr
+    process = knowing.start("run", study, "--out", out)
+    windows = RunDirectory(out).windows
+    wait_for(
+        lambda: sum(seconds_measured(out, w.name) > 0 for w in windows.glob("w-*")) == 2, process
+    )
+    process.kill()
+    process.communicate()
+    forgotten = replace(knowing, environment={}).run("resume", out)
+    assert forgotten.returncode == Exit.USAGE, forgotten.stderr
+    assert VARIABLE in forgotten.stderr
+    ended = knowing.run("resume", out)
+    assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    _assert_whole(knowing, out, restore)
+    assert there.databases() == ["a", "b"]
+    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+    assert knowing.registered() == []
+    assert not any(WORD in text for text in _all_text(out))
+
+
+def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
+    """All windows have numbers, proven by the database, and the report says what they are of."""
+    assert len(entries(out, "run-resumed")) == 1
+    for each in RunDirectory(out).windows.glob("w-*"):
+        row = window_row(out, each.name)
+        assert row["complete"], row["missing_because"]
+        assert row["proof_after"] - row["proof_before"] == row["headline_acknowledged"]
+        assert 0 < row["round_trip_s"] < 0.1
+        assert row["memory_limit_enforced"] is None
+    restores = pl.read_parquet(RunDirectory(out).table("restores"))
+    assert restores["identical"].all()
+    page = page_text(RunDirectory(out).page)
+    assert "the median round trip of a question without work took" in page
+    assert "databases by URL, the network included" in page
+    assert "memory, devices and log could not be judged" in page
+    again = shutil.copytree(out, out.with_name("again"))
+    for words in ("report {} --format md,json", "compare {} {}", "export {} --to csv",
+                  "export {} --to openmetrics"):  # fmt: skip
+        done = knowing.run(*words.format(out, again).split())
+        assert done.returncode == 0, done.stderr
+    assert f'"restore": "{restore}"' in RunDirectory(out).manifest.read_text()
+
+
+@pytest.mark.timeout(600)
+def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
+    knowing: Stithy, place: Path, there: Offer
+) -> None:
+    """What somebody else made meanwhile is no reason to remove it, and stays known as left."""
+    study, out = _study(place, there, "native"), place / "out"
+    knowing.kill(lambda: entries(out, "step-started", kind="window"), "run", study, "--out", out)
+    kept = [each for each in there.databases() if each.startswith("stithy")]
+    assert len(kept) == 1
+    without = replace(knowing, environment={}).run("clean")
+    assert (without.returncode, VARIABLE in without.stderr) == (Exit.INFRASTRUCTURE, True)
+    assert there.ask("a", "SELECT count(*) FROM stithy_mark") == [[1]]
+    there.ask("a", "CREATE TABLE mine AS SELECT 1 AS one", "stithy")
+    refused = knowing.run("clean")
+    assert (refused.returncode, "mine" in refused.stderr) == (Exit.INFRASTRUCTURE, True)
+    assert there.ask("a", "SELECT one FROM mine", "stithy") == [[1]]
+    there.ask("a", "DROP TABLE mine", "stithy")
+    cleaned = knowing.run("clean")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert there.databases() == ["a", "b"]
+    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+
+
+def test_a_database_that_holds_anything_is_refused_and_not_touched(
+    knowing: Stithy, place: Path, there: Offer
+) -> None:
+    """By its bytes as `pg_dump` writes them; and so is a password that others may read."""
+    study = _study(place, there)
+    there.ask("b", "CREATE TABLE orders AS SELECT i FROM generate_series(1, 100) AS i")
+    try:
+        before = there.dump("b")
+        for words in (f"plan {study}", f"run {study} --out {place}/out"):
+            refused = knowing.run(*words.split())
+            assert refused.returncode == 3, refused.stderr
+            assert "is not empty and has no mark of Stithy's: it holds the table" in refused.stderr
+        assert there.dump("b") == before
+        assert there.ask("a", HELD) == []
+        assert not (place / "out").exists()
+    finally:
+        there.ask("b", "DROP TABLE orders")
+    (place / "secret").chmod(0o644)
+    for stithy, said in ((knowing, "chmod 600"), (replace(knowing, environment={}), VARIABLE)):
+        refused = stithy.run("plan", study)
+        assert refused.returncode in (Exit.USAGE, 3)
+        assert said in refused.stderr
