@@ -44,9 +44,7 @@ class NeighbourAnalyticScan(Beside):
             yield from super()._spans_of(number, cycle)
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourAnalyticScan:
-    """The neighbour of a window."""
-    return NeighbourAnalyticScan(context, window)
+create = NeighbourAnalyticScan
 
 
 __all__ = ["create", "lay_out"]

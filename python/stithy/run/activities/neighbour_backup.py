@@ -73,9 +73,7 @@ def _good(one: OneWay, what: str) -> OneWay:
     return one
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourBackup:
-    """The neighbour of a window."""
-    return NeighbourBackup(context, window)
+create = NeighbourBackup
 
 
 __all__ = ["create", "lay_out"]

@@ -171,6 +171,4 @@ def lead_s(tenants: int) -> float:
     return LEAD_S + LEAD_S_PER_TENANT * tenants
 
 
-def create(context: Context, window: WindowPlan) -> TenantsActivity:
-    """The tenants of a window."""
-    return TenantsActivity(context, window)
+create = TenantsActivity

@@ -9,19 +9,17 @@ that fails, is this window's loss alone.
 
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.collect.collector import TimedSample
 from stithy.database.engine import Instance
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.plan.steps import WindowPlan
-from stithy.results.tables import Row, Table
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activities.tenants.cycles import (
     PAUSE_AFTER_FAILURE_S,
@@ -32,7 +30,7 @@ from stithy.run.activities.tenants.cycles import (
     bytes_per_s,
     mean_s,
 )
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
 from stithy.storage.consent import NEIGHBOUR
@@ -66,21 +64,20 @@ class OwnServer:
     instance: Instance
 
 
-class Beside:
+class Beside(Basic):
     """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
 
     `at_measurement`: whether its first cycles begin with the measurement, and not before.
     """
 
-    name = ""
+    name, who = "", "the neighbour"
     servers, workers = 1, 1
     at_measurement = False
     most: int | None = None
-    is_full = False
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """No server runs yet."""
-        self.context, self.window = context, window
+        super().__init__(context, window)
         spec = spec_of(context.file.study.at(window.point))
         assert isinstance(spec, OwnDatabase)  # as all have who are made here
         self.spec, self.level = spec, level_of(window.point)
@@ -89,8 +86,6 @@ class Beside:
         self.cycles: list[Cycle] = []
         self.ended = threading.Event()
         self._errors: list[BaseException] = []
-        self.ended_because: str | None = None
-        self.times: Times | None = None
 
     def cycle(self, worker: int) -> Cycle:
         """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
@@ -133,9 +128,6 @@ class Beside:
     def log(self, number: int) -> Path:
         """Where a server and the programs that work on it write."""
         return self.files / f"server-{number + 1}.log"
-
-    def begin(self) -> None:
-        """Nothing is counted besides."""
 
     def act(self) -> None:
         """Work until the users' measurement has ended."""
@@ -216,16 +208,6 @@ class Beside:
         return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
                      cut=cut)  # fmt: skip
 
-    def end(self) -> None:
-        """Nothing is counted besides."""
-
-    def aftermath(self) -> None:
-        """Nothing is left to be found out."""
-
-    def cut_short(self) -> str:
-        """It ends at its time, or by an error."""
-        return self.ended_because or "the neighbour did not end"
-
     def values(self) -> Iterator[Measured]:
         """What was asked and what came of it."""
         workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
@@ -267,14 +249,6 @@ class Beside:
         yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)
         for part, (from_s, to_s) in cycle.parts.items():
             yield Span(cycle_name(number, part), from_s, to_s, outcome, because)
-
-    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
-        """All is in values and spans."""
-        yield from ()
-
-    def surroundings(self) -> Row:
-        """What its servers did is the neighbour's."""
-        return {}
 
     def said(self) -> str:
         """How many cycles it came to, and how long they took."""
