@@ -25,13 +25,11 @@ STILL_THERE = "the kernel kept some pages, for example because another process h
 
 def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
-    assert step.candidate is not None  # the plan gives every restore a candidate
-    assert step.window is not None  # and its window
-    dataset = context.plan.dataset_at(step.window.point)
-    row = restore(
-        context, step.candidate, dataset, window_id=step.window.id, tenants=step.window.tenants
-    )
-    space.record(context, step.candidate, "loaded")
+    candidate, window = step.whose, step.window
+    assert window is not None  # the plan gives every restore one
+    dataset = context.plan.dataset_at(window.point)
+    row = restore(context, candidate, dataset, window_id=window.id, tenants=window.tenants)
+    space.record(context, candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 

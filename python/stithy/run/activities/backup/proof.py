@@ -31,8 +31,7 @@ def prove(context: Context, step: Step) -> str:
 
     Raises InvalidMeasurement where they differ, or where a restore of a window did not hold.
     """
-    assert step.candidate is not None  # the plan gives every proof its candidate
-    candidate = step.candidate
+    candidate = step.whose
     need_database(context, candidate, step)
     _refuse_broken(context, candidate)
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")

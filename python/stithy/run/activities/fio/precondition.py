@@ -14,7 +14,7 @@ from stithy.fio.profile import Pattern
 from stithy.fio.steady import steadiness
 from stithy.plan.scenarios.block_io import spec_of
 from stithy.plan.scenarios.block_io.keys import Spec
-from stithy.plan.steps import derive_seed
+from stithy.plan.steps import Step, derive_seed
 from stithy.run.activities.fio.folders import new_folder
 from stithy.run.activities.fio.generations import kept_generations
 from stithy.run.activities.fio.targets import all_targets, preconditioning_of
@@ -26,12 +26,12 @@ Test = Callable[[Pattern, int], tuple[float, float | None]]
 """What a test of a round (from 1) gave: requests a second and their mean latency."""
 
 
-def rounds(context: Context, candidate: str) -> str:
+def rounds(context: Context, step: Step) -> str:
     """Rounds of tests until the tracked ones are steady; returns what came of it, in words.
 
     A candidate's storage is made anew when a run is resumed, so that all rounds are, too.
     """
-    spec = spec_of(context.file.study)
+    spec, candidate = spec_of(context.file.study), step.whose
     targets = all_targets(context, candidate)
     folder = f"rounds-{candidate}"
     machine = ready(context.host.runner, targets, new_folder(context, folder) / "tried")
