@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import BaseModel
+
 import stithy
 from stithy.hosts.facts import storage_facts
 from stithy.hosts.processes import boot_id
@@ -33,7 +35,7 @@ from stithy.results.manifest import (
 from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
-from stithy.storage.provider import ROLES, EmulatedDrive, Volume
+from stithy.storage.provider import EmulatedDrive, Volume
 from stithy.study.model import Study
 from stithy.workload.workload import Driving, Section
 
@@ -139,13 +141,8 @@ class ManifestFile:
         search = self._context.plan.search
         if search is None:
             return None
-        return SearchFacts(
-            **asdict(search.limit),
-            users_least=search.users_least,
-            users_most=search.users_most,
-            listed=search.listed,
-            alone=not self._context.file.study.load.levels,
-        )
+        alone = not self._context.file.study.load.levels
+        return SearchFacts(**asdict(search.limit), **_alike(SearchFacts, search), alone=alone)
 
     def _workload(self) -> WorkloadFacts | None:
         study = self._context.file.study
@@ -317,9 +314,8 @@ def _lowered(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
     """The layers and clusters under a candidate's volumes, each by the role that is on it."""
-    for role in ROLES:
-        part = volume if role == "data" else volume.others.get(role)
-        if part is not None and (array := part.array or part.system) is not None:
+    for role, part in volume.by_role.items():
+        if (array := part.array or part.system) is not None:
             yield ArrayFacts(
                 role=role, layer=array.layer, keys=dict(array.facts), members=array.members
             )
@@ -329,30 +325,15 @@ def _roles(volume: Volume) -> Iterator[RoleFacts]:
     """The volumes of other roles that lie on no emulated drive."""
     for role, part in volume.by_role.items():
         if role != "data" and not part.emulated:
-            yield RoleFacts(
-                role=role, path=str(part.path), filesystem=part.filesystem,
-                mount_options=part.mount_options, devices=part.devices,
-            )  # fmt: skip
+            same = _alike(RoleFacts, part)
+            yield RoleFacts(role=role, **same | {"path": str(part.path)})
 
 
 def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:
     """An emulated drive and the volume on it."""
-    return DriveFacts(
-        role=drive.role,
-        name=drive.name,
-        device=drive.device,
-        profile_name=drive.profile_name,
-        title=drive.title,
-        profile=drive.profile,
-        assumed=drive.assumed,
-        scale=drive.scale,
-        size_bytes=drive.size_bytes,
-        sector_bytes=drive.sector_bytes,
-        filesystem=volume.filesystem,
-        mount_options=volume.mount_options,
-        backing=drive.backing,
-        seed=drive.seed,
-        transport=drive.transport,
-        transport_s=drive.transport_s,
-        spin_s=drive.spin_s,
-    )
+    return DriveFacts(**_alike(DriveFacts, drive), **_alike(DriveFacts, volume))
+
+
+def _alike(kind: type[BaseModel], of: object) -> dict[str, Any]:
+    """What of a thing facts of this kind call alike, and keep as it is."""
+    return {name: getattr(of, name) for name in kind.model_fields if hasattr(of, name)}
