@@ -163,7 +163,7 @@ class Site:
     less_room: str = ""
 
 
-Record = Callable[[str, dict[str, str]], None]
+Record = Callable[[str, dict[str, str]], object]
 """Writes to the journal, durably, what is about to be made: a kind and its facts."""
 
 

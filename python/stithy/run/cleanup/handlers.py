@@ -49,7 +49,7 @@ class Left:
 def clean_up(
     run_id: str,
     resources: Iterable[Resource],
-    removed: Callable[[int], None],
+    removed: Callable[[int], object],
     *,
     everything: bool = True,
 ) -> list[Left]:
@@ -69,7 +69,7 @@ def clean_up(
     return _remove_each([each.resource for each in left], removed)
 
 
-def _remove_each(resources: Iterable[Resource], removed: Callable[[int], None]) -> list[Left]:
+def _remove_each(resources: Iterable[Resource], removed: Callable[[int], object]) -> list[Left]:
     """Remove each, in the order given; returns what is left."""
     left: list[Left] = []
     for resource in resources:
@@ -100,12 +100,8 @@ def _removal_failed(resource: Resource) -> str | None:
         remove_it = CLEANUP_HANDLERS.get(resource.kind) or cleanup_handlers()[resource.kind]
         remove_it(resource.facts)
     except (OSError, StithyError, KeyError) as error:
-        return _reason(error)
+        return (error.strerror if isinstance(error, OSError) else None) or str(error)
     return None
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _remove_server(facts: Facts) -> None:
@@ -139,10 +135,6 @@ def _remove_scratch(facts: Facts) -> None:
         remove_tree(path)
 
 
-def _remove_cgroup(facts: Facts) -> None:
-    remove_group(Path(facts["path"]))
-
-
 def _remove_mount(facts: Facts) -> None:
     """Only while a device of this run is mounted there; what would hold it back is ended first.
 
@@ -158,10 +150,6 @@ def _remove_mount(facts: Facts) -> None:
     unmount(point, devices=devices)
 
 
-def _remove_drive(facts: Facts) -> None:
-    remove(Path(facts["folder"]))
-
-
 def _remove_image(facts: Facts) -> None:
     """The name was drawn by Stithy for this run alone; anything else is not touched."""
     path = Path(facts["path"])
@@ -174,11 +162,11 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "mark": _remove_mark,
     "tree": _remove_tree,
     "scratch": _remove_scratch,
-    "cgroup": _remove_cgroup,
+    "cgroup": lambda facts: remove_group(Path(facts["path"])),
     "server": _remove_server,
     "shared-memory": _remove_shared_memory,
     "mount": _remove_mount,
-    "drive": _remove_drive,
+    "drive": lambda facts: remove(Path(facts["folder"])),
     "image": _remove_image,
 }
 """One handler for each kind of resource that is nobody's alone."""
@@ -235,10 +223,7 @@ def clean_run(run: Registered) -> Cleaned:
     journal = Journal(run.path, SystemClock())
     try:
         left = clean_up(
-            run.run_id,
-            run.resources,
-            lambda number: _write_removed(journal, number),
-            everything=True,
+            run.run_id, run.resources, lambda number: journal.write("removed", number=number)
         )
     finally:
         journal.close()
@@ -253,7 +238,3 @@ def find_run(run_id: str) -> Registered | None:
     return next(
         (run for run in all_registered() if run.run_id == run_id and not goes_on(run)), None
     )
-
-
-def _write_removed(journal: Journal, number: int) -> None:
-    journal.write("removed", number=number)

@@ -11,7 +11,7 @@ byte for byte what it was when it was made. No server ever runs on a master copy
 would not be that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -285,17 +285,10 @@ def _master(dataset: Dataset, history: History, place: Path | None) -> Path | st
     return master
 
 
-def proven(master: Path, sha256: str) -> tuple[Contents | None, str | None]:
+def proven(master: Path, sha256: str) -> Contents | str:
     """The contents of a master copy if they are what they were, or why it cannot be used."""
     try:
         contents = contents_of(master)
     except (OSError, StithyError) as error:
-        return None, f"its master copy {master} cannot be read: {error}"
-    if contents.sha256 != sha256:
-        return None, f"its master copy {master} has changed"
-    return contents, None
-
-
-def without_reusable(resources: Iterable[Resource], reusable: Reusable) -> tuple[Resource, ...]:
-    """The things that are not left alone."""
-    return tuple(each for each in resources if not reusable.keeps(each))
+        return f"its master copy {master} cannot be read: {error}"
+    return contents if contents.sha256 == sha256 else f"its master copy {master} has changed"
