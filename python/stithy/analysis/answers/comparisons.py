@@ -62,16 +62,9 @@ def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     measured, and a difference is claimed only if it is large enough for the largest of as many.
     Source: docs/explanation/verdicts.md, "One question"; Bonferroni's bound.
     """
-    asked, pairs = evidence.primary, pairs_of(evidence)
-    metric, margin = asked.metric, asked.margin_share
-    effect = evidence.effect(a, b, point, metric)
-    verdict = decide(
-        effect.apart, margin, better=metric.known.better, among=pairs, b_later=effect.b_later,
-        negligible=metric.known.negligible,
-    )  # fmt: skip
-    chance = _chance(effect)
-    chance = None if chance is None else min(1.0, chance * pairs)
-    return Compared(metric, a, b, point, effect, verdict, chance, primary=True)
+    metric = evidence.primary.metric
+    among = pairs_of(evidence)
+    return replace(_compared(evidence, a, b, point, metric, among=among), primary=True)
 
 
 def descriptive(
@@ -82,9 +75,8 @@ def descriptive(
     A difference that the interval shows but the adjustment does not bear is undecided.
     Source: Holm (1979); docs/explanation/verdicts.md, "One question".
     """
-    plain = [_plain(evidence, a, b, point, metric) for point in evidence.points
-             if point not in without]  # fmt: skip
-    return adjusted(plain)
+    points = (point for point in evidence.points if point not in without)
+    return adjusted([_compared(evidence, a, b, point, metric) for point in points])
 
 
 def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
@@ -96,7 +88,7 @@ def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
     """
     metric = evidence.primary.metric
     return adjusted([
-        _plain(evidence, name, name, to, metric, against=start)
+        _compared(evidence, name, name, to, metric, against=start)
         for name in evidence.candidates
         for start, to in pairwise(evidence.along(factor))
     ])  # fmt: skip
@@ -111,27 +103,28 @@ def adjusted(plain: list[Compared]) -> tuple[Compared, ...]:
     return tuple(plain)
 
 
-def _plain(
+def _compared(
     evidence: Evidence,
     a: str,
     b: str,
     point: Point,
     metric: Quantity,
+    *,
     against: Point | None = None,
+    among: int = 1,
 ) -> Compared:
+    """A comparison by itself, of a pair that was chosen `among` so many.
+
+    It has no chance where blocks do not tell what chance does.
+    """
     effect = evidence.effect(a, b, point, metric, against)
-    margin = evidence.primary.margin_share
     verdict = decide(
-        effect.apart, margin, better=metric.known.better, b_later=effect.b_later,
-        negligible=metric.known.negligible,
+        effect.apart, evidence.primary.margin_share, better=metric.known.better, among=among,
+        b_later=effect.b_later, negligible=metric.known.negligible,
     )  # fmt: skip
-    chance = _chance(effect)
+    chance = None if effect.low is None else repeated_chance(effect.apart)
+    chance = None if chance is None else min(1.0, chance * among)
     return Compared(metric, a, b, point, effect, verdict, chance, against=against)
-
-
-def _chance(effect: Effect) -> float | None:
-    """How often chance alone gives as much; None where blocks do not tell what chance does."""
-    return None if effect.low is None else repeated_chance(effect.apart)
 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
