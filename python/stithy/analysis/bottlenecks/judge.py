@@ -19,20 +19,12 @@ NO_STORAGE_SHARE = 0.1
 """Own: storage that took no time at all would let the users do at most a ninth more."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a rule of this name said of a window; `holds` is None where it could not speak.
-
-    `is_proven`, `samples`: as of an `RuleResult`.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Judged(RuleResult):
+    """What a rule of this name found in a window; `holds` is None where it could not speak."""
 
     rule: str
-    share: float | None
-    says: str
-    because: str | None
     holds: bool | None
-    is_proven: bool = False
-    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +95,7 @@ def _tightest(judged: Sequence[Judged]) -> Judged | None:
 def _judged(rule: Rule, answer: RuleResult) -> Judged:
     holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
     proven = bool(holds and answer.is_proven)
-    return Judged(
-        rule.name, answer.share, answer.says, answer.because, holds, proven, answer.samples
-    )
+    return Judged(**{**vars(answer), "is_proven": proven}, rule=rule.name, holds=holds)
 
 
 def _ordered(judged: Iterable[Judged]) -> tuple[Judged, ...]:

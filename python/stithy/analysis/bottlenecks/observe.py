@@ -90,6 +90,10 @@ Values = dict[tuple[str, str, str], float]
 """Means of one window by collector, subject and metric."""
 
 
+Server = tuple[str, str]
+"""A window and an instance, whose name is empty for what is of no tenant alone."""
+
+
 @dataclass(frozen=True)
 class Tables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
@@ -109,21 +113,23 @@ class Tables:
 
 def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
-    means = tables.sampled.means
-    values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
+    wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
+    values, looks = by_server(tables.sampled.every_mean.filter(wanted))
+    reads = _reads_under_way(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
     growth, ends = _growth(evidence), _ends(tables.sampled)
     others = _others_cpus(tables.surroundings)
 
     def observed(window: Window) -> Observation:
-        mine = values.get(window.id, {})
+        server = (window.id, "")
+        mine = values.get(server, {})
         there = {collector for collector, _, _ in mine}
         return Observation(
             window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
             paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
             backlog_share=_backlog_share(window),
-            sessions=sessions_of(mine, looks.get(window.id, 0), tables.engine),
+            sessions=sessions_of(mine, looks.get(server, 0), tables.engine),
             host=_cpus(mine, "", tables.cpus),
             server=_cpus(mine, "server", window.row["server_cpus"]),
             devices=_devices(mine, reads.get(window.id, {})),
@@ -224,23 +230,20 @@ def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
     return text[0].lower() + text[1:]
 
 
-def _values(means: pl.DataFrame) -> dict[str, Values]:
-    """The means of each window; those of events over all looks, as only what occurs has samples."""
-    found: dict[str, Values] = {}
-    wanted = means.filter(pl.col("collector").is_in(COLLECTORS))
-    columns = ("window_id", "collector", "subject", "metric", "mean", "samples")
-    for name, collector, subject, metric, mean, samples in wanted.select(columns).iter_rows():
+def by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, int]]:
+    """The means of each server's samples, and how often its sessions were looked at.
+
+    Means of events are sums over all looks: only events that occur have samples.
+    """
+    found: dict[Server, Values] = {}
+    looks: dict[Server, int] = {}
+    columns = ("window_id", "instance", "collector", "subject", "metric", "mean", "samples")
+    for name, of, collector, subject, metric, mean, samples in means.select(columns).iter_rows():
         value = mean * samples if metric == EVENTS else mean
-        found.setdefault(name, {})[collector, subject, metric] = value
-    return found
-
-
-def _looks(means: pl.DataFrame) -> dict[str, int]:
-    """How often sessions were looked at, by window."""
-    chosen = means.filter(
-        (pl.col("collector") == "database") & (pl.col("metric") == "active_sessions")
-    )
-    return dict(chosen.select("window_id", "samples").iter_rows())
+        found.setdefault((name, of), {})[collector, subject, metric] = value
+        if (collector, metric) == ("database", "active_sessions"):
+            looks[name, of] = samples
+    return found, looks
 
 
 def sessions_of(

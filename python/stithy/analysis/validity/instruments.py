@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stithy.activities.hammer import users_of
+from stithy.analysis.validity.surroundings import OTHERS_CPU_SHARE
 
 ALLOWED_SHARE = 0.5
 """Own: twice the load leaves room for moments in which answers come in bunches."""
@@ -13,10 +14,6 @@ ALLOWED_SHARE = 0.5
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
 """Source: docs/explanation/method.md, "Four times of a transaction"."""
-
-
-OTHERS_CPU_SHARE = 0.05
-"""Own: of all CPUs, on average; what an idle system does of its own is far less."""
 
 
 @dataclass(frozen=True)
