@@ -94,8 +94,7 @@ def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
     master = volumes.make_in(place, KEEPER, master_name(dataset))
     contents = method_of(context).keep(context, dataset, master)
     volumes.remove(volume.path, DATA)
-    made = {"dataset": dataset.name, "sha256": contents.sha256}
-    context.session.journal.write(MASTER_MADE, **made)
+    context.session.journal.write(MASTER_MADE, dataset=dataset.name, sha256=contents.sha256)
     volumes.masters[dataset.name] = contents
     return contents
 
@@ -123,7 +122,10 @@ def check(context: Context, step: Step) -> str:
             where=f"candidate {candidate}",
             remedy=f"read {output}; loading or the device under it is at fault",
         )
-    return _in_words(len(checked.conditions), checked.broken)
+    count = len(checked.conditions)
+    if not checked.broken:
+        return f"all {count} conditions hold"
+    return f"of {count} conditions, {', '.join(map(str, checked.broken))} do not hold"
 
 
 def need_database(context: Context, candidate: str, step: Step) -> None:
@@ -142,12 +144,6 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
             remedy="none; the quick checks after its windows are valid",
         )
     restore(context, candidate, dataset_of(context, step), window_id=None)
-
-
-def _in_words(count: int, broken: tuple[int, ...]) -> str:
-    if not broken:
-        return f"all {count} conditions hold"
-    return f"of {count} conditions, {', '.join(map(str, broken))} do not hold"
 
 
 def _watch(context: Context, raw_output: Path) -> Watch:

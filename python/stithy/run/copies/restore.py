@@ -80,10 +80,14 @@ def settle(
 
     The second is why that is None or not 0. Emulated drives are in the state after loading.
     """
-    for part in context.volumes.of(candidate).parts:
+    volume = context.volumes.of(candidate)
+    for part in volume.parts:
         sync_filesystem(part.path)
     drives.put_back(context.volumes, candidate)
-    return _evict(context, candidate, every)
+    if volume.memory_backed:
+        return None, NOT_EVICTABLE
+    resident = sum(_evicted(context, parts) for parts in every)
+    return resident, STILL_THERE if resident else None
 
 
 def make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
@@ -118,16 +122,6 @@ def compare(master: Contents, found: Contents, where: str) -> None:
         where=where,
         remedy="do not trust this device before its errors are found: read the kernel's log",
     )
-
-
-def _evict(
-    context: Context, candidate: str, every: Iterable[Parts]
-) -> tuple[int | None, str | None]:
-    """Bytes still resident, and why they are None or not 0."""
-    if context.volumes.of(candidate).memory_backed:
-        return None, NOT_EVICTABLE
-    resident = sum(_evicted(context, parts) for parts in every)
-    return resident, STILL_THERE if resident else None
 
 
 def _evicted(context: Context, parts: Parts) -> int:

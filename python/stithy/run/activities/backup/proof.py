@@ -64,10 +64,10 @@ def _proven(backups: Backups, log: Path) -> str:
         before = instance.checksums()
         taken = backups.take(instance, log)
         if taken.failed_because:
-            raise _failed(candidate, taken.failed_because)
+            raise backups.failure(f"the backup failed: {taken.failed_because}")
         with backups.restored(log) as (cycle, restored):
             if restored is None:
-                raise _unrestored(candidate, str(cycle.failed_because))
+                raise _unrestored(backups, str(cycle.failed_because))
             _compare(candidate, before, _rows(candidate, restored))
             _check(context, candidate, restored)
             compared = _ledger(context, candidate, restored)
@@ -159,20 +159,8 @@ def _unequal(candidate: str, because: str) -> InvalidMeasurement:
     )
 
 
-def _unrestored(candidate: str, because: str) -> StithyError:
+def _unrestored(backups: Backups, because: str) -> StithyError:
     """A volume that ran full, or a program that was killed, says nothing of the backup."""
-    if not is_of_the_machine(because):
-        return _unequal(candidate, f"it cannot be restored: {because}")
-    return InfrastructureError(
-        f"a backup could not be restored: {because}",
-        where=f"candidate {candidate}",
-        remedy="correct what it names, then `stithy resume`",
-    )
-
-
-def _failed(candidate: str, because: str) -> InfrastructureError:
-    return InfrastructureError(
-        f"the backup failed: {because}",
-        where=f"candidate {candidate}",
-        remedy="correct what it names, then `stithy resume`",
-    )
+    if is_of_the_machine(because):
+        return backups.failure(f"a backup could not be restored: {because}")
+    return _unequal(backups.candidate, f"it cannot be restored: {because}")

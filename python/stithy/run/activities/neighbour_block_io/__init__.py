@@ -50,10 +50,6 @@ class NeighbourBlockIo(Basic):
         return level_of(self.window.point)
 
     @property
-    def _rest_s(self) -> float:
-        return self._spec.rests_s(self.window.duration_s)
-
-    @property
     def _offered_per_s(self) -> float:
         """What its guard lets through."""
         return float(min(self._asked_per_s, self._spec.limit or self._asked_per_s))
@@ -71,7 +67,8 @@ class NeighbourBlockIo(Basic):
         """Run the pattern until the users' measurement has ended, or until it is to rest."""
         context, window, spec = self.context, self.window, self._spec
         pattern = library.find(spec.profile).patterns[0]
-        before_s, rest_s = lead_s(window.tenants) + window.ramp_up_s, self._rest_s
+        before_s = lead_s(window.tenants) + window.ramp_up_s
+        rest_s = spec.rests_s(window.duration_s)
         if rest_s:
             context.session.stop.asked.wait(before_s + rest_s)
             context.session.stop.check()
