@@ -68,12 +68,9 @@ def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
         one, two = known
         if one is not None and two is not None:
             ratio = two.middle / one.middle
-            found.append(Moved(gauge, ratio, gauge.is_rate or _beyond(ratio, gauge.floor_share)))
+            beyond = abs(math.log(ratio)) > math.log(1 + gauge.floor_share)
+            found.append(Moved(gauge, ratio, gauge.is_rate or beyond))
     return tuple(found)
-
-
-def _beyond(ratio: float, floor_share: float) -> bool:
-    return abs(math.log(ratio)) > math.log(1 + floor_share)
 
 
 def taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:

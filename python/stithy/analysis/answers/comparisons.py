@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level, words
+from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level
+from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.decide import (
     DIFFERENT,
@@ -205,7 +206,8 @@ def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause
     most = most_by_storage(cause)
     if gain is None or most is None or gain <= most:
         return cause
-    says = f"{words(cause.limit)} looked like the limit, but {fast} did more under the same load"
+    limit = RULES[cause.limit].words
+    says = f"{limit} looked like the limit, but {fast} did more under the same load"
     return replace(
         cause, limit=UNKNOWN, share=None, says=says, storage_share=None, is_storage_result=True
     )

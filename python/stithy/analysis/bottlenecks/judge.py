@@ -212,14 +212,5 @@ def _says(limited: Limited) -> str:
         return limited.by.says
     if not limited.silent:
         return limited.judged[0].says
-    return f"{' and '.join(words(each.rule) for each in limited.silent[:2])} could not be judged"
-
-
-def words(limit: str) -> str:
-    """What limited, as a sentence has it."""
-    return RULES[limit].words
-
-
-def short(limit: str) -> str:
-    """The same in few words."""
-    return RULES[limit].short
+    silent = (RULES[each.rule].words for each in limited.silent[:2])
+    return f"{' and '.join(silent)} could not be judged"

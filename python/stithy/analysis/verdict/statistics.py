@@ -11,7 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, stdev
 
 CONFIDENCE = 0.95
 
@@ -206,10 +205,9 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float]:
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908); docs/explanation/method.md, "Intervals".
     """
-    if len(values) < 2:
+    if (known := plain_interval(values)) is None:
         raise ValueError("an interval needs two values or more")
-    mean, half = fmean(values), t_critical(len(values) - 1) * stdev(values) / math.sqrt(len(values))
-    return max(0.0, mean - half), mean + half
+    return max(0.0, known[0]), known[1]
 
 
 def factor_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -218,11 +216,9 @@ def factor_interval(values: Sequence[float]) -> tuple[float, float]:
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908), of the logarithms.
     """
-    if len(values) < 2:
+    if (known := plain_interval([math.log(value) for value in values])) is None:
         raise ValueError("an interval needs two values or more")
-    logs = [math.log(value) for value in values]
-    half = t_critical(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
+    return math.exp(known[0]), math.exp(known[1])
 
 
 EXACT_BLOCKS_MOST = 32

@@ -1,7 +1,7 @@
 """What limited each candidate: a sentence, the title of a figure, the end of a sentence."""
 
 from stithy.analysis.answers.findings import Limits
-from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause, short, words
+from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause
 from stithy.analysis.bottlenecks.observation import of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.words.wording import (
@@ -61,7 +61,7 @@ def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
         return f"several resources limited {who}"
     if limits.is_open and limit == "demand":
         return f"the requested rate limited {who}"
-    return f"{short(limit)} limited {who}"
+    return f"{RULES[limit].short} limited {who}"
 
 
 def _who(limit: str, finding: Limits) -> str:
@@ -71,7 +71,7 @@ def _who(limit: str, finding: Limits) -> str:
         return "several resources limited"
     if finding.is_open and limit == "demand":
         return "the requested rate limited"
-    return f"{words(limit)} limited"
+    return f"{RULES[limit].words} limited"
 
 
 def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
