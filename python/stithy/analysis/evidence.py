@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
-from typing import Any
 
 from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
@@ -23,9 +22,7 @@ from stithy.analysis.verdict.paired import Paired, absorbed
 from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_mean, values_needed
 from stithy.point import Point, telling
 from stithy.search import Search
-from stithy.validity import Flag, Reason
-
-Row = Mapping[str, Any]
+from stithy.validity import Flag, Reason, Row
 
 
 @dataclass(frozen=True)
@@ -249,13 +246,6 @@ class Evidence:
         there = sum(each.completed(transaction) for each in self.valid_at(candidate, point))
         value = self.level_value(candidate, point, name, transaction)
         return value if enough(name, there) else None
-
-    def printable_level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
-        """The same of a quantity of windows or transactions, for tables and figures.
-
-        Source: docs/explanation/verdicts.md, "The metric".
-        """
-        return self.printable_level(candidate, point, quantity.known.column, quantity.of or ALL)
 
     def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.activity import tables_of
-from stithy.analysis.evidence import Evidence, Row, Window
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.baseline import judged
 from stithy.analysis.validity.instruments import unless_refuted
@@ -19,6 +19,7 @@ from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
 from stithy.point import Point
+from stithy.validity import Row
 from stithy.workload.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]

@@ -11,9 +11,8 @@ from functools import cache
 from itertools import accumulate
 from math import factorial
 from statistics import median
-from typing import Any
 
-Row = Mapping[str, Any]
+from stithy.validity import Row
 
 LEAST = 4
 """Own: of three or fewer nobody can say which one is odd."""

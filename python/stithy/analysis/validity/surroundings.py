@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.results.tables import STOPPED, UNANSWERED
+from stithy.validity import Row
 
-Row = Mapping[str, Any]
 Frames = Mapping[str, pl.DataFrame]
 
 

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from stithy.activities.hammer import users_of
 from stithy.engines import CommitAllowance, Declaration
+from stithy.validity import Row
 from stithy.workload.workload import Workload
-
-Row = Mapping[str, Any]
 
 TOLERANCE_SHARE = 0.05
 """Own: what time stamps and the ends of a window may do to a sum that is otherwise exact."""

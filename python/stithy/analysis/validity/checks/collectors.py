@@ -1,8 +1,8 @@
 """Did the collectors see the whole measurement?"""
 
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "collectors"
 ORDER = 70

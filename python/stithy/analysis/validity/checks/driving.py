@@ -1,9 +1,9 @@
 """Did the load driver do what it was to do, in time, and what did the server answer?"""
 
 from stithy.analysis.validity.instruments import headroom, is_late, lateness_allowed_s
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.units import format_duration
-from stithy.validity import Check, Flag, Reason, clause
+from stithy.validity import Check, Flag, Reason, Row, clause
 
 NAME = "driving"
 ORDER = 10
