@@ -320,7 +320,5 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
         b_later=compared.effect.b_later if compared else (),
         negligible=negligible,
     )
-    if progress.verdict.decided:
-        return DecisionStatus(progress, compared, None)
     needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible)
-    return DecisionStatus(progress, compared, needed)
+    return DecisionStatus(progress, compared, None if progress.verdict.decided else needed)

@@ -77,11 +77,6 @@ class Moments:
     at_work: Sequence[tuple[float, float]] = ()
     failed: int = 0
 
-    @staticmethod
-    def of(every: "Mapping[str, Moments]", window_id: str) -> "Moments":
-        """Those of a window; none where nothing is known of it."""
-        return every.get(window_id, Moments())
-
     @property
     def worked(self) -> tuple[bool, ...] | None:
         """For each second, whether the neighbour worked in any of it; None: it is not known."""
