@@ -1,6 +1,5 @@
 """fio at work on a candidate's targets: files on its volumes, or its block devices."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -11,6 +10,7 @@ from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.scenarios.block_io.volumes import names
 from stithy.plan.steps import WindowPlan
+from stithy.results.files import emptied
 from stithy.results.tables import HISTOGRAMS, Row, Table
 from stithy.run.activities.fio.folders import FOLDER
 from stithy.run.activities.fio.generations import kept_generations
@@ -43,9 +43,8 @@ class FioActivity(Basic):
         self._rate = rate_of(self.context, self.window)
         volumes, size = self._spec.volumes, self._spec.size_bytes
         self._targets = targets_of(self.context, self.window.candidate, volumes, size)
-        self._files.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self.context.host.runner, self._targets, self._files / "tried")
+        files = emptied(self._files)
+        self._machine = ready(self.context.host.runner, self._targets, files / "tried")
         yield Subject()
 
     def act(self) -> None:

@@ -86,7 +86,7 @@ def lay_out(context: Context, step: Step) -> str:
     rules = working_sets(context, candidate)
     folder = new_folder(context, f"lay-out-{candidate}")
     for each in targets:
-        _make_file(each)
+        make_file(each)
     machine = ready(context.host.runner, targets, folder / "tried")
     purged = f", {_purge(context, candidate, machine, targets)}" if before.purge != "none" else ""
     seed = derive_seed(context.plan.seed, "target") % 2**31
@@ -127,7 +127,7 @@ def working_sets(context: Context, candidate: str) -> str:
     )
 
 
-def _make_file(target: Target) -> None:
+def make_file(target: Target) -> None:
     """What is tried before anything is written must be there."""
     if not Path(target.path).is_block_device():
         with Path(target.path).open("wb") as file:

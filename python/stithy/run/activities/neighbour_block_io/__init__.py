@@ -4,10 +4,8 @@ As many requests are outstanding as its pattern has, no more: a neighbour that i
 not pile up work, and what it achieved says how far it got.
 """
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.fio import library
@@ -20,6 +18,8 @@ from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressors import block_io
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.results.files import emptied
+from stithy.run.activities.fio.targets import make_file
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
@@ -58,9 +58,8 @@ class NeighbourBlockIo(Basic):
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the file are there."""
         self._target = target_of(self.context, self.window.candidate)
-        self._files.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self.context.host.runner, [self._target], self._files / "tried")
+        files = emptied(self._files)
+        self._machine = ready(self.context.host.runner, [self._target], files / "tried")
         yield Subject()
 
     def act(self) -> None:
@@ -144,12 +143,8 @@ def lay_out(context: Context, candidate: str) -> str:
     """Write the neighbour's file once; in words."""
     context.volumes.make_tree(candidate, NEIGHBOUR, spec_of(context.file.study).volume)
     target = target_of(context, candidate)
-    with Path(target.path).open("wb") as file:
-        # What is tried before anything is written must be there.
-        file.truncate(target.size_bytes)
-    folder = context.session.directory.root / FOLDER / candidate
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_file(target)
+    folder = emptied(context.session.directory.root / FOLDER / candidate)
     machine = ready(context.host.runner, [target], folder / "tried")
     seed = derive_seed(context.plan.seed, NAME) % 2**31
     stop = context.session.stop.asked

@@ -7,7 +7,6 @@ goes on is cut, and counts neither as done nor as failed. A server that ends by 
 that fails, is this window's loss alone.
 """
 
-import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,6 +19,7 @@ from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.plan.steps import WindowPlan
+from stithy.results.files import emptied
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activities.tenants.cycles import (
     PAUSE_AFTER_FAILURE_S,
@@ -102,8 +102,7 @@ class Beside(Basic):
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """All its servers run."""
-        shutil.rmtree(self.files, ignore_errors=True)
-        self.files.mkdir(parents=True)
+        emptied(self.files)
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
             self.warm_up()
