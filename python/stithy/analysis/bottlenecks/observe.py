@@ -115,7 +115,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
     wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
     values, looks = by_server(tables.sampled.every_mean.filter(wanted))
-    reads = _reads_under_way(tables.sampled)
+    latencies = _read_latencies(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
     growth, ends = _growth(evidence), _ends(tables.sampled)
     others = _others_cpus(tables.surroundings)
@@ -132,7 +132,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             sessions=sessions_of(mine, looks.get(server, 0), tables.engine),
             host=_cpus(mine, "", tables.cpus),
             server=_cpus(mine, "server", window.row["server_cpus"]),
-            devices=_devices(mine, reads.get(window.id, {})),
+            devices=tuple(_devices(window, mine, latencies)),
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
             late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
@@ -275,33 +275,25 @@ def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
-def _reads_under_way(sampled: Sampled) -> dict[str, dict[str, float]]:
-    """Mean number of reads under way, by window and device: time of all reads over all time."""
-    rates = sampled.means.filter(
-        (pl.col("collector") == "block") & (pl.col("metric") == "reads_per_s")
-    ).select("window_id", "subject", pl.col("mean").alias("rate_per_s"))
-    times = sampled.weighted.filter(
-        (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
-    )
-    found: dict[str, dict[str, float]] = {}
-    for row in rates.join(times, on=["window_id", "subject"], how="left").iter_rows(named=True):
-        # Without a read there is no latency, and none was under way.
-        under_way = row["rate_per_s"] * (row["mean"] or 0.0)
-        found.setdefault(row["window_id"], {})[row["subject"]] = under_way
-    return found
+def _read_latencies(sampled: Sampled) -> dict[tuple[str, str], float]:
+    """The mean over all reads, by window and device."""
+    of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
+    chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
+    return {(name, device): mean for name, device, mean in chosen.iter_rows()}
 
 
-def _devices(values: Values, reads: Mapping[str, float]) -> tuple[Device, ...]:
-    names = dict.fromkeys(subject for collector, subject, _ in values if collector == "block")
-    return tuple(
-        Device(
-            name,
-            values.get(("block", name, "utilisation_share")),
-            values.get(("block", name, "queue_length")),
-            reads.get(name),
+def _devices(
+    window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
+) -> Iterable[Device]:
+    """Reads under way: time of all reads over all time."""
+    for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
+        used, under_way, rate = (
+            values.get(("block", name, metric))
+            for metric in ("utilisation_share", "queue_length", "reads_per_s")
         )
-        for name in names
-    )
+        # Without a read there is no latency, and none was under way.
+        reads = None if rate is None else rate * latencies.get((window.id, name), 0.0)
+        yield Device(name, used, under_way, reads)
 
 
 def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:

@@ -198,10 +198,7 @@ def commit_bounds(
 
 
 def commit_rule(engine: Declaration) -> str:
-    """The allowance of `commit_bounds` in words, for the report.
-
-    Own: from its numbers, so that it cannot say anything else.
-    """
+    """The allowance of `commit_bounds` in words, from its numbers: it cannot say anything else."""
     of = engine.commits
     each = [f"{of.per_connection} for each connection", f"{of.per_s:g} for each second"]
     if of.per_maintenance_run:

@@ -297,7 +297,6 @@ def interim_history(
 
     `limit`, `among`, `better`, `b_later`: as `next_step` and `decide` have them. From four
     blocks on the last stage is an interim analysis, whatever its number: a report has no more.
-    Own: `decide` of the first blocks, of one more, and so on.
     """
     return tuple(
         _stage(
