@@ -321,7 +321,8 @@ class Evidence:
             if lost[0] is not None and lost[1] is not None:
                 return absorbed(lost[0], lost[1])
         ends = ((a, against or point), (b, point))
-        turn = _turn if against is None else _round
+        # A round has one valid window of each candidate at each point, in whichever attempt.
+        turn = _turn if against is None else lambda window: (window.block, 0)
         of_a, of_b = ({turn(window): (self.value_of(window, quantity), window)
                        for window in self.valid_at(*end)} for end in ends)  # fmt: skip
         both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
@@ -368,11 +369,6 @@ def _measured(window: Window, quantity: Quantity) -> Value:
     if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
         return Value(None, too_few(quantity, needed, there or 0))
     return Value(row["value"], row["missing_because"])
-
-
-def _round(window: Window) -> tuple[int, int]:
-    """The round of a window: it has one valid window of each candidate at each point."""
-    return window.block, 0
 
 
 def _turn(window: Window) -> tuple[int, int]:

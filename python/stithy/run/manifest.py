@@ -35,7 +35,7 @@ from stithy.results.manifest import (
 from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
-from stithy.storage.provider import EmulatedDrive, Volume
+from stithy.storage.provider import Volume
 from stithy.study.model import Study
 from stithy.workload.workload import Driving, Section
 
@@ -249,14 +249,13 @@ class ManifestFile:
         )
         if volume is None:
             return base
-        found: dict[str, Any] = {
-            "filesystem": volume.filesystem,
+        found = _alike(CandidateFacts, volume) | {
+            "path": base.path,
             "mount_point": str(volume.mount_point),
-            "mount_options": volume.mount_options,
-            "devices": volume.devices,
-            "memory_backed": volume.memory_backed,
             "drives": tuple(
-                _drive(drive, part) for part in volume.parts for drive in part.emulated
+                DriveFacts(**_alike(DriveFacts, drive), **_alike(DriveFacts, part))
+                for part in volume.parts
+                for drive in part.emulated
             ),
             "arrays": tuple(_arrays(volume)),
             "roles": tuple(_roles(volume)),
@@ -327,11 +326,6 @@ def _roles(volume: Volume) -> Iterator[RoleFacts]:
         if role != "data" and not part.emulated:
             same = _alike(RoleFacts, part)
             yield RoleFacts(role=role, **same | {"path": str(part.path)})
-
-
-def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:
-    """An emulated drive and the volume on it."""
-    return DriveFacts(**_alike(DriveFacts, drive), **_alike(DriveFacts, volume))
 
 
 def _alike(kind: type[BaseModel], of: object) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from stithy.cluster import removal
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import remove, repair, serving
 from stithy.errors import StithyError
-from stithy.hosts.processes import end, pids_inside, pids_of_run
+from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
 from stithy.registry import part, plugins
 from stithy.results.layout import RunDirectory
@@ -109,14 +109,6 @@ def _remove_server(facts: Facts) -> None:
     end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
 
 
-def _remove_shared_memory(facts: Facts) -> None:
-    part("engine", facts["engine"], "engine").forget(facts)
-
-
-def _remove_tree(facts: Facts) -> None:
-    remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"])
-
-
 def _remove_mark(facts: Facts) -> None:
     with suppress(FileNotFoundError):
         remove_mark(Path(facts["path"]), facts["run_id"])
@@ -160,11 +152,11 @@ def _remove_image(facts: Facts) -> None:
 CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "directory": _remove_directory,
     "mark": _remove_mark,
-    "tree": _remove_tree,
+    "tree": lambda facts: remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"]),
     "scratch": _remove_scratch,
     "cgroup": lambda facts: remove_group(Path(facts["path"])),
     "server": _remove_server,
-    "shared-memory": _remove_shared_memory,
+    "shared-memory": lambda facts: part("engine", facts["engine"], "engine").forget(facts),
     "mount": _remove_mount,
     "drive": lambda facts: remove(Path(facts["folder"])),
     "image": _remove_image,
@@ -215,7 +207,7 @@ def serves(run: Registered) -> bool:
 
 def goes_on(run: Registered) -> bool:
     """A kept run has ended, even while the process that ran it still writes its report."""
-    return run.is_running and not run.kept
+    return is_alive(run.owner) and not run.kept
 
 
 def clean_run(run: Registered) -> Cleaned:

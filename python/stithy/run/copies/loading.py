@@ -35,7 +35,8 @@ def prepare(context: Context, step: Step) -> str:
     context.volumes.held[candidate] = dataset.name
     context.servers.engine.initialise(data, context.servers.scratch)
     study = context.study_of(dataset.name)
-    output = context.session.directory.prepare_output(_named(dataset))
+    named = dataset.name if dataset.factors.factors else None  # where there are several
+    output = context.session.directory.prepare_output(named)
     log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
     loaders = min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1)
     with context.servers.running(candidate, log, loading=True) as instance:
@@ -66,11 +67,6 @@ def dataset_of(context: Context, step: Step) -> Dataset:
     """The dataset that a step loads, checks or keeps."""
     assert step.dataset is not None  # the plan gives each of these its dataset
     return context.plan.dataset(step.dataset)
-
-
-def _named(dataset: Dataset) -> str | None:
-    """Its name in names of files, where there are several."""
-    return dataset.name if dataset.factors.factors else None
 
 
 def snapshot(context: Context, step: Step) -> str:

@@ -158,7 +158,9 @@ def _state(
         (tables.SPACE, "moment", set() if reloaded else {"loaded"}),
     )
     kept = {
-        table.name: _rows(directory.table(table.name), table, column, values)
+        table.name: [
+            row for row in read_rows(directory.table(table.name), table) if row[column] in values
+        ]
         for table, column, values in wanted
     }
     limits = {
@@ -181,11 +183,6 @@ def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
         for name, settings in known.items()
         if settings is not None and version is not None
     }
-
-
-def _rows(path: Path, table: tables.Table, column: str, wanted: set[str]) -> list[Row]:
-    """The rows of a table that have one of the wanted values in that column."""
-    return [row for row in read_rows(path, table) if row[column] in wanted]
 
 
 STAYING = frozenset({"directory", "mark"})

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+from stithy.database.backup import repository_of
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
@@ -120,7 +121,7 @@ class BackupActivity(Basic):
         """Restore the last backup, once the users are done, and check it."""
         if not self._spec.is_idle:
             self._restore(check=True)
-        if not self._backups.is_repository:
+        if repository_of(self._backups.method) is None:
             # What a server archives to is removed before the next window, when it has ended.
             self._backups.remove()
 

@@ -238,11 +238,6 @@ class Backups:
         return own_commits(self.method, self.options)
 
     @property
-    def is_repository(self) -> bool:
-        """Whether its method keeps one."""
-        return repository_of(self.method) is not None
-
-    @property
     def _folder(self) -> Path:
         volume = self.context.volumes.of(self.candidate).of("backup")
         return volume.path / self._name(FOLDER)
