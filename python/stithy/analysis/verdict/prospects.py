@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, Verdict, decide, next_step
+from stithy.analysis.verdict.decide import Call, Next, Verdict, decide, next_step
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST, interval
 
 STUDIES = 500
@@ -30,11 +30,6 @@ class Prospect:
     ratio: float
     shares: dict[Call, float]
     blocks_mean: float
-
-    @property
-    def different_share(self) -> float:
-        """The share that claims a difference, negligible ones included."""
-        return sum(self.shares[call] for call in DIFFERENT)
 
 
 def prospects(
