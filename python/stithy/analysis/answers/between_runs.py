@@ -170,13 +170,10 @@ def compare_runs(
 
 
 def _adjusted(rows: Sequence[Row]) -> tuple[Row, ...]:
-    known = [row.change.chance_share for row in rows if row.change.chance_share is not None]
-    adjusted = iter(holm(known))
+    shares = holm([row.change.chance_share for row in rows])
     return tuple(
-        replace(row, change=replace(row.change, chance_share=next(adjusted)))
-        if row.change.chance_share is not None
-        else row
-        for row in rows
+        replace(row, change=replace(row.change, chance_share=share))
+        for row, share in zip(rows, shares, strict=True)
     )
 
 

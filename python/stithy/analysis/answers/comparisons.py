@@ -97,11 +97,12 @@ def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
 
 def adjusted(plain: list[Compared]) -> tuple[Compared, ...]:
     """The comparisons of one family, none more certain than among so many it may be."""
-    known = [index for index, each in enumerate(plain) if each.chance_share is not None]
-    shares = holm([plain[index].chance_share or 0.0 for index in known])
-    for index, share in zip(known, shares, strict=True):
-        plain[index] = _adjusted(plain[index], share, len(known))
-    return tuple(plain)
+    shares = holm([each.chance_share for each in plain])
+    levels = len(shares) - shares.count(None)
+    return tuple(
+        each if share is None else _adjusted(each, share, levels)
+        for each, share in zip(plain, shares, strict=True)
+    )
 
 
 def _compared(

@@ -283,18 +283,19 @@ def _drawn_chance(logs: Sequence[float], bar: float, seed: int) -> float:
     return (beyond + 1) / (DRAWS + 1)
 
 
-def holm(chances: Sequence[float]) -> tuple[float, ...]:
+def holm(chances: Sequence[float | None]) -> tuple[float | None, ...]:
     """Each chance adjusted for the number of comparisons, in the order given; at most 1.
 
-    The smallest is multiplied by their number, the next by one less, and none falls below the one
-    before it. Whoever claims those of at most 5 % is wrong about any of them in 5 % at most.
+    Where there is None it stays, and counts for none. The smallest is multiplied by their number,
+    the next by one less, and none falls below the one before it. Whoever claims those of at most
+    5 % is wrong about any of them in 5 % at most.
     Source: Holm (1979), A simple sequentially rejective multiple test procedure.
     """
-    adjusted = [1.0] * len(chances)
+    known = sorted((each, index) for index, each in enumerate(chances) if each is not None)
+    adjusted: list[float | None] = [None] * len(chances)
     floor = 0.0
-    for rank, index in enumerate(sorted(range(len(chances)), key=lambda i: chances[i])):
-        floor = max(floor, min(1.0, chances[index] * (len(chances) - rank)))
-        adjusted[index] = floor
+    for rank, (chance, index) in enumerate(known):
+        adjusted[index] = floor = max(floor, min(1.0, chance * (len(known) - rank)))
     return tuple(adjusted)
 
 
