@@ -30,7 +30,7 @@ class NeighbourAnalyticScan(Beside):
         began_s = clock.now_s()
         if worker not in self._scans:
             chores = chores_of(self.context.file.study.database.engine)
-            self._scans[worker] = chores.scans(self.up[0].instance.url)
+            self._scans[worker] = chores.scans(self.up[0].url)
         try:
             size = next(self._scans[worker])
         except BaseException:

@@ -21,7 +21,7 @@ class NeighbourBulkLoad(Beside):
         self._empty()
 
     def _empty(self) -> None:
-        chores_of(self.context.file.study.database.engine).empty(self.up[0].instance.url)
+        chores_of(self.context.file.study.database.engine).empty(self.up[0].url)
 
     def cycle(self, worker: int) -> Cycle:
         """Load all tables into the empty database, and empty it again."""
@@ -30,7 +30,7 @@ class NeighbourBulkLoad(Beside):
         study = context.study_of(dataset.name)
         if self.cycles:  # also one that failed has left tables
             self._empty()
-        context.hammer(self.up[0].instance.url).prepare(
+        context.hammer(self.up[0].url).prepare(
             choice_of(study),
             seed=derive_seed(context.plan.seed, "data"),
             loaders=self.level,

@@ -56,14 +56,6 @@ class OwnPlace:
     io_cgroup: Path | None
 
 
-@dataclass(frozen=True)
-class OwnServer:
-    """A database of the neighbour while its server runs."""
-
-    place: OwnPlace
-    instance: Instance
-
-
 class Beside(Basic):
     """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
 
@@ -82,7 +74,7 @@ class Beside(Basic):
         assert isinstance(spec, OwnDatabase)  # as all have who are made here
         self.spec, self.level = spec, level_of(window.point)
         self.files = context.session.directory.window(window.id).root / NEIGHBOUR
-        self.up: list[OwnServer] = []
+        self.up: list[Instance] = []
         self.cycles: list[Cycle] = []
         self.ended = threading.Event()
         self._errors: list[BaseException] = []
@@ -106,10 +98,10 @@ class Beside(Basic):
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
             self.warm_up()
-            yield Subject(pids=frozenset(each.instance.pid for each in self.up))
+            yield Subject(pids=frozenset(each.pid for each in self.up))
 
     @contextmanager
-    def _server(self, number: int) -> Iterator[OwnServer]:
+    def _server(self, number: int) -> Iterator[Instance]:
         servers, candidate = self.context.servers, self.window.candidate
         data = data_of(self.context, candidate, self.spec.volume, number)
         with servers.limited(candidate, self.window.point) as limit:
@@ -122,7 +114,7 @@ class Beside(Basic):
                 ) as instance:  # fmt: skip
                     if throttle is not None:
                         throttle.hold(instance.pid)
-                    yield OwnServer(place, instance)
+                    yield instance
 
     def log(self, number: int) -> Path:
         """Where a server and the programs that work on it write."""
@@ -164,10 +156,10 @@ class Beside(Basic):
     def _end(self) -> None:
         """Whoever still works is cut; a server that is gone already is why the window is lost."""
         for each in self.up:
-            self._lose_by(each.instance)
+            self._lose_by(each)
         self.ended.set()
         for each in self.up:
-            each.instance.stop(at_once=True)
+            each.stop(at_once=True)
 
     def _lose_by(self, instance: Instance) -> None:
         """A server that ended by itself leaves a neighbour that is not what was asked for."""
@@ -187,7 +179,7 @@ class Beside(Basic):
             began_s = clock.now_s()
             done = self._tried(worker, began_s)
             self.cycles.append(done)
-            self._lose_by(self.up[worker % len(self.up)].instance)
+            self._lose_by(self.up[worker % len(self.up)])
             if done.cut or self.ended_because is not None:
                 return
             if done.failed_because is not None:
