@@ -95,10 +95,7 @@ def capacity_findings(evidence: Evidence) -> tuple[CapacityFinding, ...]:
 
 
 def capacity_finding(evidence: Evidence) -> CapacityFinding | None:
-    """What a search has found so far where the question is asked; None without a search.
-
-    Own: brackets as docs/how-to/choose-the-users.md tells.
-    """
+    """What a search has found so far where the question is asked; None without a search."""
     if evidence.search is None:
         return None
     of = tuple(capacity_of(evidence, name, evidence.search) for name in evidence.candidates)
@@ -229,10 +226,7 @@ class UsersWithinTarget:
 
     @property
     def at_least(self) -> bool:
-        """Whether more users may be within the limit than are known to be.
-
-        Own: no level that does not obey was found.
-        """
+        """Whether more users may be within the limit: no level that does not obey was found."""
         return self.level is not None and self.not_at is None
 
 

@@ -37,10 +37,7 @@ class Gauge:
 
     @property
     def is_rate(self) -> bool:
-        """Whether more of it is faster; of a time it is slower.
-
-        Own: by the unit of its column.
-        """
+        """Whether more of it is faster, by the unit of its column; of a time it is slower."""
         return self.column.endswith("_per_s")
 
 

@@ -64,10 +64,7 @@ BACKLOG_SHARE = 0.01
 
 
 def incomplete(window: Row) -> Reason | None:
-    """It ended before its planned end.
-
-    Own: the hammer says whether it came to it.
-    """
+    """It ended before its planned end, as the hammer says."""
     return None if window["complete"] else Reason(INCOMPLETE)
 
 
