@@ -202,9 +202,9 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: flo
     log, half, chance = _welch(
         [math.log(each) for each in base], [math.log(each) for each in other], drift_log, ROUNDING
     )
-    bounds = (None, None) if half is None else (math.exp(log - half), math.exp(log + half))
+    low, high = (None, None) if half is None else (math.exp(log - half), math.exp(log + half))
     return Change(
-        math.exp(log), *bounds, len(base), len(other), chance, drift_share=math.expm1(drift_log)
+        math.exp(log), low, high, len(base), len(other), chance, drift_share=math.expm1(drift_log)
     )
 
 
@@ -222,9 +222,9 @@ def unpaired_difference(
     drift_share, largest = math.expm1(drift_log), max(map(abs, (*base, *other)))
     drift = drift_share * max(abs(fmean(base)), abs(fmean(other)))
     apart, half, chance = _welch(base, other, drift, ROUNDING * largest)
-    bounds = (None, None) if half is None else (apart - half, apart + half)
+    low, high = (None, None) if half is None else (apart - half, apart + half)
     return Change(
-        None, *bounds, len(base), len(other), chance, drift_share=drift_share, difference=apart
+        None, low, high, len(base), len(other), chance, drift_share=drift_share, difference=apart
     )
 
 
