@@ -117,23 +117,23 @@ class Activity(Protocol):
         ...
 
     def spans(self) -> Iterable[Span]:
-        """The named times of the window."""
-        ...
+        """The named times of the window; none where the work goes on all the time."""
+        return ()
 
-    def tables(self, readings: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
-        """What only this activity knows, by table; `readings` are those of the collectors."""
-        ...
+    def tables(self, _: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
+        """What only this activity knows, by table, from the readings of the collectors, too."""
+        return ()
 
     def surroundings(self) -> Row:
-        """What of the table `surroundings` it knows."""
-        ...
+        """What of the table `surroundings` it knows: nothing without a server of its own."""
+        return {}
 
     def said(self) -> str:
         """What came of it, in words for the step."""
         ...
 
 
-class Basic:
+class Basic(Activity):
     """What most activities answer alike, for them to inherit: they count and keep nothing besides.
 
     `who`: of whom it is said that they did not end.
@@ -141,12 +141,12 @@ class Basic:
 
     who = "it"
     is_full = False
+    times: Times | None = None
+    ended_because: str | None = None
 
     def __init__(self, context: "Context", window: WindowPlan) -> None:
         """Nothing has begun yet."""
         self.context, self.window = context, window
-        self.times: Times | None = None
-        self.ended_because: str | None = None
 
     def begin(self) -> None:
         """Nothing is counted before."""
@@ -160,15 +160,3 @@ class Basic:
     def cut_short(self) -> str:
         """It ends at its time, or by an error."""
         return self.ended_because or f"{self.who} did not end"
-
-    def spans(self) -> Iterable[Span]:
-        """None: the work goes on all the time."""
-        return ()
-
-    def tables(self, _: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
-        """All is in values and spans."""
-        return ()
-
-    def surroundings(self) -> Row:
-        """It has no server of its own."""
-        return {}
