@@ -9,6 +9,7 @@ that fails, is this window's loss alone.
 
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,6 @@ class Beside(Basic):
         self.up: list[Instance] = []
         self.cycles: list[Cycle] = []
         self.ended = threading.Event()
-        self._errors: list[BaseException] = []
 
     def cycle(self, worker: int) -> Cycle:
         """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
@@ -129,19 +129,15 @@ class Beside(Basic):
         until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
         first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
         schedule = Schedule(first_s, until_s, self.spec.every_s, self.most)
-        threads = [
-            threading.Thread(target=self._work, args=(worker, schedule))
-            for worker in range(self.workers)
-        ]
-        for each in threads:
-            each.start()
-        self._wait_until(until_s)
-        ended_s = clock.now_s()
-        self._end()
-        for each in threads:
-            each.join()
-        if self._errors:
-            raise self._errors[0]
+        with ThreadPoolExecutor(self.workers) as pool:
+            working = [pool.submit(self._work, n, schedule) for n in range(self.workers)]
+            try:
+                self._wait_until(until_s)
+                ended_s = clock.now_s()
+            finally:
+                self._end()
+        for each in working:
+            each.result()
         self.context.session.stop.check()
         if self.ended_because is None:
             self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
@@ -168,12 +164,6 @@ class Beside(Basic):
             self.ended_because = f"the neighbour failed: its server {ended}"
 
     def _work(self, worker: int, schedule: Schedule) -> None:
-        try:
-            self._work_on(worker, schedule)
-        except BaseException as error:  # noqa: BLE001 raised by `act`, once all have ended
-            self._errors.append(error)
-
-    def _work_on(self, worker: int, schedule: Schedule) -> None:
         clock = self.context.session.clock
         for _ in schedule.due(clock, self.ended):
             began_s = clock.now_s()
