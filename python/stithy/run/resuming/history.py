@@ -122,6 +122,7 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
     machine = [entry.facts["machine"] for entry in entries if entry.event in BEGINNINGS]
     skipped = [entry.facts for entry in entries if entry.event == "step-skipped"]
     finished = [entry.facts["id"] for entry in entries if entry.event == "step-finished"]
+    started = [entry.facts for entry in entries if entry.event == "step-started"]
     return History(
         run_id=begun["run_id"],
         study=Path(begun["study"]),
@@ -132,30 +133,20 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
         additional=tuple(additional_from(each.facts) for each in entries if each.event == ADDED),
-        touched=_touched(entries),
-        restored=_restored(entries),
+        # A candidate's storage holds what it held when it is made ready for another session.
+        touched={
+            facts["candidate"]: Touched(facts["id"], facts["kind"])
+            for facts in started
+            if facts.get("candidate") is not None and facts["kind"] != "provision"
+        },
+        restored={
+            facts["candidate"]: str(facts["id"]).removeprefix("restore-")
+            for facts in started
+            if facts["kind"] == "restore"
+        },
         masters=_masters(entries),
         resources=_resources(entries),
     )
-
-
-def _touched(entries: Sequence[Entry]) -> dict[str, Touched]:
-    """A candidate's storage holds what it held when it is made ready for another session."""
-    started = (entry.facts for entry in entries if entry.event == "step-started")
-    return {
-        facts["candidate"]: Touched(facts["id"], facts["kind"])
-        for facts in started
-        if facts.get("candidate") is not None and facts["kind"] != "provision"
-    }
-
-
-def _restored(entries: Sequence[Entry]) -> dict[str, str]:
-    started = (entry.facts for entry in entries if entry.event == "step-started")
-    return {
-        facts["candidate"]: str(facts["id"]).removeprefix("restore-")
-        for facts in started
-        if facts["kind"] == "restore"
-    }
 
 
 def _masters(entries: Sequence[Entry]) -> dict[str, str]:

@@ -11,7 +11,7 @@ byte for byte what it was when it was made. No server ever runs on a master copy
 would not be that.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -223,11 +223,6 @@ class Reusable:
             masters={name: each for name, each in self.masters.items() if name != dataset},
             lost={**self.lost, dataset: because},
         )
-
-    @property
-    def recorded(self) -> Iterator[tuple[str, str]]:
-        """Candidate and name of each directory: the register knows them already."""
-        return ((name, tree) for name, trees in self.trees.items() for tree in trees)
 
 
 def reusable_of(

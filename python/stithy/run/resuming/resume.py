@@ -264,7 +264,10 @@ def _context(
     context = equipped.context(books, stop, tell, remaining.state)
     context.volumes.masters.update(masters)
     context.volumes.held.update(_held(found, so_far, reusable))
-    context.volumes.recorded.update(reusable.recorded)
+    # The register knows them already.
+    context.volumes.recorded.update(
+        (name, t) for name, each in reusable.trees.items() for t in each
+    )
     _tell(context, remaining)
     return context
 
