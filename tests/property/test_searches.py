@@ -45,7 +45,7 @@ def test_the_truth_of_a_monotone_storage_is_bracketed_as_finely_as_promised(
     assert low <= serves
     assert (found.low is None) == (serves < search.users_least)
     assert (found.high is None) == (serves >= search.users_most)
-    assert found.split == found.again == found.silent == ()
+    assert found.split == found.again == ()
     if found.high is not None and found.low is not None:
         assert serves < found.high.level <= low + resolution(low)
     assert all(end is None or end.is_sure for end in (found.low, found.high))

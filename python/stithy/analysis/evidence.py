@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
-from typing import Any
 
 from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
@@ -23,9 +22,7 @@ from stithy.analysis.verdict.paired import Paired, absorbed
 from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_mean, values_needed
 from stithy.point import Point, telling
 from stithy.search import Search
-from stithy.validity import Flag, Reason
-
-Row = Mapping[str, Any]
+from stithy.validity import Flag, Reason, Row
 
 
 @dataclass(frozen=True)
@@ -250,13 +247,6 @@ class Evidence:
         value = self.level_value(candidate, point, name, transaction)
         return value if enough(name, there) else None
 
-    def printable_level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
-        """The same of a quantity of windows or transactions, for tables and figures.
-
-        Source: docs/explanation/verdicts.md, "The metric".
-        """
-        return self.printable_level(candidate, point, quantity.known.column, quantity.of or ALL)
-
     def level_of(self, candidate: str, point: Point, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
 
@@ -331,7 +321,8 @@ class Evidence:
             if lost[0] is not None and lost[1] is not None:
                 return absorbed(lost[0], lost[1])
         ends = ((a, against or point), (b, point))
-        turn = _turn if against is None else _round
+        # A round has one valid window of each candidate at each point, in whichever attempt.
+        turn = _turn if against is None else lambda window: (window.block, 0)
         of_a, of_b = ({turn(window): (self.value_of(window, quantity), window)
                        for window in self.valid_at(*end)} for end in ends)  # fmt: skip
         both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
@@ -378,11 +369,6 @@ def _measured(window: Window, quantity: Quantity) -> Value:
     if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
         return Value(None, too_few(quantity, needed, there or 0))
     return Value(row["value"], row["missing_because"])
-
-
-def _round(window: Window) -> tuple[int, int]:
-    """The round of a window: it has one valid window of each candidate at each point."""
-    return window.block, 0
 
 
 def _turn(window: Window) -> tuple[int, int]:

@@ -7,45 +7,42 @@ from typing import Any
 import polars as pl
 
 from stithy.activity import tables_of
-from stithy.analysis.evidence import Evidence, Row, Window
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.baseline import judged
 from stithy.analysis.validity.instruments import unless_refuted
 from stithy.analysis.validity.judge import judge
 from stithy.analysis.validity.record import WindowRecord
-from stithy.analysis.validity.surroundings import Watched, taken_share, watched, watched_of
+from stithy.analysis.validity.surroundings import Watched, taken_share, watched_of
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
 from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
 from stithy.point import Point
+from stithy.validity import Row
 from stithy.workload.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]
 Damaged = Mapping[str, Sequence[str]]
 
-_TURN = ("block", "attempt", "position")
-"""By what windows of a point are in order."""
-
 
 def gather(
     frames: Frames,
+    samples: Sampled,
     candidates: Sequence[str] = (),
     points: Sequence[Point] = (),
     workload: Workload | None = None,
-    samples: Sampled | None = None,
     damaged: Damaged = MappingProxyType({}),
     engine: Declaration = UNKNOWN,
 ) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
-    `frames`: the tables of `results.tables` by name; any may be missing or empty.
+    `frames`: the tables of `results.tables` by name; any but `window` may be missing or empty.
+    `samples`: what was kept of the table `series`.
     `candidates`, `points`: the planned ones, in order; those only found in windows come after.
-    `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
-    where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
-    tables cannot be read, without which nobody knows whether it is valid. `engine`: what the
+    `workload`: what the users did, as far as it is known. `damaged`: by the id of a window, what of
+    its tables cannot be read, without which nobody knows whether it is valid. `engine`: what the
     servers' engine declares.
-    Own: a join on `window_id`.
     """
     tables = _Tables(frames, samples, engine)
     rows = sorted(tables.windows, key=_turn)
@@ -60,13 +57,13 @@ def gather(
 
 def _turn(row: Row) -> tuple[Any, ...]:
     """Its place in the order of windows."""
-    return Point.parse(row["point"]), *(row[name] for name in _TURN)
+    return Point.parse(row["point"]), row["block"], row["attempt"], row["position"]
 
 
 class _Tables:
     """The tables of a run, read so that what belongs to a window is found by its id."""
 
-    def __init__(self, frames: Frames, samples: Sampled | None, engine: Declaration) -> None:
+    def __init__(self, frames: Frames, samples: Sampled, engine: Declaration) -> None:
         self.engine = engine
         self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
@@ -78,7 +75,7 @@ class _Tables:
         self.findings = _by_window(frames, "ledger_findings")
         self.drives = _by_window(frames, "drives")
         self.around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
-        self.watched = watched(frames) if samples is None else watched_of(samples, frames["window"])
+        self.watched = watched_of(samples, frames["window"])
         self.steady = steadiness_of_windows(frames)
         self.baselines = judged(_rows(frames, "baseline"))
         self.before = {_block_of(baseline.row): baseline for baseline in self.baselines}

@@ -149,6 +149,12 @@ class Step:
     method: str | None = None
 
     @property
+    def whose(self) -> str:
+        """The candidate, of a step of a kind that the plan always gives one."""
+        assert self.candidate is not None, f"{self.id} has no candidate"
+        return self.candidate
+
+    @property
     def sort(self) -> str:
         """Steps of one sort take about as long as expected, or all miss it by the same factor."""
         return f"{self.kind} ({self.method})" if self.method else self.kind

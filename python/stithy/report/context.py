@@ -488,7 +488,7 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     database = manifest.given_database if manifest else None
     engine = declaration(database.engine if database else None)
     tables = {name: each for name, each in vars(run).items() if isinstance(each, pl.DataFrame)}
-    return gather(tables, names, points, workload, samples, run.damaged, engine)
+    return gather(tables, samples, names, points, workload, run.damaged, engine)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:

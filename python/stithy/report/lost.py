@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.paired import every_window
+from stithy.analysis.answers.paired import UNPAIRED
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.paired import Paired
 from stithy.metrics import ALL, Quantity
@@ -56,9 +56,10 @@ def with_lost(run: Run, evidence: Evidence, found: Sequence[Lost]) -> tuple[Run,
 
 
 def _rows(evidence: Evidence, lost: Lost) -> Iterable[Row]:
-    for window_id, value in every_window(evidence, lost.candidate, lost.point, lost.paired):
+    for window in evidence.at(lost.candidate, lost.point):
+        value = lost.paired.windows.get(window.id, UNPAIRED)
         yield {
-            "window_id": window_id, "activity": lost.activity, "metric": lost.quantity.metric,
+            "window_id": window.id, "activity": lost.activity, "metric": lost.quantity.metric,
             "of": ALL, "count": None, "value": value.number,
             "missing_because": value.missing_because,
         }  # fmt: skip

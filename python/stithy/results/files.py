@@ -85,6 +85,13 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
+def emptied(folder: Path) -> Path:
+    """A new folder; whatever an earlier session left in its place is gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
 def sync_directory(path: Path) -> None:
     """Make renames and removals in the directory survive a crash."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -12,10 +12,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stithy.collect.collector import InstanceScope, TimedSample
+from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
+
+if TYPE_CHECKING:
+    from stithy.run.context import Context
 
 
 @dataclass(frozen=True)
@@ -113,17 +117,46 @@ class Activity(Protocol):
         ...
 
     def spans(self) -> Iterable[Span]:
-        """The named times of the window."""
-        ...
+        """The named times of the window; none where the work goes on all the time."""
+        return ()
 
-    def tables(self, readings: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
-        """What only this activity knows, by table; `readings` are those of the collectors."""
-        ...
+    def tables(self, _: Sequence[TimedSample]) -> Iterable[tuple[Table, list[Row]]]:
+        """What only this activity knows, by table, from the readings of the collectors, too."""
+        return ()
 
     def surroundings(self) -> Row:
-        """What of the table `surroundings` it knows."""
-        ...
+        """What of the table `surroundings` it knows: nothing without a server of its own."""
+        return {}
 
     def said(self) -> str:
         """What came of it, in words for the step."""
         ...
+
+
+class Basic(Activity):
+    """What most activities answer alike, for them to inherit: they count and keep nothing besides.
+
+    `who`: of whom it is said that they did not end.
+    """
+
+    who = "it"
+    is_full = False
+    times: Times | None = None
+    ended_because: str | None = None
+
+    def __init__(self, context: "Context", window: WindowPlan) -> None:
+        """Nothing has begun yet."""
+        self.context, self.window = context, window
+
+    def begin(self) -> None:
+        """Nothing is counted before."""
+
+    def end(self) -> None:
+        """Nor after."""
+
+    def aftermath(self) -> None:
+        """Nothing is left to be found out."""
+
+    def cut_short(self) -> str:
+        """It ends at its time, or by an error."""
+        return self.ended_because or f"{self.who} did not end"

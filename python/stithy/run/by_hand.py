@@ -6,7 +6,7 @@ that `stithy clean` would not find. Its entry goes when the cluster is down.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stithy.clock import SystemClock
@@ -93,7 +93,8 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
     LaboratoryProvider(keys, name, site).check()
     register = Register(f"{MARK}{name}", layout.home(), SystemClock(), by_hand=True)
     try:
-        _provision(name, keys, needed, register)
+        site = replace(site, logs=make_scratch(register.creating, None))
+        LaboratoryProvider(keys, name, site).provision(f"{MARK}{name}", register.creating)
         register.keep()
         register.close(remove=False)
     except BaseException:
@@ -101,15 +102,6 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
         register.close(remove=not left)
         raise
     return cluster_named(name)
-
-
-def _provision(name: str, keys: CephKeys, needed: Mapping[Role, int], register: Register) -> None:
-    def record(kind: str, facts: Mapping[str, str]) -> None:
-        register.creating(kind, facts)
-
-    logs = make_scratch(record, None)
-    site = Site(LocalRunner(), needed, logs, dict.fromkeys(ROLES, SEED))
-    LaboratoryProvider(keys, name, site).provision(f"{MARK}{name}", record)
 
 
 def _removed(register: Register) -> Sequence[Left]:

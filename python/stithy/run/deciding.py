@@ -163,10 +163,6 @@ class Schedule:
         self._over: dict[str, None] = {}
         self._left = self._steps()
 
-    def begin(self) -> None:
-        """Ask the schedulers for the first time."""
-        self._ask()
-
     def next(self) -> StepStarted | None:
         """The next step that is needed, as it is announced; None where none is left.
 
@@ -187,7 +183,7 @@ class Schedule:
         self._over[step.id] = None
         self._left = self._left[1:]
         if step.kind == "window":
-            self._ask()
+            self.ask()
 
     def conclude(self) -> None:
         """Nothing is left: evaluate the stopping rule after the last block, too."""
@@ -217,8 +213,8 @@ class Schedule:
         session.tell(StepSkipped(step, because))
         self.end(step)
 
-    def _ask(self) -> None:
-        """Ask what is needed now beside what is known, and say it."""
+    def ask(self) -> None:
+        """Ask the schedulers what is needed now beside what is known, and say it."""
         context, progress = self._context, self._context.state.progress
         session, before = context.session, progress.additional
         done = progress.done | self._over.keys()

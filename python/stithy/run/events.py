@@ -110,17 +110,8 @@ class Note:
     text: str
 
 
-Event = (
-    RunStarted
-    | StepStarted
-    | StepFinished
-    | StepSkipped
-    | InterimAnalysis
-    | WindowsAdded
-    | Progress
-    | SecondPassed
-    | Note
-)
+OfStep = StepStarted | StepFinished | StepSkipped
+Event = RunStarted | OfStep | InterimAnalysis | WindowsAdded | Progress | SecondPassed | Note
 Observer = Callable[[Event], None]
 
 
@@ -148,25 +139,15 @@ def logging(path: Path, clock: Clock, observer: Observer) -> Observer:
 
 def _write(path: Path, clock: Clock, event: Event) -> None:
     if (name := NAMES.get(type(event))) is not None:
-        line = {"at_s": clock.now_s(), "event": name, **KEYS[name](event)}
+        facts = _of_step(event) if isinstance(event, OfStep) else asdict(event)
+        line = {"at_s": clock.now_s(), "event": name, **facts}
         # A full disk ends the run where results are written, not here.
         with suppress(OSError), path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
 
 
-def _step(event: Any) -> dict[str, Any]:
+def _of_step(event: OfStep) -> dict[str, Any]:
     """A step by its id; its cost and window are in the plan."""
     step = event.step
     head = {"step_id": step.id, "kind": step.kind, "candidate": step.candidate}
     return {**head, **{k: v for k, v in vars(event).items() if k != "step"}}
-
-
-KEYS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "run_started": asdict,
-    "step_started": _step,
-    "step_finished": _step,
-    "step_skipped": _step,
-    "interim_analysis": asdict,
-    "windows_added": asdict,
-    "noted": asdict,
-}

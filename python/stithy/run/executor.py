@@ -103,7 +103,7 @@ def _do_steps(
     """Do each step that is needed; what was learned is kept, however that ends."""
     rates = Rates(context)
     try:
-        schedule.begin()
+        schedule.ask()
         while (started := schedule.next()) is not None:
             context.session.tell(started)
             forecast.learn(started.step, do_step(context, started.step))

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import BaseModel
+
 import stithy
 from stithy.database.remote import UNSEEN
 from stithy.hosts.facts import storage_facts
@@ -33,7 +35,7 @@ from stithy.results.manifest import (
 from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
-from stithy.storage.provider import ROLES, EmulatedDrive, Volume
+from stithy.storage.provider import Volume
 from stithy.study.model import Study
 from stithy.study.sections import url_of
 from stithy.workload.workload import Driving, Section
@@ -148,13 +150,8 @@ class ManifestFile:
         search = self._context.plan.search
         if search is None:
             return None
-        return SearchFacts(
-            **asdict(search.limit),
-            users_least=search.users_least,
-            users_most=search.users_most,
-            listed=search.listed,
-            alone=not self._context.file.study.load.levels,
-        )
+        alone = not self._context.file.study.load.levels
+        return SearchFacts(**asdict(search.limit), **_alike(SearchFacts, search), alone=alone)
 
     def _workload(self) -> WorkloadFacts | None:
         study = self._context.file.study
@@ -262,14 +259,13 @@ class ManifestFile:
         )
         if volume is None or volume.database is not None:
             return base
-        found: dict[str, Any] = {
-            "filesystem": volume.filesystem,
+        found = _alike(CandidateFacts, volume) | {
+            "path": base.path,
             "mount_point": str(volume.mount_point),
-            "mount_options": volume.mount_options,
-            "devices": volume.devices,
-            "memory_backed": volume.memory_backed,
             "drives": tuple(
-                _drive(drive, part) for part in volume.parts for drive in part.emulated
+                DriveFacts(**_alike(DriveFacts, drive), **_alike(DriveFacts, part))
+                for part in volume.parts
+                for drive in part.emulated
             ),
             "arrays": tuple(_arrays(volume)),
             "roles": tuple(_roles(volume)),
@@ -327,9 +323,8 @@ def _lowered(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:
     """The layers and clusters under a candidate's volumes, each by the role that is on it."""
-    for role in ROLES:
-        part = volume if role == "data" else volume.others.get(role)
-        if part is not None and (array := part.array or part.system) is not None:
+    for role, part in volume.by_role.items():
+        if (array := part.array or part.system) is not None:
             yield ArrayFacts(
                 role=role, layer=array.layer, keys=dict(array.facts), members=array.members
             )
@@ -339,30 +334,10 @@ def _roles(volume: Volume) -> Iterator[RoleFacts]:
     """The volumes of other roles that lie on no emulated drive."""
     for role, part in volume.by_role.items():
         if role != "data" and not part.emulated:
-            yield RoleFacts(
-                role=role, path=str(part.path), filesystem=part.filesystem,
-                mount_options=part.mount_options, devices=part.devices,
-            )  # fmt: skip
+            same = _alike(RoleFacts, part)
+            yield RoleFacts(role=role, **same | {"path": str(part.path)})
 
 
-def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:
-    """An emulated drive and the volume on it."""
-    return DriveFacts(
-        role=drive.role,
-        name=drive.name,
-        device=drive.device,
-        profile_name=drive.profile_name,
-        title=drive.title,
-        profile=drive.profile,
-        assumed=drive.assumed,
-        scale=drive.scale,
-        size_bytes=drive.size_bytes,
-        sector_bytes=drive.sector_bytes,
-        filesystem=volume.filesystem,
-        mount_options=volume.mount_options,
-        backing=drive.backing,
-        seed=drive.seed,
-        transport=drive.transport,
-        transport_s=drive.transport_s,
-        spin_s=drive.spin_s,
-    )
+def _alike(kind: type[BaseModel], of: object) -> dict[str, Any]:
+    """What of a thing facts of this kind call alike, and keep as it is."""
+    return {name: getattr(of, name) for name in kind.model_fields if hasattr(of, name)}

@@ -1,7 +1,7 @@
 """The volumes of a run's candidates, and the directory that keeps the master copies."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,7 +139,11 @@ class Volumes:
     def make_in(self, place: Path, owner: str, name: str) -> Path:
         """An empty directory of the server's user; an older one of the same name is removed."""
         self.remove(place, name)
-        self._record(place, owner, name)
+        # Written down once a run: its handler removes whatever comes to be there.
+        if (owner, name) not in self.recorded:
+            facts = {"volume": str(place), "name": name, "run_id": self.books.run_id}
+            self.books.recorder(owner)("tree", facts)
+            self.recorded.add((owner, name))
         path = place / name
         path.mkdir(mode=0o700)
         own(path, self.host.user)
@@ -151,19 +155,8 @@ class Volumes:
 
     def release(self) -> None:
         """Let go of what providers hold, after everything was removed."""
-        for provider in self._all():
+        for provider in (*self.providers.values(), self.keeper):
             provider.release()
-
-    def _record(self, place: Path, owner: str, name: str) -> None:
-        """Write the directory down, once a run: its handler removes whatever comes to be there."""
-        if (owner, name) in self.recorded:
-            return
-        facts = {"volume": str(place), "name": name, "run_id": self.books.run_id}
-        self.books.recorder(owner)("tree", facts)
-        self.recorded.add((owner, name))
-
-    def _all(self) -> Iterable[Provider]:
-        return *self.providers.values(), self.keeper
 
 
 def own(path: Path, user: ServerUser | None) -> None:

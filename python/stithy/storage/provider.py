@@ -175,7 +175,7 @@ class Site:
     keeps_inside: bool = False
 
 
-Record = Callable[[str, dict[str, str]], None]
+Record = Callable[[str, dict[str, str]], object]
 """Writes to the journal, durably, what is about to be made: a kind and its facts."""
 
 

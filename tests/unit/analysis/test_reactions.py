@@ -51,7 +51,7 @@ def test_cycles_at_once_are_one_disturbance_and_one_that_began_before_is_none() 
 def test_medians_are_of_cycles_that_were_felt() -> None:
     """Of four cycles three were felt, and of two the recovery was seen."""
     every = [Reaction(1.0, 2.0), Reaction(2.0, 4.0), Reaction(6.0, None), Reaction(None, None)]
-    assert felt(every) == Felt(4, 3, 2, 2.0, 3.0)
+    assert felt(every) == Felt(4, 3, 2.0, 3.0)
     assert felt([]) is None
 
 

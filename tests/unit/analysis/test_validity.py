@@ -16,8 +16,9 @@ from stithy.analysis.validity.checks.drives import delivered, late
 from stithy.analysis.validity.instruments import refuted, unless_refuted
 from stithy.analysis.validity.judge import _checks, is_valid, judge
 from stithy.analysis.validity.record import WindowRecord
-from stithy.analysis.validity.surroundings import Watched, watched
+from stithy.analysis.validity.surroundings import Watched, watched_of
 from stithy.analysis.validity.work import Identity, check
+from stithy.analysis.values.series import sampled
 from stithy.engines import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
@@ -281,7 +282,9 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
     ]
     slow = replace(shape, baselines={first: {"one_rounds_per_s": 60_000.0}})
     read = frames(read_run(build_run(tmp_path / "b", slow).root))
-    found = gather(read, ("disk", "memory"), damaged={"w-disk-u4-b3": ["seconds.parquet"]})
+    unwatched = sampled([], read["window"], {})
+    damaged = {"w-disk-u4-b3": ["seconds.parquet"]}
+    found = gather(read, unwatched, ("disk", "memory"), damaged=damaged)
     raised = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
     changed = {flags.MACHINE_CHANGED, flags.MEASURED_AGAIN}
     assert {name: each for name, each in raised.items() if each} == {
@@ -306,15 +309,19 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
     share = pl.when(second > 5).then(0.1).otherwise(0.9)
     value = pl.when(died | stalled).then(None).when(steal).then(share).otherwise("value")
     series = read["series"].with_columns(missing_because=why, value=value).filter(second < 24)
-    [found] = watched({**read, "series": series}).values()
+
+    def watched(series: pl.DataFrame) -> dict[str, Watched]:
+        return watched_of(sampled([series], read["window"], {}), read["window"])
+
+    [found] = watched(series).values()
     assert replace(found, steal_share=None) == Watched(("cpu",), ("database",), 18)
     assert found.steal_share == pytest.approx(0.1)
     whose = pl.when(stalled).then(pl.lit("tenant-2")).otherwise(pl.lit(""))
-    [found] = watched({**read, "series": series.with_columns(instance=whose)}).values()
+    [found] = watched(series.with_columns(instance=whose)).values()
     assert found.unanswered == ("database of tenant-2",)
-    gone = {**read, "series": series.with_columns(window_id=pl.lit("another"))}
+    gone = series.with_columns(window_id=pl.lit("another"))
     assert watched(gone) == {"w-disk-u4-b0": Watched(seconds=0)}
-    assert watched({**read, "series": series.clear()}) == {}
+    assert watched(series.clear()) == {}
 
 
 @pytest.mark.parametrize(("rates", "odd"), [

@@ -238,7 +238,7 @@ def test_what_a_study_can_expect_is_what_simulated_studies_find() -> None:
     [three], [six] = (prospects([2.0], 0.01, 0.02, n, fixed=True, **few) for n in (3, 6))
     assert three.shares[Call.UNDECIDED] == six.shares[Call.BETTER] == 1.0
     [alone], [chosen] = (prospects([1.05], 0.04, 0.02, 8, among=n, **few) for n in (1, 6))
-    assert chosen.different_share < alone.different_share
+    assert chosen.shares[Call.BETTER] < alone.shares[Call.BETTER]
 
 
 def test_the_percentile_of_all_blocks_has_the_interval_of_leaving_blocks_out() -> None:

@@ -196,5 +196,5 @@ def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     pairs = [
         prospects.outlook(replace(wide, candidates=each), 3, (), 1) for each in (("a", "b"), None)
     ]
-    named, later = [each.prospects[2].different_share for each in pairs if each]
+    named, later = [each.prospects[2].shares[Call.BETTER] for each in pairs if each]
     assert later < named, "a pair that is chosen later is harder to tell"

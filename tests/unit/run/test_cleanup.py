@@ -87,7 +87,7 @@ def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> No
     path.write_text("")
     assert register.kept_password("r1") is None
     [found] = register.all_registered()
-    assert (found.is_running, found.kept) == (True, False)
+    assert (handlers.goes_on(found), found.kept) == (True, False)
     assert [each.kind for each in found.resources] == ["mark"]
     handlers.clean_run(before)
     assert [run.run_id for run in register.all_registered()] == ["r1"]

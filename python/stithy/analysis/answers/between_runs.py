@@ -68,12 +68,9 @@ def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
         one, two = known
         if one is not None and two is not None:
             ratio = two.middle / one.middle
-            found.append(Moved(gauge, ratio, gauge.is_rate or _beyond(ratio, gauge.floor_share)))
+            beyond = abs(math.log(ratio)) > math.log(1 + gauge.floor_share)
+            found.append(Moved(gauge, ratio, gauge.is_rate or beyond))
     return tuple(found)
-
-
-def _beyond(ratio: float, floor_share: float) -> bool:
-    return abs(math.log(ratio)) > math.log(1 + floor_share)
 
 
 def taken(base: Sequence[Window], other: Sequence[Window]) -> Taken | None:
@@ -173,13 +170,10 @@ def compare_runs(
 
 
 def _adjusted(rows: Sequence[Row]) -> tuple[Row, ...]:
-    known = [row.change.chance_share for row in rows if row.change.chance_share is not None]
-    adjusted = iter(holm(known))
+    shares = holm([row.change.chance_share for row in rows])
     return tuple(
-        replace(row, change=replace(row.change, chance_share=next(adjusted)))
-        if row.change.chance_share is not None
-        else row
-        for row in rows
+        replace(row, change=replace(row.change, chance_share=share))
+        for row, share in zip(rows, shares, strict=True)
     )
 
 
@@ -201,27 +195,17 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: flo
     or windows without any scatter give no interval.
     Source: Welch (1947) on logarithms, degrees of freedom by Satterthwaite, rounded down.
     """
-    counts = (len(base), len(other))
     if not base or not other:
-        return _none(*counts, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
+        return _no_window(base, other)
     if min(*base, *other) <= 0:
-        return _none(*counts, "a window completed nothing")
-    a, b = [math.log(each) for each in base], [math.log(each) for each in other]
-    log = fmean(b) - fmean(a)
-    drift_share = math.expm1(drift_log)
-    if min(counts) < 2:
-        return Change(math.exp(log), None, None, *counts, drift_share=drift_share)
-    error_a, error_b = variance(a) / len(a), variance(b) / len(b)
-    error = math.sqrt(error_a + error_b)
-    if error <= ROUNDING:
-        return Change(math.exp(log), None, None, *counts, drift_share=drift_share)
-    degrees = _degrees(error_a / error**2, error_b / error**2, *counts)
-    half = t_critical(degrees) * error + drift_log
-    chance = t_beyond(max(0.0, abs(log) - drift_log) / error, degrees)
+        return _none(base, other, "a window completed nothing")
+    log, half, chance = _welch(
+        [math.log(each) for each in base], [math.log(each) for each in other], drift_log, ROUNDING
+    )
+    low, high = (None, None) if half is None else (math.exp(log - half), math.exp(log + half))
     return Change(
-        math.exp(log), math.exp(log - half), math.exp(log + half), *counts, chance,
-        drift_share=drift_share,
-    )  # fmt: skip
+        math.exp(log), low, high, len(base), len(other), chance, drift_share=math.expm1(drift_log)
+    )
 
 
 def unpaired_difference(
@@ -233,32 +217,44 @@ def unpaired_difference(
     factor, is that of the larger mean.
     Source: Welch (1947), degrees of freedom by Satterthwaite, rounded down.
     """
-    counts = (len(base), len(other))
     if not base or not other:
-        return _none(*counts, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
-    drift_share, apart = math.expm1(drift_log), fmean(other) - fmean(base)
-    known = Change(None, None, None, *counts, drift_share=drift_share, difference=apart)
-    if min(counts) < 2:
-        return known
-    parts = [variance(each) / len(each) for each in (base, other)]
-    error, largest = math.sqrt(sum(parts)), max(map(abs, (*base, *other)))
-    if error <= ROUNDING * largest:
-        return known
-    degrees = _degrees(parts[0] / error**2, parts[1] / error**2, *counts)
+        return _no_window(base, other)
+    drift_share, largest = math.expm1(drift_log), max(map(abs, (*base, *other)))
     drift = drift_share * max(abs(fmean(base)), abs(fmean(other)))
-    half = t_critical(degrees) * error + drift
+    apart, half, chance = _welch(base, other, drift, ROUNDING * largest)
+    low, high = (None, None) if half is None else (apart - half, apart + half)
+    return Change(
+        None, low, high, len(base), len(other), chance, drift_share=drift_share, difference=apart
+    )
+
+
+def _welch(
+    base: Sequence[float], other: Sequence[float], drift: float, rounding: float
+) -> tuple[float, float | None, float | None]:
+    """How far apart the means are, half their interval, and how often chance gives as much.
+
+    The latter are None with fewer than two of either, and where nothing scatters beyond `rounding`.
+    """
+    apart = fmean(other) - fmean(base)
+    if min(len(base), len(other)) < 2:
+        return apart, None, None
+    parts = [variance(each) / len(each) for each in (base, other)]
+    error = math.sqrt(sum(parts))
+    if error <= rounding:
+        return apart, None, None
+    shares = [part / error**2 for part in parts]
+    exact = 1 / (shares[0] ** 2 / (len(base) - 1) + shares[1] ** 2 / (len(other) - 1))
+    degrees = max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
     chance = t_beyond(max(0.0, abs(apart) - drift) / error, degrees)
-    return replace(known, low=apart - half, high=apart + half, chance_share=chance)
+    return apart, t_critical(degrees) * error + drift, chance
 
 
-def _none(base: int, other: int, because: str) -> Change:
-    return Change(None, None, None, base, other, missing_because=because)
+def _no_window(base: Sequence[float], other: Sequence[float]) -> Change:
+    return _none(base, other, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
 
 
-def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
-    """Degrees of freedom, from each side's share of the squared error of the difference."""
-    exact = 1 / (share_a**2 / (count_a - 1) + share_b**2 / (count_b - 1))
-    return max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
+def _none(base: Sequence[float], other: Sequence[float], because: str) -> Change:
+    return Change(None, None, None, len(base), len(other), missing_because=because)
 
 
 def _row(

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level, words
+from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level
+from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.decide import (
     DIFFERENT,
@@ -62,16 +63,9 @@ def primary(evidence: Evidence, a: str, b: str, point: Point) -> Compared:
     measured, and a difference is claimed only if it is large enough for the largest of as many.
     Source: docs/explanation/verdicts.md, "One question"; Bonferroni's bound.
     """
-    asked, pairs = evidence.primary, pairs_of(evidence)
-    metric, margin = asked.metric, asked.margin_share
-    effect = evidence.effect(a, b, point, metric)
-    verdict = decide(
-        effect.apart, margin, better=metric.known.better, among=pairs, b_later=effect.b_later,
-        negligible=metric.known.negligible,
-    )  # fmt: skip
-    chance = _chance(effect)
-    chance = None if chance is None else min(1.0, chance * pairs)
-    return Compared(metric, a, b, point, effect, verdict, chance, primary=True)
+    metric = evidence.primary.metric
+    among = pairs_of(evidence)
+    return replace(_compared(evidence, a, b, point, metric, among=among), primary=True)
 
 
 def descriptive(
@@ -82,9 +76,8 @@ def descriptive(
     A difference that the interval shows but the adjustment does not bear is undecided.
     Source: Holm (1979); docs/explanation/verdicts.md, "One question".
     """
-    plain = [_plain(evidence, a, b, point, metric) for point in evidence.points
-             if point not in without]  # fmt: skip
-    return adjusted(plain)
+    points = (point for point in evidence.points if point not in without)
+    return adjusted([_compared(evidence, a, b, point, metric) for point in points])
 
 
 def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
@@ -96,7 +89,7 @@ def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
     """
     metric = evidence.primary.metric
     return adjusted([
-        _plain(evidence, name, name, to, metric, against=start)
+        _compared(evidence, name, name, to, metric, against=start)
         for name in evidence.candidates
         for start, to in pairwise(evidence.along(factor))
     ])  # fmt: skip
@@ -104,34 +97,36 @@ def gains(evidence: Evidence, factor: str) -> tuple[Compared, ...]:
 
 def adjusted(plain: list[Compared]) -> tuple[Compared, ...]:
     """The comparisons of one family, none more certain than among so many it may be."""
-    known = [index for index, each in enumerate(plain) if each.chance_share is not None]
-    shares = holm([plain[index].chance_share or 0.0 for index in known])
-    for index, share in zip(known, shares, strict=True):
-        plain[index] = _adjusted(plain[index], share, len(known))
-    return tuple(plain)
+    shares = holm([each.chance_share for each in plain])
+    levels = len(shares) - shares.count(None)
+    return tuple(
+        each if share is None else _adjusted(each, share, levels)
+        for each, share in zip(plain, shares, strict=True)
+    )
 
 
-def _plain(
+def _compared(
     evidence: Evidence,
     a: str,
     b: str,
     point: Point,
     metric: Quantity,
+    *,
     against: Point | None = None,
+    among: int = 1,
 ) -> Compared:
+    """A comparison by itself, of a pair that was chosen `among` so many.
+
+    It has no chance where blocks do not tell what chance does.
+    """
     effect = evidence.effect(a, b, point, metric, against)
-    margin = evidence.primary.margin_share
     verdict = decide(
-        effect.apart, margin, better=metric.known.better, b_later=effect.b_later,
-        negligible=metric.known.negligible,
+        effect.apart, evidence.primary.margin_share, better=metric.known.better, among=among,
+        b_later=effect.b_later, negligible=metric.known.negligible,
     )  # fmt: skip
-    chance = _chance(effect)
+    chance = None if effect.low is None else repeated_chance(effect.apart)
+    chance = None if chance is None else min(1.0, chance * among)
     return Compared(metric, a, b, point, effect, verdict, chance, against=against)
-
-
-def _chance(effect: Effect) -> float | None:
-    """How often chance alone gives as much; None where blocks do not tell what chance does."""
-    return None if effect.low is None else repeated_chance(effect.apart)
 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
@@ -212,7 +207,8 @@ def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause
     most = most_by_storage(cause)
     if gain is None or most is None or gain <= most:
         return cause
-    says = f"{words(cause.limit)} looked like the limit, but {fast} did more under the same load"
+    limit = RULES[cause.limit].words
+    says = f"{limit} looked like the limit, but {fast} did more under the same load"
     return replace(
         cause, limit=UNKNOWN, share=None, says=says, storage_share=None, is_storage_result=True
     )

@@ -153,9 +153,8 @@ def question(evidence: Evidence) -> Compared | None:
     """
     if evidence.primary.by_search:
         return None
-    for point in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
-        ::-1
-    ]:
+    asked = _level(evidence) if evidence.levels else None
+    for point in sorted(evidence.levels, key=lambda each: (each == asked, each), reverse=True):
         if (pair := _pair(evidence, point)) is not None:
             return primary(evidence, *pair, point)
     return None
@@ -305,7 +304,6 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
     """How the question stands after the blocks so far, by what the report will say of them.
 
     Edge cases: where the level that is asked about has no valid block yet, another is needed.
-    Own: `next_step` on the comparison of `findings.question`.
     """
     asked, compared = evidence.primary, question(evidence)
     if compared is not None and asked.point not in (None, compared.point):
@@ -320,7 +318,5 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
         b_later=compared.effect.b_later if compared else (),
         negligible=negligible,
     )
-    if progress.verdict.decided:
-        return DecisionStatus(progress, compared, None)
     needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible)
-    return DecisionStatus(progress, compared, needed)
+    return DecisionStatus(progress, compared, None if progress.verdict.decided else needed)

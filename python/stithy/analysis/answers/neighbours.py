@@ -41,11 +41,12 @@ def disturbance(
     `growth`: what of users grows by how much. `moments`: by window, when the neighbour worked;
     where it is not known, all the time.
     """
+    of = {each.id: moments.get(each.id, Moments()) for each in evidence.valid_at(candidate, point)}
     found = [
-        (other, Moments.of(moments, other.id), pair)
+        (other, of[other.id], pair)
         for one, other in pairs_of(evidence, candidate, point, alone)
         if (pair := disturbed(seconds.get(one.id, {}), seconds.get(other.id, {}),
-                              Moments.of(moments, other.id).worked))
+                              of[other.id].worked))
     ]  # fmt: skip
     pairs = [pair for _, _, pair in found]
     kept = [each for pair in pairs for each in pair.kept]
@@ -73,9 +74,7 @@ def disturbance(
             [each for _, when, pair in found for each in when.reactions(pair.alone_kept)]
         ),
         has_limit=told["limit_bytes"] is not None,
-        failed=sum(
-            Moments.of(moments, each.id).failed for each in evidence.valid_at(candidate, point)
-        ),
+        failed=sum(each.failed for each in of.values()),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """A metric of a candidate at a point, held against the same users without what is beside them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from stithy.analysis.evidence import Evidence, Window
@@ -14,7 +14,10 @@ from stithy.results.hlog import Histogram
 TimesOf = Callable[[Window], Histogram | None]
 """All response times of a window; None where its logs are not whole."""
 
-UNPAIRED = "its block has no valid window of both, alone and with what is beside the users"
+UNPAIRED = Value(
+    None, "its block has no valid window of both, alone and with what is beside the users"
+)
+"""Of a window at the point that has no partner."""
 
 
 def pairs_of(
@@ -77,11 +80,3 @@ def _pooled(
         return replace(found, effect=no_effect(because)) if not found.effect.pairs else found
     blocks = tuple(other.block for _, other in both)
     return replace(found, effect=effect, blocks=blocks, pooled=True)
-
-
-def every_window(
-    evidence: Evidence, candidate: str, point: Point, known: Paired
-) -> Iterable[tuple[str, Value]]:
-    """Each window at a point with its value; one without a partner has a reason instead."""
-    for window in evidence.at(candidate, point):
-        yield window.id, known.windows.get(window.id, Value(None, UNPAIRED))

@@ -77,11 +77,6 @@ class Moments:
     at_work: Sequence[tuple[float, float]] = ()
     failed: int = 0
 
-    @staticmethod
-    def of(every: "Mapping[str, Moments]", window_id: str) -> "Moments":
-        """Those of a window; none where nothing is known of it."""
-        return every.get(window_id, Moments())
-
     @property
     def worked(self) -> tuple[bool, ...] | None:
         """For each second, whether the neighbour worked in any of it; None: it is not known."""
@@ -120,14 +115,10 @@ def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True)
 class Felt:
-    """Of all cycles of a candidate at a point: how many were felt, and the median times, seconds.
-
-    `settled`: of those that were felt, how many ended so that the tenants' recovery was seen.
-    """
+    """Of all cycles of a candidate at a point how many were felt, and the median times, seconds."""
 
     cycles: int
     felt: int
-    settled: int
     onset_s: float | None
     settling_s: float | None
 
@@ -139,6 +130,6 @@ def felt(reactions: Sequence[Reaction]) -> Felt | None:
     onsets = [each.onset_s for each in reactions if each.onset_s is not None]
     settled = [each.settling_s for each in reactions if each.settling_s is not None]
     return Felt(
-        len(reactions), len(onsets), len(settled),
+        len(reactions), len(onsets),
         median(onsets) if onsets else None, median(settled) if settled else None,
     )  # fmt: skip

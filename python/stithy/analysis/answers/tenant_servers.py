@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.analysis.bottlenecks.observation import DEVICE, LOG, Sessions
-from stithy.analysis.bottlenecks.observe import EVENTS, sessions_of
+from stithy.analysis.bottlenecks.observe import by_server, sessions_of
 from stithy.analysis.values.series import Sampled
 from stithy.engines import Declaration
 
@@ -37,22 +37,10 @@ class ServerWork:
 def servers_of_tenants(
     sampled: Sampled, engine: Declaration, only: str
 ) -> dict[tuple[str, str], ServerWork]:
-    """By window and tenant. `only`: what a tenant is called who is alone, with a server unnamed.
-
-    Own: look-ups; sessions are counted as for bottlenecks.
-    """
-    found: dict[tuple[str, str], dict[tuple[str, str, str], float]] = {}
-    looks: dict[tuple[str, str], int] = {}
-    columns = ("window_id", "instance", "collector", "subject", "metric", "mean", "samples")
+    """By window and tenant. `only`: what a tenant is called who is alone, with a server unnamed."""
     of_servers = pl.col("collector").is_in(("database", "server", "cgroup"))
-    rows = sampled.every_mean.filter(of_servers).select(columns).iter_rows()
-    for window_id, instance, collector, subject, metric, mean, samples in rows:
-        key = (window_id, instance or only)
-        # Only events that occur have samples, so that these are added up and not averaged.
-        value = mean * samples if metric == EVENTS else mean
-        found.setdefault(key, {})[collector, subject, metric] = value
-        if metric == "active_sessions":
-            looks[key] = samples
+    named = pl.col("instance").replace("", only)
+    found, looks = by_server(sampled.every_mean.filter(of_servers).with_columns(named))
     return {
         key: _work(values, sessions_of(values, looks.get(key, 0), engine))
         for key, values in found.items()

@@ -95,17 +95,11 @@ def _by_intervals(
 
     Own: a plain interval, or a doubt, takes a claim away and gives none, as everywhere.
     """
-    sides = [
-        _bounds(side, value, paired)
-        for side, value, paired in zip(
-            (threshold.left, threshold.right), values, pairs, strict=True
-        )
-    ]
-    known = [each for each in sides if not isinstance(each, str)]
-    if len(known) < len(sides):
-        missing = next(each for each in sides if isinstance(each, str))
+    left = _bounds(threshold.left, values[0], pairs[0])
+    right = _bounds(threshold.right, values[1], pairs[1])
+    if isinstance(left, str) or isinstance(right, str):
+        missing = left if isinstance(left, str) else str(right)
         return Judgement(threshold, *values, because=missing)
-    (left, right) = known
     held = {threshold.holds(x, y) for x in left for y in right}
     if held == {False}:
         return Judgement(threshold, *values, met=False)

@@ -19,20 +19,12 @@ NO_STORAGE_SHARE = 0.1
 """Own: storage that took no time at all would let the users do at most a ninth more."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a rule of this name said of a window; `holds` is None where it could not speak.
-
-    `is_proven`, `samples`: as of an `RuleResult`.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Judged(RuleResult):
+    """What a rule of this name found in a window; `holds` is None where it could not speak."""
 
     rule: str
-    share: float | None
-    says: str
-    because: str | None
     holds: bool | None
-    is_proven: bool = False
-    samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +95,7 @@ def _tightest(judged: Sequence[Judged]) -> Judged | None:
 def _judged(rule: Rule, answer: RuleResult) -> Judged:
     holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
     proven = bool(holds and answer.is_proven)
-    return Judged(
-        rule.name, answer.share, answer.says, answer.because, holds, proven, answer.samples
-    )
+    return Judged(**{**vars(answer), "is_proven": proven}, rule=rule.name, holds=holds)
 
 
 def _ordered(judged: Iterable[Judged]) -> tuple[Judged, ...]:
@@ -222,14 +212,5 @@ def _says(limited: Limited) -> str:
         return limited.by.says
     if not limited.silent:
         return limited.judged[0].says
-    return f"{' and '.join(words(each.rule) for each in limited.silent[:2])} could not be judged"
-
-
-def words(limit: str) -> str:
-    """What limited, as a sentence has it."""
-    return RULES[limit].words
-
-
-def short(limit: str) -> str:
-    """The same in few words."""
-    return RULES[limit].short
+    silent = (RULES[each.rule].words for each in limited.silent[:2])
+    return f"{' and '.join(silent)} could not be judged"

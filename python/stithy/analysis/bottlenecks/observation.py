@@ -190,7 +190,9 @@ class Observation:
             return None
         seen = self.sessions.by_group.get(group, 0.0) / self.places
         share = min(1.0, seen * (self._true_share if group in STORAGE else 1.0))
-        shown = self.enough or share + self._unsure_share < HALF
+        # Half the width of the 95 % interval of a share of a half.
+        unsure_share = self.samples**-0.5 if self.samples else 1.0
+        shown = self.enough or share + unsure_share < HALF
         return share if shown and is_known(share, self.samples) else None
 
     @property
@@ -205,11 +207,6 @@ class Observation:
     def enough(self) -> bool:
         """Whether users were looked at often enough for shares of their time."""
         return self.samples >= SAMPLES_LEAST
-
-    @property
-    def _unsure_share(self) -> float:
-        """Half the width of the 95 % interval of a share of a half."""
-        return self.samples**-0.5 if self.samples else 1.0
 
     @property
     def devices_used_share(self) -> float | None:

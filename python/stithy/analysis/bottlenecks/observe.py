@@ -90,6 +90,10 @@ Values = dict[tuple[str, str, str], float]
 """Means of one window by collector, subject and metric."""
 
 
+Server = tuple[str, str]
+"""A window and an instance, whose name is empty for what is of no tenant alone."""
+
+
 @dataclass(frozen=True)
 class Tables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
@@ -109,15 +113,16 @@ class Tables:
 
 def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
-    means = tables.sampled.means
-    values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
+    wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
+    values, looks = by_server(tables.sampled.every_mean.filter(wanted))
+    latencies = _read_latencies(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
     growth, ends = _growth(evidence), _ends(tables.sampled)
     others = _others_cpus(tables.surroundings)
 
     def observed(window: Window) -> Observation:
-        far = window.row.get("round_trip_s") is not None
-        mine = {key: each for key, each in values.get(window.id, {}).items()
+        server, far = (window.id, ""), window.row.get("round_trip_s") is not None
+        mine = {key: each for key, each in values.get(server, {}).items()
                 if not (far and key[0] == "cpu")}  # fmt: skip
         there = {collector for collector, _, _ in mine}
         return Observation(
@@ -125,10 +130,10 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
             backlog_share=_backlog_share(window),
-            sessions=sessions_of(mine, looks.get(window.id, 0), tables.engine),
+            sessions=sessions_of(mine, looks.get(server, 0), tables.engine),
             host=_cpus(mine, "", tables.cpus),
             server=_cpus(mine, "server", window.row["server_cpus"]),
-            devices=_devices(mine, reads.get(window.id, {})),
+            devices=tuple(_devices(window, mine, latencies)),
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
             late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
@@ -226,23 +231,20 @@ def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
     return text[0].lower() + text[1:]
 
 
-def _values(means: pl.DataFrame) -> dict[str, Values]:
-    """The means of each window; those of events over all looks, as only what occurs has samples."""
-    found: dict[str, Values] = {}
-    wanted = means.filter(pl.col("collector").is_in(COLLECTORS))
-    columns = ("window_id", "collector", "subject", "metric", "mean", "samples")
-    for name, collector, subject, metric, mean, samples in wanted.select(columns).iter_rows():
+def by_server(means: pl.DataFrame) -> tuple[dict[Server, Values], dict[Server, int]]:
+    """The means of each server's samples, and how often its sessions were looked at.
+
+    Means of events are sums over all looks: only events that occur have samples.
+    """
+    found: dict[Server, Values] = {}
+    looks: dict[Server, int] = {}
+    columns = ("window_id", "instance", "collector", "subject", "metric", "mean", "samples")
+    for name, of, collector, subject, metric, mean, samples in means.select(columns).iter_rows():
         value = mean * samples if metric == EVENTS else mean
-        found.setdefault(name, {})[collector, subject, metric] = value
-    return found
-
-
-def _looks(means: pl.DataFrame) -> dict[str, int]:
-    """How often sessions were looked at, by window."""
-    chosen = means.filter(
-        (pl.col("collector") == "database") & (pl.col("metric") == "active_sessions")
-    )
-    return dict(chosen.select("window_id", "samples").iter_rows())
+        found.setdefault((name, of), {})[collector, subject, metric] = value
+        if (collector, metric) == ("database", "active_sessions"):
+            looks[name, of] = samples
+    return found, looks
 
 
 def sessions_of(
@@ -274,33 +276,25 @@ def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
-def _reads_under_way(sampled: Sampled) -> dict[str, dict[str, float]]:
-    """Mean number of reads under way, by window and device: time of all reads over all time."""
-    rates = sampled.means.filter(
-        (pl.col("collector") == "block") & (pl.col("metric") == "reads_per_s")
-    ).select("window_id", "subject", pl.col("mean").alias("rate_per_s"))
-    times = sampled.weighted.filter(
-        (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
-    )
-    found: dict[str, dict[str, float]] = {}
-    for row in rates.join(times, on=["window_id", "subject"], how="left").iter_rows(named=True):
-        # Without a read there is no latency, and none was under way.
-        under_way = row["rate_per_s"] * (row["mean"] or 0.0)
-        found.setdefault(row["window_id"], {})[row["subject"]] = under_way
-    return found
+def _read_latencies(sampled: Sampled) -> dict[tuple[str, str], float]:
+    """The mean over all reads, by window and device."""
+    of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
+    chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
+    return {(name, device): mean for name, device, mean in chosen.iter_rows()}
 
 
-def _devices(values: Values, reads: Mapping[str, float]) -> tuple[Device, ...]:
-    names = dict.fromkeys(subject for collector, subject, _ in values if collector == "block")
-    return tuple(
-        Device(
-            name,
-            values.get(("block", name, "utilisation_share")),
-            values.get(("block", name, "queue_length")),
-            reads.get(name),
+def _devices(
+    window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
+) -> Iterable[Device]:
+    """Reads under way: time of all reads over all time."""
+    for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
+        used, under_way, rate = (
+            values.get(("block", name, metric))
+            for metric in ("utilisation_share", "queue_length", "reads_per_s")
         )
-        for name in names
-    )
+        # Without a read there is no latency, and none was under way.
+        reads = None if rate is None else rate * latencies.get((window.id, name), 0.0)
+        yield Device(name, used, under_way, reads)
 
 
 def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:

@@ -91,10 +91,7 @@ def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | No
 
 
 def _checkpoints(observed: Observation) -> RuleResult:
-    """The share of the throughput that stalls in checkpoints cost.
-
-    Own: against the median of the seconds.
-    """
+    """The share of the throughput that stalls in checkpoints cost, by the median of the seconds."""
     if observed.stalled_share is None:
         return unknown(observed.unseen.get("database", "checkpoints were not sampled"))
     share = observed.stalled_share
@@ -214,10 +211,7 @@ def _host_cpu(observed: Observation) -> RuleResult:
 
 
 def _locks(observed: Observation) -> RuleResult:
-    """Sessions that wait for a lock, of all users; the commonest one is reported.
-
-    Own: a part of the users' time.
-    """
+    """Sessions that wait for a lock, of all users; the commonest one is reported."""
     part = observed.part("locks")
     if part is None or observed.sessions is None:
         return unknown(observed.why_no_sessions)
@@ -231,7 +225,6 @@ def _log(observed: Observation) -> RuleResult:
     """Sessions that wait for the log to be written, synced or free, of all users.
 
     Where too few were seen, waits for all storage together can still be too short for a limit.
-    Own: a part of the users' time.
     """
     part, most = observed.part("log"), observed.storage_share
     if part is None and most is not None and most < HALF:

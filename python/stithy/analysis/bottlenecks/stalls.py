@@ -121,12 +121,12 @@ def stalls(
     Edge case: where no sample shows a cause it is `unknown`.
     Own: the first of `CAUSES` of which there is a sign; what only coincides is none.
     """
-    checkpointed, lengths = _within_checkpoints(checkpoints), _lengths(seconds)
+    checkpointed, done = _within_checkpoints(checkpoints), _done(seconds)
     waits, flushes, waiting = _waits(samples), _flushes(samples), _waiting(seconds)
     found = []
     for name, lost in stalled_windows(seconds).items():
         inside = checkpointed.get(name, set())
-        if len(inside) >= COMMON_SHARE * lengths[name]:
+        if len(inside) >= COMMON_SHARE * len(done[name]):
             inside = set()
         for at, share in sorted(lost.items()):
             signs = _wait_signs(waits.get((name, at), {}), engine)
@@ -157,10 +157,6 @@ def _done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
     ):
         done.setdefault(name, []).append((int(at_s), count))
     return done
-
-
-def _lengths(seconds: pl.DataFrame) -> dict[str, int]:
-    return {name: len(done) for name, done in _done(seconds).items()}
 
 
 def _waiting(seconds: pl.DataFrame) -> dict[tuple[str, int], int]:

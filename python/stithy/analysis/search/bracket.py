@@ -67,8 +67,7 @@ class Bracket:
 
     Each is None where there is none. `wall` is the next level above `low` that is not known to
     obey, for whatever reason. `split` are levels of which the windows disagree; `again` levels that
-    obey although a lower one does not, which a response that grows with the users would not do;
-    `silent` those that say nothing.
+    obey although a lower one does not, which a response that grows with the users would not do.
     """
 
     low: Trial | None
@@ -76,7 +75,6 @@ class Bracket:
     wall: Trial | None
     split: tuple[int, ...]
     again: tuple[int, ...]
-    silent: tuple[int, ...]
 
 
 def bracket(trials: Sequence[Trial]) -> Bracket:
@@ -95,18 +93,13 @@ def bracket(trials: Sequence[Trial]) -> Bracket:
         low=low,
         high=_first(over, Said.MISSED),
         wall=_first(over, Said.MISSED, Said.SPLIT, Said.NOTHING),
-        split=_levels(known, Said.SPLIT),
+        split=tuple(each.level for each in known if each.said is Said.SPLIT),
         again=tuple(each.level for each in obeyed if each not in below),
-        silent=_levels(known, Said.NOTHING),
     )
 
 
 def _first(known: Sequence[Trial], *said: Said) -> Trial | None:
     return next((each for each in known if each.said in said), None)
-
-
-def _levels(known: Sequence[Trial], said: Said) -> tuple[int, ...]:
-    return tuple(each.level for each in known if each.said is said)
 
 
 @dataclass(frozen=True)

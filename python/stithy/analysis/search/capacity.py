@@ -86,8 +86,6 @@ def capacity_findings(evidence: Evidence) -> tuple[CapacityFinding, ...]:
     Edge cases: empty where nothing was searched for.
     Own: brackets as docs/how-to/choose-the-users.md tells.
     """
-    if evidence.search is None:
-        return ()
     if len(evidence.settings) < 2:
         found = capacity_finding(evidence)
         return (found,) if found is not None else ()
@@ -97,10 +95,7 @@ def capacity_findings(evidence: Evidence) -> tuple[CapacityFinding, ...]:
 
 
 def capacity_finding(evidence: Evidence) -> CapacityFinding | None:
-    """What a search has found so far where the question is asked; None without a search.
-
-    Own: brackets as docs/how-to/choose-the-users.md tells.
-    """
+    """What a search has found so far where the question is asked; None without a search."""
     if evidence.search is None:
         return None
     of = tuple(capacity_of(evidence, name, evidence.search) for name in evidence.candidates)
@@ -140,12 +135,11 @@ def capacity_of(evidence: Evidence, name: str, search: Search) -> Capacity:
     """The bracket of one candidate by the levels of a search that were measured."""
     known = trials(evidence, name, search)
     found = bracket(known)
-    stopped_at = None if found.high or found.wall is None else found.wall.level
     return Capacity(
         candidate=name,
         low=_end(evidence, name, found.low, search),
         high=_end(evidence, name, found.high, search),
-        stopped_at=stopped_at,
+        stopped_at=None if found.high or found.wall is None else found.wall.level,
         because=_because(evidence, name, found, search),
         split=found.split,
         again=found.again,
@@ -232,10 +226,7 @@ class UsersWithinTarget:
 
     @property
     def at_least(self) -> bool:
-        """Whether more users may be within the limit than are known to be.
-
-        Own: no level that does not obey was found.
-        """
+        """Whether more users may be within the limit: no level that does not obey was found."""
         return self.level is not None and self.not_at is None
 
 
@@ -254,7 +245,7 @@ def users_within_target(
         because = None
         if found.stopped_at is not None:
             because = f"at {found.stopped_at:,} {found.because}"
-        elif not_at is None and _is_cut_off(evidence, found.cut_off):
+        elif not_at is None and evidence.search is not None and found.cut_off:
             because = "its search was interrupted"
         return UsersWithinTarget(found.low.level, not_at, because)
     if not_at is not None:
@@ -268,11 +259,8 @@ def tried(evidence: Evidence, candidate: str, limit: ResponseTarget) -> tuple[Tr
     """What the windows of a candidate say of a limit, level by level, upwards.
 
     Edge cases: as `trials` has them; nothing where the run has no window yet.
-    Own: what `within` rests on.
     """
-    if not evidence.points:
-        return ()
-    return trials(evidence, candidate, _search(evidence, limit))
+    return trials(evidence, candidate, _search(evidence, limit)) if evidence.points else ()
 
 
 def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
@@ -281,7 +269,3 @@ def _search(evidence: Evidence, limit: ResponseTarget) -> Search:
         return evidence.search
     levels = tuple(levels_of(evidence))
     return Search(limit, min(levels), max(levels), levels)
-
-
-def _is_cut_off(evidence: Evidence, cut_off: bool) -> bool:
-    return evidence.search is not None and cut_off

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any
 
 import polars as pl
 
 from stithy.metrics import ALL
+from stithy.validity import Row
 
 BATCH = 5
 """Values to a batch: the 5 of MSER-5."""
@@ -226,7 +226,6 @@ def _slope(parts: Sequence[float]) -> float:
     return abs(rise / sum(w * w for w in weights)) * (len(parts) - 1)
 
 
-Row = Mapping[str, Any]
 Frames = Mapping[str, pl.DataFrame]
 
 EDGE_S = 0.05

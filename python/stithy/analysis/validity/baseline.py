@@ -11,9 +11,8 @@ from functools import cache
 from itertools import accumulate
 from math import factorial
 from statistics import median
-from typing import Any
 
-Row = Mapping[str, Any]
+from stithy.validity import Row
 
 LEAST = 4
 """Own: of three or fewer nobody can say which one is odd."""
@@ -38,10 +37,7 @@ class Gauge:
 
     @property
     def is_rate(self) -> bool:
-        """Whether more of it is faster; of a time it is slower.
-
-        Own: by the unit of its column.
-        """
+        """Whether more of it is faster, by the unit of its column; of a time it is slower."""
         return self.column.endswith("_per_s")
 
 

@@ -1,10 +1,12 @@
 """Did the load driver and the emulated drives do what they were to do, in time?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stithy.activities.hammer import users_of
+from stithy.analysis.validity.surroundings import OTHERS_CPU_SHARE
+from stithy.validity import Row
 
 ALLOWED_SHARE = 0.5
 """Own: twice the load leaves room for moments in which answers come in bunches."""
@@ -13,10 +15,6 @@ ALLOWED_SHARE = 0.5
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
 """Source: docs/explanation/method.md, "Four times of a transaction"."""
-
-
-OTHERS_CPU_SHARE = 0.05
-"""Own: of all CPUs, on average; what an idle system does of its own is far less."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Headroom:
         return self.share is not None and self.share > ALLOWED_SHARE
 
 
-def headroom(window: Mapping[str, Any]) -> Headroom:
+def headroom(window: Row) -> Headroom:
     """The head-room of one window, by its row of WINDOW.
 
     Edge cases: without numbers or without calibration nothing is known.
@@ -59,9 +57,6 @@ def headroom(window: Mapping[str, Any]) -> Headroom:
         rate_per_s / rate_max if rate_per_s is not None and rate_max else None,
         users_of(window) / users_max if users_max else None,
     )
-
-
-Row = Mapping[str, Any]
 
 
 def lateness_allowed_s(row: Row) -> float:

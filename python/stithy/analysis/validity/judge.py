@@ -33,8 +33,5 @@ def _checks() -> tuple[Check[WindowRecord], ...]:
 
 
 def is_valid(reasons: Iterable[Reason]) -> bool:
-    """Whether a window with these reasons supports a claim.
-
-    Own: one invalidating reason is enough.
-    """
+    """Whether a window with these reasons supports a claim: one that invalidates is enough."""
     return not any(reason.invalidates for reason in reasons)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from stithy.activity import every_table
 from stithy.analysis.steady.steadiness import Steadiness
@@ -10,8 +9,7 @@ from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.surroundings import Watched
 from stithy.analysis.validity.work import Identity
 from stithy.engines import UNKNOWN, Declaration
-
-Row = Mapping[str, Any]
+from stithy.validity import Row
 
 
 @dataclass(frozen=True)

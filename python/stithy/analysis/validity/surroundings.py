@@ -1,16 +1,12 @@
 """What was around a window: who watched it, and how much of the machine others took."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-from stithy.analysis.values.series import Sampled, sampled
+from stithy.analysis.values.series import Sampled
 from stithy.results.tables import STOPPED, UNANSWERED
-
-Row = Mapping[str, Any]
-Frames = Mapping[str, pl.DataFrame]
+from stithy.validity import Row
 
 
 @dataclass(frozen=True)
@@ -28,19 +24,8 @@ class Watched:
     steal_share: float | None = None
 
 
-def watched(frames: Frames) -> dict[str, Watched]:
-    """By window; a run that kept no series at all was not looked at.
-
-    Own: a look into the table `series`.
-    """
-    series, windows = frames.get("series"), frames.get("window")
-    if series is None or windows is None:
-        return {}
-    return watched_of(sampled([series], windows, {}), windows)
-
-
 def watched_of(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
-    """The same, of what was kept of the samples."""
+    """By window; a run that kept no series at all was not looked at."""
     if not samples.any_rows:
         return {}
     found = {row["window_id"]: row for row in samples.seen.to_dicts()}

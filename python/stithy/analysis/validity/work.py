@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from stithy.activities.hammer import users_of
 from stithy.engines import CommitAllowance, Declaration
+from stithy.validity import Row
 from stithy.workload.workload import Workload
-
-Row = Mapping[str, Any]
 
 TOLERANCE_SHARE = 0.05
 """Own: what time stamps and the ends of a window may do to a sum that is otherwise exact."""
@@ -200,10 +198,7 @@ def commit_bounds(
 
 
 def commit_rule(engine: Declaration) -> str:
-    """The allowance of `commit_bounds` in words, for the report.
-
-    Own: from its numbers, so that it cannot say anything else.
-    """
+    """The allowance of `commit_bounds` in words, from its numbers: it cannot say anything else."""
     of = engine.commits
     each = [f"{of.per_connection} for each connection", f"{of.per_s:g} for each second"]
     if of.per_maintenance_run:

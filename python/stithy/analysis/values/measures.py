@@ -7,7 +7,6 @@ about are worked out. Reading logs is left to `report.latencies`.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import polars as pl
 
@@ -41,7 +40,6 @@ def declared(values: pl.DataFrame) -> tuple[Quantity, ...]:
     """What activities measured that only the table `values` has, in its order.
 
     `of` is None for what is of everything.
-    Own: one place that says which metrics are an activity's own.
     """
     rows = values.select("metric", "of").unique(maintain_order=True).iter_rows()
     return tuple(
@@ -58,36 +56,23 @@ def of_series(samples: Sampled, quantity: Quantity) -> Measure:
     Several subjects make one value as the collector declares; one for the whole is taken alone.
     Servers of several tenants make none: `of` names one, as `tenant-1` or `tenant-1:subject`.
     Edge cases: a window without any sample has no entry.
-    Own: a look-up and a mean.
     """
-    plain = quantity.known.weight is None
-    one = {
-        window_id: Value(value)
-        for window_id, subjects in _by_subject(
-            samples.means if plain else samples.weighted, quantity, ["window_id"]
-        ).items()
-        if (value := _one(subjects, quantity)) is not None
-    }
-    each = _by_subject(
-        samples.of_tenants if plain else samples.weighted_of_tenants,
-        quantity,
-        ["window_id", "instance"],
-    )
-    return Measure(_of_tenant(each, quantity) | one)
-
-
-def _by_subject(
-    means: pl.DataFrame, quantity: Quantity, keys: Sequence[str]
-) -> dict[Any, dict[str, float]]:
-    """The values of a metric by its subjects, by the only one of `keys` or by all of them."""
     metric = quantity.known
+    means = samples.every_mean if metric.weight is None else samples.every_weighted
     found = means.filter(
         (pl.col("collector") == metric.collector) & (pl.col("metric") == metric.column)
     )
-    by_key: dict[Any, dict[str, float]] = {}
-    for *key, subject, mean in found.select(*keys, "subject", "mean").iter_rows():
-        by_key.setdefault(tuple(key) if len(key) > 1 else key[0], {})[subject] = float(mean)
-    return by_key
+    columns = ("window_id", "instance", "subject", "mean")
+    by_server: dict[tuple[str, str], dict[str, float]] = {}
+    for window_id, instance, subject, mean in found.select(columns).iter_rows():
+        by_server.setdefault((window_id, instance), {})[subject] = float(mean)
+    each = {key: subjects for key, subjects in by_server.items() if key[1]}
+    of_all = {
+        window_id: Value(value)
+        for (window_id, instance), subjects in by_server.items()
+        if not instance and (value := _one(subjects, quantity)) is not None
+    }
+    return Measure(_of_tenant(each, quantity) | of_all)
 
 
 def _of_tenant(
@@ -168,10 +153,7 @@ def _slowest(times: Iterable[Histogram], percent: float, quantity: Quantity) -> 
 
 
 def too_few(quantity: Quantity, needed: int, there: int) -> str:
-    """Why a percentile of a window supports nothing.
-
-    Own: says what it needs and what there is.
-    """
+    """Why a percentile of a window supports nothing: what it needs, and what there is."""
     return f"{quantity.label} needs {needed:,} values in each window, and one window has {there:,}"
 
 

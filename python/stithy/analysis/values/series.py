@@ -33,7 +33,7 @@ class Sampled:
     `every_weighted`: `collector`, `metric`, `window_id`, `candidate`, `point`, `block`, `instance`,
     `subject`, `mean` of every metric that has a weight: each second counts by its operations, one
     without any has no latency. `means` and `weighted` are what of both is of no tenant alone, and
-    `of_tenants` and `weighted_of_tenants` what is. `seen`: by `window_id` in how many `seconds`
+    `of_tenants` what of the means is. `seen`: by `window_id` in how many `seconds`
     there is any sample, and `steal_share`. `ended`: `window_id`, `collector`, `instance`,
     `missing_because` of collectors that died or had no answer. `checkpoints`: `window_id`,
     `metric`, `value`, `at_s` of what a window's only database tells of them, each value when it was
@@ -61,11 +61,6 @@ class Sampled:
     def weighted(self) -> pl.DataFrame:
         """As `means` is, of metrics that have a weight."""
         return self.every_weighted.filter(OF_ALL).drop("instance")
-
-    @cached_property
-    def weighted_of_tenants(self) -> pl.DataFrame:
-        """As `of_tenants` is, of metrics that have a weight."""
-        return self.every_weighted.filter(~OF_ALL)
 
 
 Weights = Mapping[tuple[str, str], str]

@@ -102,7 +102,9 @@ def decide(
     if negligible is not None and not known.error:
         return Verdict(Call.UNDECIDED, count, margin_share, NO_SCATTER, negligible)
     call = _call(known, _margin(margin_share, negligible), better)
-    open_because = _not_told(negligible) if call is Call.UNDECIDED else None
+    none = 1 if negligible is None else 0
+    both = f"the interval contains both {none} and differences beyond the margin"
+    open_because = both if call is Call.UNDECIDED else None
     verdict = Verdict(call, count, margin_share, open_because, negligible)
     if verdict.decided and is_one_order(b_later):
         return replace(verdict, call=Call.UNDECIDED, because=ONE_ORDER)
@@ -144,11 +146,6 @@ NO_SCATTER = "the difference is the same in every block, which does not show wha
 def _margin(margin_share: float, negligible: float | None) -> float:
     """How far from 0 what separates two candidates counts for nothing."""
     return math.log1p(margin_share) if negligible is None else negligible
-
-
-def _not_told(negligible: float | None) -> str:
-    none = 1 if negligible is None else 0
-    return f"the interval contains both {none} and differences beyond the margin"
 
 
 def _call(known: Interval, margin: float, better: Better | None) -> Call:
@@ -300,7 +297,6 @@ def interim_history(
 
     `limit`, `among`, `better`, `b_later`: as `next_step` and `decide` have them. From four
     blocks on the last stage is an interim analysis, whatever its number: a report has no more.
-    Own: `decide` of the first blocks, of one more, and so on.
     """
     return tuple(
         _stage(

@@ -73,7 +73,8 @@ def pooled_ratio(
     None where either side has fewer than `needed` values in all.
     Source: the delete-a-group jackknife, Tukey (1958); Efron and Tibshirani (1993), chapter 11.
     """
-    if not pairs or min(_counts(pairs)) < needed:
+    counts = (sum(each.count for each in side) for side in zip(*pairs, strict=True))
+    if not pairs or min(counts) < needed:
         return None
     whole, count = _log_ratio(pairs, percent), len(pairs)
     if whole is None:
@@ -86,10 +87,6 @@ def pooled_ratio(
     pseudo = [count * whole - (count - 1) * (each or 0.0) for each in without]
     effect = paired_ratio([1.0] * count, [math.exp(each) for each in pseudo])
     return replace(effect, difference=None)
-
-
-def _counts(pairs: Sequence[tuple[Histogram, Histogram]]) -> tuple[int, int]:
-    return sum(one.count for one, _ in pairs), sum(other.count for _, other in pairs)
 
 
 def _log_ratio(pairs: Sequence[tuple[Histogram, Histogram]], percent: float) -> float | None:

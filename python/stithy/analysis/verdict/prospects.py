@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, Verdict, decide, next_step
+from stithy.analysis.verdict.decide import Call, Next, Verdict, decide, next_step
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST, interval
 
 STUDIES = 500
@@ -31,11 +31,6 @@ class Prospect:
     shares: dict[Call, float]
     blocks_mean: float
 
-    @property
-    def different_share(self) -> float:
-        """The share that claims a difference, negligible ones included."""
-        return sum(self.shares[call] for call in DIFFERENT)
-
 
 def prospects(
     ratios: Sequence[float],
@@ -55,33 +50,17 @@ def prospects(
     is not simulated. More is better here. The same seed gives the same studies.
     Own: the stopping rule of real studies (`next_step`) on made-up blocks.
     """
-    return tuple(
-        _prospect(each, noise_share, margin_share, limit, fixed, among, seed, studies)
-        for each in ratios
-    )
-
-
-def _prospect(
-    ratio: float,
-    noise_share: float,
-    margin_share: float,
-    limit: int,
-    fixed: bool,
-    among: int,
-    seed: int,
-    studies: int,
-) -> Prospect:
-    draw, ends = random.Random(f"prospects {seed} {ratio}"), []
-    for _ in range(studies):
-        logs = [math.log(ratio) + draw.gauss(0, noise_share) for _ in range(limit)]
-        ends.append(
-            decide(logs, margin_share, among=among)
-            if fixed
-            else _end(logs, margin_share, limit, among)
-        )
-    calls = Counter(each.call for each in ends)
-    shares = {call: calls[call] / studies for call in Call}
-    return Prospect(ratio, shares, sum(each.blocks for each in ends) / studies)
+    found = []
+    for ratio in ratios:
+        draw, ends = random.Random(f"prospects {seed} {ratio}"), []
+        for _ in range(studies):
+            logs = [math.log(ratio) + draw.gauss(0, noise_share) for _ in range(limit)]
+            whole = decide(logs, margin_share, among=among) if fixed else None
+            ends.append(whole or _end(logs, margin_share, limit, among))
+        calls = Counter(each.call for each in ends)
+        shares = {call: calls[call] / studies for call in Call}
+        found.append(Prospect(ratio, shares, sum(each.blocks for each in ends) / studies))
+    return tuple(found)
 
 
 def _end(logs: Sequence[float], margin_share: float, limit: int, among: int) -> Verdict:

@@ -11,7 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, stdev
 
 CONFIDENCE = 0.95
 
@@ -206,10 +205,9 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float]:
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908); docs/explanation/method.md, "Intervals".
     """
-    if len(values) < 2:
+    if (known := plain_interval(values)) is None:
         raise ValueError("an interval needs two values or more")
-    mean, half = fmean(values), t_critical(len(values) - 1) * stdev(values) / math.sqrt(len(values))
-    return max(0.0, mean - half), mean + half
+    return max(0.0, known[0]), known[1]
 
 
 def factor_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -218,11 +216,9 @@ def factor_interval(values: Sequence[float]) -> tuple[float, float]:
     Raises ValueError for fewer than two values, of which nothing is known.
     Source: Student (1908), of the logarithms.
     """
-    if len(values) < 2:
+    if (known := plain_interval([math.log(value) for value in values])) is None:
         raise ValueError("an interval needs two values or more")
-    logs = [math.log(value) for value in values]
-    half = t_critical(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
+    return math.exp(known[0]), math.exp(known[1])
 
 
 EXACT_BLOCKS_MOST = 32
@@ -287,18 +283,19 @@ def _drawn_chance(logs: Sequence[float], bar: float, seed: int) -> float:
     return (beyond + 1) / (DRAWS + 1)
 
 
-def holm(chances: Sequence[float]) -> tuple[float, ...]:
+def holm(chances: Sequence[float | None]) -> tuple[float | None, ...]:
     """Each chance adjusted for the number of comparisons, in the order given; at most 1.
 
-    The smallest is multiplied by their number, the next by one less, and none falls below the one
-    before it. Whoever claims those of at most 5 % is wrong about any of them in 5 % at most.
+    Where there is None it stays, and counts for none. The smallest is multiplied by their number,
+    the next by one less, and none falls below the one before it. Whoever claims those of at most
+    5 % is wrong about any of them in 5 % at most.
     Source: Holm (1979), A simple sequentially rejective multiple test procedure.
     """
-    adjusted = [1.0] * len(chances)
+    known = sorted((each, index) for index, each in enumerate(chances) if each is not None)
+    adjusted: list[float | None] = [None] * len(chances)
     floor = 0.0
-    for rank, index in enumerate(sorted(range(len(chances)), key=lambda i: chances[i])):
-        floor = max(floor, min(1.0, chances[index] * (len(chances) - rank)))
-        adjusted[index] = floor
+    for rank, (chance, index) in enumerate(known):
+        adjusted[index] = floor = max(floor, min(1.0, chance * (len(known) - rank)))
     return tuple(adjusted)
 
 

@@ -132,11 +132,11 @@ def _quantity(context: Context) -> Quantity:
 
 def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
     """By candidate, from its lowest level up; levels without valid windows are left out."""
-    evidence = context.evidence
+    evidence, of = context.evidence, (quantity.known.column, quantity.of or ALL)
     for name in evidence.candidates:
         for point in evidence.levels:
             done = evidence.level_of(name, point, evidence.throughput)
-            response_s = evidence.printable_level_of(name, point, quantity)
+            response_s = evidence.printable_level(name, point, *of)
             if done and response_s:
                 yield _Place(name, point, done, response_s)
 

@@ -1,9 +1,7 @@
 """What limited each candidate: a sentence, the title of a figure, the end of a sentence."""
 
-from collections.abc import Callable
-
 from stithy.analysis.answers.findings import Limits
-from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause, short, words
+from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause
 from stithy.analysis.bottlenecks.observation import of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.words.wording import (
@@ -57,17 +55,17 @@ def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
 def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
     """`the server's CPUs limited both`."""
     who = "both" if len(of) == all_names == 2 else listing(of)
-    return f"{_who(limit, limits, short)} {who}"
+    return f"{_who(limit, limits, short=True)} {who}"
 
 
-def _who(limit: str, finding: Limits, said: Callable[[str], str] = words) -> str:
+def _who(limit: str, finding: Limits, *, short: bool = False) -> str:
     if limit == UNKNOWN:
         return "unknown factors limited"
     if limit == SEVERAL:
         return "several resources limited"
     if finding.is_open and limit == "demand":
         return "the requested rate limited"
-    return f"{said(limit)} limited"
+    return f"{RULES[limit].short if short else RULES[limit].words} limited"
 
 
 def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:

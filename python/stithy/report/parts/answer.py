@@ -12,7 +12,8 @@ from stithy.analysis.answers.findings import (
     limits_of,
 )
 from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
-from stithy.analysis.bottlenecks.judge import Cause, words
+from stithy.analysis.bottlenecks.judge import Cause
+from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks import drives
 from stithy.analysis.validity.checks.neighbours import INTERFERENCE
@@ -58,7 +59,7 @@ def cap_flaws(context: Context) -> Iterator[str]:
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
     asked = is_open and cause.limit == "demand"
-    who = "the requested rate" if asked else words(cause.limit)
+    who = "the requested rate" if asked else RULES[cause.limit].words
     if cause.windows < cause.windows_all:
         who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
     if ahead and cause.limit != "emulation":

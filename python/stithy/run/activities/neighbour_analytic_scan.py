@@ -30,7 +30,7 @@ class NeighbourAnalyticScan(Beside):
         began_s = clock.now_s()
         if worker not in self._scans:
             chores = chores_of(self.context.file.study.database.engine)
-            self._scans[worker] = chores.scans(self.up[0].instance.url)
+            self._scans[worker] = chores.scans(self.up[0].url)
         try:
             size = next(self._scans[worker])
         except BaseException:
@@ -44,9 +44,7 @@ class NeighbourAnalyticScan(Beside):
             yield from super()._spans_of(number, cycle)
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourAnalyticScan:
-    """The neighbour of a window."""
-    return NeighbourAnalyticScan(context, window)
+create = NeighbourAnalyticScan
 
 
 __all__ = ["create", "lay_out"]

@@ -49,13 +49,13 @@ class NeighbourBackup(Beside):
 
     def warm_up(self) -> None:
         """A full backup, where those of the cycles build on one."""
-        for own, up in zip(self._backups, self.up, strict=True):
-            own.begin(up.instance, self.log(up.place.number))
+        for number, own in enumerate(self._backups):
+            own.begin(self.up[number], self.log(number))
 
     def cycle(self, worker: int) -> Cycle:
         """A backup, and its restore until a server answers on it."""
         own, log = self._backups[worker], self.log(worker)
-        taken = _good(own.take(self.up[worker].instance, log), "backup")
+        taken = _good(own.take(self.up[worker], log), "backup")
         with own.restored(log) as (found, _):
             restored = _good(found, "restore")
         parts = {"backup": (taken.from_s, taken.to_s), "restore": (restored.from_s, restored.to_s)}
@@ -73,9 +73,7 @@ def _good(one: OneWay, what: str) -> OneWay:
     return one
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourBackup:
-    """The neighbour of a window."""
-    return NeighbourBackup(context, window)
+create = NeighbourBackup
 
 
 __all__ = ["create", "lay_out"]

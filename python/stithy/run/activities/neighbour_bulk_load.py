@@ -2,10 +2,10 @@
 
 from stithy.database.chores import chores_of
 from stithy.plan.scenarios.noisy_neighbour.aggressors.bulk_load import NAME as BULK_LOAD
-from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.plan.steps import derive_seed
 from stithy.run.activities.tenants.beside import Beside, lay_out
 from stithy.run.activities.tenants.cycles import Cycle
-from stithy.run.context import Context, choice_of
+from stithy.run.context import choice_of
 from stithy.workload.program import Watch
 
 NAME = f"neighbour-{BULK_LOAD}"
@@ -21,7 +21,7 @@ class NeighbourBulkLoad(Beside):
         self._empty()
 
     def _empty(self) -> None:
-        chores_of(self.context.file.study.database.engine).empty(self.up[0].instance.url)
+        chores_of(self.context.file.study.database.engine).empty(self.up[0].url)
 
     def cycle(self, worker: int) -> Cycle:
         """Load all tables into the empty database, and empty it again."""
@@ -30,7 +30,7 @@ class NeighbourBulkLoad(Beside):
         study = context.study_of(dataset.name)
         if self.cycles:  # also one that failed has left tables
             self._empty()
-        context.hammer(self.up[0].instance.url).prepare(
+        context.hammer(self.up[0].url).prepare(
             choice_of(study),
             seed=derive_seed(context.plan.seed, "data"),
             loaders=self.level,
@@ -41,9 +41,7 @@ class NeighbourBulkLoad(Beside):
         return Cycle(worker, began_s, clock.now_s(), size_bytes=size)
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourBulkLoad:
-    """The neighbour of a window."""
-    return NeighbourBulkLoad(context, window)
+create = NeighbourBulkLoad
 
 
 __all__ = ["create", "lay_out"]

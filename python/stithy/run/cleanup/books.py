@@ -25,11 +25,7 @@ class Books:
 
     def recorder(self, candidate: str) -> Record:
         """`record` for what belongs to one candidate."""
-
-        def record(kind: str, facts: dict[str, str]) -> None:
-            self.record(kind, {**facts, "candidate": candidate})
-
-        return record
+        return lambda kind, facts: self.record(kind, {**facts, "candidate": candidate})
 
     def remove(self, resource: Resource) -> None:
         """Remove one resource now, and write that down."""

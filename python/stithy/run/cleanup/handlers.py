@@ -15,7 +15,7 @@ from stithy.cluster import removal
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import remove, repair, serving
 from stithy.errors import StithyError
-from stithy.hosts.processes import end, pids_inside, pids_of_run
+from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
 from stithy.registry import part, plugins
 from stithy.results.layout import RunDirectory
@@ -49,7 +49,7 @@ class Left:
 def clean_up(
     run_id: str,
     resources: Iterable[Resource],
-    removed: Callable[[int], None],
+    removed: Callable[[int], object],
     *,
     everything: bool = True,
 ) -> list[Left]:
@@ -69,7 +69,7 @@ def clean_up(
     return _remove_each([each.resource for each in left], removed)
 
 
-def _remove_each(resources: Iterable[Resource], removed: Callable[[int], None]) -> list[Left]:
+def _remove_each(resources: Iterable[Resource], removed: Callable[[int], object]) -> list[Left]:
     """Remove each, in the order given; returns what is left."""
     left: list[Left] = []
     for resource in resources:
@@ -100,25 +100,13 @@ def _removal_failed(resource: Resource) -> str | None:
         remove_it = CLEANUP_HANDLERS.get(resource.kind) or cleanup_handlers()[resource.kind]
         remove_it(resource.facts)
     except (OSError, StithyError, KeyError) as error:
-        return _reason(error)
+        return (error.strerror if isinstance(error, OSError) else None) or str(error)
     return None
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _remove_server(facts: Facts) -> None:
     """End a server without writing its pages: its files are removed anyway."""
     end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
-
-
-def _remove_shared_memory(facts: Facts) -> None:
-    part("engine", facts["engine"], "engine").forget(facts)
-
-
-def _remove_tree(facts: Facts) -> None:
-    remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"])
 
 
 def _remove_mark(facts: Facts) -> None:
@@ -139,10 +127,6 @@ def _remove_scratch(facts: Facts) -> None:
         remove_tree(path)
 
 
-def _remove_cgroup(facts: Facts) -> None:
-    remove_group(Path(facts["path"]))
-
-
 def _remove_mount(facts: Facts) -> None:
     """Only while a device of this run is mounted there; what would hold it back is ended first.
 
@@ -158,10 +142,6 @@ def _remove_mount(facts: Facts) -> None:
     unmount(point, devices=devices)
 
 
-def _remove_drive(facts: Facts) -> None:
-    remove(Path(facts["folder"]))
-
-
 def _remove_image(facts: Facts) -> None:
     """The name was drawn by Stithy for this run alone; anything else is not touched."""
     path = Path(facts["path"])
@@ -172,13 +152,13 @@ def _remove_image(facts: Facts) -> None:
 CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "directory": _remove_directory,
     "mark": _remove_mark,
-    "tree": _remove_tree,
+    "tree": lambda facts: remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"]),
     "scratch": _remove_scratch,
-    "cgroup": _remove_cgroup,
+    "cgroup": lambda facts: remove_group(Path(facts["path"])),
     "server": _remove_server,
-    "shared-memory": _remove_shared_memory,
+    "shared-memory": lambda facts: part("engine", facts["engine"], "engine").forget(facts),
     "mount": _remove_mount,
-    "drive": _remove_drive,
+    "drive": lambda facts: remove(Path(facts["folder"])),
     "image": _remove_image,
 }
 """One handler for each kind of resource that is nobody's alone."""
@@ -227,7 +207,7 @@ def serves(run: Registered) -> bool:
 
 def goes_on(run: Registered) -> bool:
     """A kept run has ended, even while the process that ran it still writes its report."""
-    return run.is_running and not run.kept
+    return is_alive(run.owner) and not run.kept
 
 
 def clean_run(run: Registered) -> Cleaned:
@@ -235,10 +215,7 @@ def clean_run(run: Registered) -> Cleaned:
     journal = Journal(run.path, SystemClock())
     try:
         left = clean_up(
-            run.run_id,
-            run.resources,
-            lambda number: _write_removed(journal, number),
-            everything=True,
+            run.run_id, run.resources, lambda number: journal.write("removed", number=number)
         )
     finally:
         journal.close()
@@ -253,7 +230,3 @@ def find_run(run_id: str) -> Registered | None:
     return next(
         (run for run in all_registered() if run.run_id == run_id and not goes_on(run)), None
     )
-
-
-def _write_removed(journal: Journal, number: int) -> None:
-    journal.write("removed", number=number)

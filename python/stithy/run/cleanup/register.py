@@ -15,7 +15,7 @@ from pathlib import Path
 from stithy.clock import Clock
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.processes import Identity, identity_from, is_alive, own_identity
+from stithy.hosts.processes import Identity, identity_from, own_identity
 from stithy.hosts.runner import ServerUser
 from stithy.run.journal import Journal, read_journal
 from stithy.secrets import Secret
@@ -50,11 +50,6 @@ class Registered:
     def what(self) -> str:
         """What people call it: its directory, or the name that it was given by hand."""
         return self.run_id.replace("-", " ", 1) if self.by_hand else str(self.directory)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the process that runs it lives."""
-        return is_alive(self.owner)
 
 
 class Register:

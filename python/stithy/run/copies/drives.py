@@ -63,13 +63,13 @@ def paced_for(context: Context, step: Step, *, paced: bool) -> Iterator[None]:
 def keep_state(volumes: Volumes) -> None:
     """Keep the state of all drives, as they are after loading."""
     for drive in volumes.drives:
-        _control(drive).snapshot(drive.name)
+        Control(drive.control).snapshot(drive.name)
 
 
 def put_back(volumes: Volumes, candidate: str) -> None:
     """Put the candidate's drives back to the state that was kept."""
     for drive in volumes.of(candidate).drives:
-        _control(drive).restore(drive.name)
+        Control(drive.control).restore(drive.name)
 
 
 def counters(volumes: Volumes, candidate: str) -> Counters:
@@ -85,7 +85,7 @@ def counters(volumes: Volumes, candidate: str) -> Counters:
         DISKSTATS.read_bytes() if drives else b"", [each.encode() for each in names.values()]
     )
     for drive in drives:
-        counted = _control(drive).stats(drive.name)
+        counted = Control(drive.control).stats(drive.name)
         if not counted.paced:
             raise InfrastructureError(
                 f"the drive for {drive.role} is unpaced: it does not take its profile's time",
@@ -104,18 +104,14 @@ def traced(volumes: Volumes, candidate: str, window: WindowDirectory) -> Iterato
         for drive in drives:
             path = window.trace(drive.name).absolute()
             path.unlink(missing_ok=True)  # of a session that was cut off
-            _control(drive).trace(drive.name, path)
+            Control(drive.control).trace(drive.name, path)
         yield
     finally:
         for drive in drives:
             with suppress(StithyError):  # a drive that is gone traces no more
-                _control(drive).trace(drive.name, None)
+                Control(drive.control).trace(drive.name, None)
 
 
 def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:
     for drive in drives:
-        _control(drive).set(drive.name, paced=paced)
-
-
-def _control(drive: EmulatedDrive) -> Control:
-    return Control(drive.control)
+        Control(drive.control).set(drive.name, paced=paced)

@@ -38,7 +38,8 @@ def prepare(context: Context, step: Step) -> str:
         context.servers.engine.initialise(data, context.servers.scratch)
     context.volumes.held[candidate] = dataset.name
     study = context.study_of(dataset.name)
-    output = context.session.directory.prepare_output(_named(dataset))
+    named = dataset.name if dataset.factors.factors else None  # where there are several
+    output = context.session.directory.prepare_output(named)
     log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
     loaders = min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1)
     with context.servers.running(candidate, log, loading=True) as instance:
@@ -71,11 +72,6 @@ def dataset_of(context: Context, step: Step) -> Dataset:
     return context.plan.dataset(step.dataset)
 
 
-def _named(dataset: Dataset) -> str | None:
-    """Its name in names of files, where there are several."""
-    return dataset.name if dataset.factors.factors else None
-
-
 def snapshot(context: Context, step: Step) -> str:
     """Keep what restores need of the loaded database, durable, with the hash of every file.
 
@@ -98,8 +94,7 @@ def _master_copy(context: Context, place: Path, dataset: Dataset) -> Contents:
     contents = method_of(context).keep(context, dataset, master)
     if volume.database is None:
         volumes.remove(volume.path, DATA)
-    made = {"dataset": dataset.name, "sha256": contents.sha256}
-    context.session.journal.write(MASTER_MADE, **made)
+    context.session.journal.write(MASTER_MADE, dataset=dataset.name, sha256=contents.sha256)
     volumes.masters[dataset.name] = contents
     return contents
 
@@ -127,7 +122,10 @@ def check(context: Context, step: Step) -> str:
             where=f"candidate {candidate}",
             remedy=f"read {output}; loading or the device under it is at fault",
         )
-    return _in_words(len(checked.conditions), checked.broken)
+    count = len(checked.conditions)
+    if not checked.broken:
+        return f"all {count} conditions hold"
+    return f"of {count} conditions, {', '.join(map(str, checked.broken))} do not hold"
 
 
 def need_database(context: Context, candidate: str, step: Step) -> None:
@@ -147,12 +145,6 @@ def need_database(context: Context, candidate: str, step: Step) -> None:
             remedy="none; the quick checks after its windows are valid",
         )
     restore(context, candidate, dataset_of(context, step), window_id=None)
-
-
-def _in_words(count: int, broken: tuple[int, ...]) -> str:
-    if not broken:
-        return f"all {count} conditions hold"
-    return f"of {count} conditions, {', '.join(map(str, broken))} do not hold"
 
 
 def _watch(context: Context, raw_output: Path) -> Watch:

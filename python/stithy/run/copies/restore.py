@@ -26,13 +26,11 @@ STILL_THERE = "the kernel kept some pages, for example because another process h
 
 def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
-    assert step.candidate is not None  # the plan gives every restore a candidate
-    assert step.window is not None  # and its window
-    dataset = context.plan.dataset_at(step.window.point)
-    row = restore(
-        context, step.candidate, dataset, window_id=step.window.id, tenants=step.window.tenants
-    )
-    space.record(context, step.candidate, "loaded")
+    candidate, window = step.whose, step.window
+    assert window is not None  # the plan gives every restore one
+    dataset = context.plan.dataset_at(window.point)
+    row = restore(context, candidate, dataset, window_id=window.id, tenants=window.tenants)
+    space.record(context, candidate, "loaded")
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 
@@ -83,12 +81,16 @@ def settle(
 
     The second is why that is None or not 0. Emulated drives are in the state after loading.
     """
-    if context.volumes.of(candidate).database is not None:
+    volume = context.volumes.of(candidate)
+    if volume.database is not None:
         return None, UNSEEN
-    for part in context.volumes.of(candidate).parts:
+    for part in volume.parts:
         sync_filesystem(part.path)
     drives.put_back(context.volumes, candidate)
-    return _evict(context, candidate, every)
+    if volume.memory_backed:
+        return None, NOT_EVICTABLE
+    resident = sum(_evicted(context, parts) for parts in every)
+    return resident, STILL_THERE if resident else None
 
 
 def make_trees(volumes: Volumes, candidate: str, tenants: int) -> list[Parts]:
@@ -123,16 +125,6 @@ def compare(master: Contents, found: Contents, where: str) -> None:
         where=where,
         remedy="do not trust this device before its errors are found: read the kernel's log",
     )
-
-
-def _evict(
-    context: Context, candidate: str, every: Iterable[Parts]
-) -> tuple[int | None, str | None]:
-    """Bytes still resident, and why they are None or not 0."""
-    if context.volumes.of(candidate).memory_backed:
-        return None, NOT_EVICTABLE
-    resident = sum(_evicted(context, parts) for parts in every)
-    return resident, STILL_THERE if resident else None
 
 
 def _evicted(context: Context, parts: Parts) -> int:

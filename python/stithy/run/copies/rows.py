@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -100,18 +100,10 @@ def held(context: Context, candidate: str, tenants: int) -> tuple[int | None, in
     """Number and bytes of the files of a candidate's databases; of one by URL only the bytes."""
     if (there := context.servers.by_url(candidate)) is not None:
         return None, there.size_bytes()
-    sizes = [
-        size
-        for tenant in tenants_of(tenants)
-        for size in _sizes(context, parts_of(context.volumes.of(candidate), tenant))
-    ]
+    volume = context.volumes.of(candidate)
+    every = (parts_of(volume, tenant) for tenant in tenants_of(tenants))
+    sizes = [size_of_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
     return sum(files for files, _ in sizes), sum(size for _, size in sizes)
-
-
-def _sizes(context: Context, parts: Parts) -> Iterator[tuple[int, int]]:
-    yield size_of_tree(parts.data)
-    if parts.log is not None:
-        yield size_of_tree(parts.log)
 
 
 def _log(context: Context, candidate: str) -> Path:

@@ -7,7 +7,7 @@ from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Provider, Volume
-from stithy.storage.space import Space, with_log
+from stithy.storage.space import with_log
 
 NUMBERS = (
     "logical_bytes", "written_bytes", "stored_bytes", "physical_bytes", "redundancy", "reduction",
@@ -41,7 +41,8 @@ def _row(context: Context, provider: Provider, part: Volume) -> Row:
         space = with_log(provider.space(part), part, _logs(context, part))
     except (OSError, StithyError) as error:
         return dict.fromkeys(NUMBERS) | {"missing_because": str(error)}
-    return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": _why(space)}
+    because = "; ".join(dict.fromkeys(space.missing.values()))
+    return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
 
 
 def _logs(context: Context, part: Volume) -> list[Path]:
@@ -51,7 +52,3 @@ def _logs(context: Context, part: Volume) -> list[Path]:
     name, data = context.servers.engine.log_folder, part.path / DATA
     found = [data / name, *data.glob(f"tenant-*/{name}")]
     return [each for each in found if each.is_dir() and not each.is_symlink()]
-
-
-def _why(space: Space) -> str | None:
-    return "; ".join(dict.fromkeys(space.missing.values())) or None

@@ -13,7 +13,7 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.processes import Identity, identity_from
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import End, SessionFacts
+from stithy.results.manifest import SessionFacts
 from stithy.run.cleanup.register import Resource
 from stithy.run.copies.loading import MASTER_MADE
 from stithy.run.deciding import ADDED, additional_from
@@ -28,27 +28,10 @@ BEGINNINGS = ("run-started", "run-resumed")
 
 @dataclass(frozen=True)
 class Session:
-    """One session; `end` is None where the journal breaks off, `last_at_s` is its last entry's."""
+    """One session: whose it was, and what the manifest keeps of it once it is over."""
 
     owner: Identity
-    started_at_s: float
-    last_at_s: float
-    changed: tuple[str, ...]
-    master_kept: bool
-    end: End | None
-    because: str | None
-
-    def facts(self) -> SessionFacts:
-        """What the manifest keeps of a session that is over."""
-        return SessionFacts(
-            started_at_s=self.started_at_s,
-            ended_at_s=self.last_at_s,
-            boot_id=self.owner.boot_id,
-            changed=self.changed,
-            master_kept=self.master_kept,
-            end=self.end or "killed",
-            end_because=self.because,
-        )
+    facts: SessionFacts
 
 
 @dataclass(frozen=True)
@@ -139,6 +122,7 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
     machine = [entry.facts["machine"] for entry in entries if entry.event in BEGINNINGS]
     skipped = [entry.facts for entry in entries if entry.event == "step-skipped"]
     finished = [entry.facts["id"] for entry in entries if entry.event == "step-finished"]
+    started = [entry.facts for entry in entries if entry.event == "step-started"]
     return History(
         run_id=begun["run_id"],
         study=Path(begun["study"]),
@@ -149,30 +133,20 @@ def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
         additional=tuple(additional_from(each.facts) for each in entries if each.event == ADDED),
-        touched=_touched(entries),
-        restored=_restored(entries),
+        # A candidate's storage holds what it held when it is made ready for another session.
+        touched={
+            facts["candidate"]: Touched(facts["id"], facts["kind"])
+            for facts in started
+            if facts.get("candidate") is not None and facts["kind"] != "provision"
+        },
+        restored={
+            facts["candidate"]: str(facts["id"]).removeprefix("restore-")
+            for facts in started
+            if facts["kind"] == "restore"
+        },
         masters=_masters(entries),
         resources=_resources(entries),
     )
-
-
-def _touched(entries: Sequence[Entry]) -> dict[str, Touched]:
-    """A candidate's storage holds what it held when it is made ready for another session."""
-    started = (entry.facts for entry in entries if entry.event == "step-started")
-    return {
-        facts["candidate"]: Touched(facts["id"], facts["kind"])
-        for facts in started
-        if facts.get("candidate") is not None and facts["kind"] != "provision"
-    }
-
-
-def _restored(entries: Sequence[Entry]) -> dict[str, str]:
-    started = (entry.facts for entry in entries if entry.event == "step-started")
-    return {
-        facts["candidate"]: str(facts["id"]).removeprefix("restore-")
-        for facts in started
-        if facts["kind"] == "restore"
-    }
 
 
 def _masters(entries: Sequence[Entry]) -> dict[str, str]:
@@ -195,15 +169,17 @@ def _session(entries: Sequence[Entry]) -> Session:
     """A session from its entries; what comes after its end (there is nothing) does not count."""
     first = entries[0]
     ended = next((entry for entry in entries if entry.event == "run-ended"), None)
-    return Session(
-        owner=identity_from(first.facts["owner"]),
+    owner = identity_from(first.facts["owner"])
+    facts = SessionFacts(
         started_at_s=first.at_s,
-        last_at_s=(ended or entries[-1]).at_s,
+        ended_at_s=(ended or entries[-1]).at_s,
+        boot_id=owner.boot_id,
         changed=tuple(first.facts.get("changed", ())),
         master_kept=any(entry.event == MASTER_KEPT for entry in entries),
-        end=ended.facts["end"] if ended else None,
-        because=ended.facts["because"] if ended else None,
+        end=ended.facts["end"] if ended else "killed",
+        end_because=ended.facts["because"] if ended else None,
     )
+    return Session(owner, facts)
 
 
 def _resources(entries: Sequence[Entry]) -> tuple[Resource, ...]:

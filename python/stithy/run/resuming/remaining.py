@@ -11,7 +11,7 @@ byte for byte what it was when it was made. No server ever runs on a master copy
 would not be that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -158,7 +158,9 @@ def _state(
         (tables.SPACE, "moment", set() if reloaded else {"loaded"}),
     )
     kept = {
-        table.name: _rows(directory.table(table.name), table, column, values)
+        table.name: [
+            row for row in read_rows(directory.table(table.name), table) if row[column] in values
+        ]
         for table, column, values in wanted
     }
     limits = {
@@ -181,11 +183,6 @@ def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
         for name, settings in known.items()
         if settings is not None and version is not None
     }
-
-
-def _rows(path: Path, table: tables.Table, column: str, wanted: set[str]) -> list[Row]:
-    """The rows of a table that have one of the wanted values in that column."""
-    return [row for row in read_rows(path, table) if row[column] in wanted]
 
 
 STAYING = frozenset({"directory", "mark"})
@@ -226,11 +223,6 @@ class Reusable:
             masters={name: each for name, each in self.masters.items() if name != dataset},
             lost={**self.lost, dataset: because},
         )
-
-    @property
-    def recorded(self) -> Iterator[tuple[str, str]]:
-        """Candidate and name of each directory: the register knows them already."""
-        return ((name, tree) for name, trees in self.trees.items() for tree in trees)
 
 
 def reusable_of(
@@ -285,17 +277,10 @@ def _master(dataset: Dataset, history: History, place: Path | None) -> Path | st
     return master
 
 
-def proven(master: Path, sha256: str) -> tuple[Contents | None, str | None]:
+def proven(master: Path, sha256: str) -> Contents | str:
     """The contents of a master copy if they are what they were, or why it cannot be used."""
     try:
         contents = contents_of(master)
     except (OSError, StithyError) as error:
-        return None, f"its master copy {master} cannot be read: {error}"
-    if contents.sha256 != sha256:
-        return None, f"its master copy {master} has changed"
-    return contents, None
-
-
-def without_reusable(resources: Iterable[Resource], reusable: Reusable) -> tuple[Resource, ...]:
-    """The things that are not left alone."""
-    return tuple(each for each in resources if not reusable.keeps(each))
+        return f"its master copy {master} cannot be read: {error}"
+    return contents if contents.sha256 == sha256 else f"its master copy {master} has changed"

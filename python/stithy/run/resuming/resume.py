@@ -42,7 +42,6 @@ from stithy.run.resuming.remaining import (
     proven,
     remaining_of,
     reusable_of,
-    without_reusable,
 )
 from stithy.run.stop import Stop
 from stithy.storage.consent import read_mark
@@ -90,7 +89,7 @@ def resumed_run(
             _clean(found, books.register, found.reusable)
             context = _context(found, books, stop, tell, deciders)
         except StithyError as error:
-            _end(found, books, error)
+            _end(books, error)
             raise
         yield context
 
@@ -143,7 +142,8 @@ FORGOTTEN = "it was cleaned up, or the password of its server is no longer known
 
 def _refuse_ended(directory: RunDirectory, history: History, manifest: Manifest | None) -> None:
     """A run that ended well has nothing left to do; its manifest is the last that it writes."""
-    if history.sessions[-1].end != "finished" or manifest is None or manifest.end != "finished":
+    ends = (history.sessions[-1].facts.end, manifest.end if manifest else None)
+    if ends != ("finished", "finished"):
         return
     remedy = f"read its report: {directory.page}"
     if not directory.page.exists():
@@ -232,9 +232,8 @@ def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
             for each in history.resources
             if _is_own(each, history.run_id)
         )
-    left = clean_up(
-        history.run_id, without_reusable(resources, reusable), register.removed, everything=True
-    )
+    going = [each for each in resources if not reusable.keeps(each)]
+    left = clean_up(history.run_id, going, register.removed)
     if left:
         raise InfrastructureError(
             f"what the run left could not be removed: {left[0].resource.kind}: {left[0].reason}",
@@ -253,7 +252,7 @@ def _context(
     remaining = remaining_of(so_far.steps, equipped.directory, history, found.manifest,
                    masters=frozenset(masters), databases=reusable.databases)  # fmt: skip
     remaining.state.progress.additional = so_far.additional
-    sessions = tuple(session.facts() for session in history.sessions)
+    sessions = tuple(session.facts for session in history.sessions)
     remaining.state.progress.before = Before(sessions, found.manifest, found.changed, bool(masters))
     if remaining.windows:
         clean_leftovers(equipped.providers)
@@ -265,7 +264,10 @@ def _context(
     context = equipped.context(books, stop, tell, remaining.state)
     context.volumes.masters.update(masters)
     context.volumes.held.update(_held(found, so_far, reusable))
-    context.volumes.recorded.update(reusable.recorded)
+    # The register knows them already.
+    context.volumes.recorded.update(
+        (name, t) for name, each in reusable.trees.items() for t in each
+    )
     _tell(context, remaining)
     return context
 
@@ -279,10 +281,9 @@ def _masters(
     if not so_far.has_windows_left:
         return kept, reusable
     for dataset, master in reusable.masters.items():
-        contents, lost = proven(master, history.masters[dataset])
-        if contents is None:
-            assert lost is not None  # one of the two is there
-            reusable = reusable.without_master(dataset, lost)
+        contents = proven(master, history.masters[dataset])
+        if isinstance(contents, str):
+            reusable = reusable.without_master(dataset, contents)
         else:
             facts = {"path": str(master), "sha256": contents.sha256}
             books.journal.write(MASTER_KEPT, dataset=dataset, **facts)
@@ -354,11 +355,9 @@ def _tell(context: Context, remaining: Remaining) -> None:
     context.session.tell(Note(f"resumed: {left}{again}"))
 
 
-def _end(found: ResumableRun, books: Books, error: StithyError) -> None:
+def _end(books: Books, error: StithyError) -> None:
     """The session ends before its first step; what it has made itself goes again."""
-    registered = read_registered(books.register.path)
-    resources = registered.resources if registered else ()
-    left = clean_up(found.history.run_id, resources, books.register.removed, everything=True)
+    left = books.remove_all(candidate=None)
     with suppress(StithyError):  # the first error explains the second
         books.journal.write("run-ended", end="failed", because=str(error))
     books.journal.close()

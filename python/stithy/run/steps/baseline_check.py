@@ -1,9 +1,8 @@
 """Fixed work of the machine before a block."""
 
-from stithy.run.windows.baseline_check import check_baseline as do
+from stithy.run.windows.baseline_check import check_baseline
 
 NAME = "baseline-check"
 WHAT, BRIEF = "check the baseline", ""
 PHASE, PACED = "measuring", True
-
-__all__ = ["do"]
+do = check_baseline

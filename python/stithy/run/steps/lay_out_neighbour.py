@@ -12,6 +12,5 @@ PHASE, PACED = "copying", False
 
 def do(context: Context, step: Step) -> str:
     """Write them, and make them durable."""
-    assert step.candidate is not None  # the plan gives every one its candidate
     acting = plugins("acting")[activity_of(spec_of(context.file.study))]
-    return str(acting.lay_out(context, step.candidate))
+    return str(acting.lay_out(context, step.whose))

@@ -1,9 +1,8 @@
 """The database is loaded, once."""
 
-from stithy.run.copies.loading import prepare as do
+from stithy.run.copies.loading import prepare
 
 NAME = "prepare"
 WHAT, BRIEF = "load the database", "load"
 PHASE, PACED = "loading", False
-
-__all__ = ["do"]
+do = prepare

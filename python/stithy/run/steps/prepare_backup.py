@@ -17,10 +17,9 @@ PHASE, PACED = "around", False
 
 def do(context: Context, step: Step) -> str:
     """The database is as it was, and none of its pages in memory."""
-    assert step.candidate is not None  # the plan gives it its candidate
-    assert step.window is not None  # and its window
+    assert step.window is not None  # the plan gives it one
     log = context.session.directory.window(step.window.id).root / "backup.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     said = backups_at(context, step.window).prepare(log)
-    settle(context, step.candidate, [parts_of(context.volumes.of(step.candidate))])
+    settle(context, step.whose, [parts_of(context.volumes.of(step.whose))])
     return said

@@ -12,9 +12,8 @@ PHASE, PACED = "around", True
 
 def do(context: Context, step: Step) -> str:
     """Make a candidate's volume."""
-    assert step.candidate is not None  # the plan gives every provision a candidate
-    volume = context.volumes.provision(step.candidate)
-    warn_of_sharing(context, step.candidate)
+    volume = context.volumes.provision(step.whose)
+    warn_of_sharing(context, step.whose)
     if volume.database is not None:
         return "the database is marked as the run's"
     return "; ".join(_in_words(part) for part in volume.parts)

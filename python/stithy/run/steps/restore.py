@@ -1,9 +1,8 @@
 """A candidate's database is as it was loaded before its window."""
 
-from stithy.run.copies.restore import restore_step as do
+from stithy.run.copies.restore import restore_step
 
 NAME = "restore"
 WHAT, BRIEF = "restore the database", ""
 PHASE, PACED = "measuring", False
-
-__all__ = ["do"]
+do = restore_step

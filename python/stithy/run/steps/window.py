@@ -1,9 +1,8 @@
 """A window is measured."""
 
-from stithy.run.windows.window import window_step as do
+from stithy.run.windows.window import window_step
 
 NAME = "window"
 WHAT, BRIEF = "measure a window", ""
 PHASE, PACED = "measuring", True
-
-__all__ = ["do"]
+do = window_step

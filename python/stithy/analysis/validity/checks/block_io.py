@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.fio.curve import LATE_MOST, judge
 from stithy.metrics import ALL
 from stithy.units import format_duration
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "block-io"
 ORDER = 15

@@ -1,8 +1,8 @@
 """Did the collectors see the whole measurement?"""
 
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "collectors"
 ORDER = 70
@@ -39,9 +39,7 @@ def stopped(seen: Watched) -> Reason | None:
 
     Own: nobody knows what happened unseen.
     """
-    if not seen.stopped:
-        return None
-    return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)})
+    return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)}) if seen.stopped else None
 
 
 def unanswered(seen: Watched) -> Reason | None:
@@ -49,9 +47,8 @@ def unanswered(seen: Watched) -> Reason | None:
 
     Own: a stall is its doing, so nothing becomes invalid by it.
     """
-    if not seen.unanswered:
-        return None
-    return Reason(UNANSWERED, {"collectors": ", ".join(seen.unanswered)})
+    names = ", ".join(seen.unanswered)
+    return Reason(UNANSWERED, {"collectors": names}) if names else None
 
 
 def silent(window: Row, seen: Watched) -> Reason | None:

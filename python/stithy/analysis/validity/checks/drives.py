@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.units import format_duration
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "drives"
 ORDER = 20

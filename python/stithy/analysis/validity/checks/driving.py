@@ -1,9 +1,9 @@
 """Did the load driver do what it was to do, in time, and what did the server answer?"""
 
 from stithy.analysis.validity.instruments import headroom, is_late, lateness_allowed_s
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.units import format_duration
-from stithy.validity import Check, Flag, Reason, clause
+from stithy.validity import Check, Flag, Reason, Row, clause
 
 NAME = "driving"
 ORDER = 10
@@ -64,10 +64,7 @@ BACKLOG_SHARE = 0.01
 
 
 def incomplete(window: Row) -> Reason | None:
-    """It ended before its planned end.
-
-    Own: the hammer says whether it came to it.
-    """
+    """It ended before its planned end, as the hammer says."""
     return None if window["complete"] else Reason(INCOMPLETE)
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from stithy.analysis.validity.record import Row, WindowRecord
-from stithy.validity import Check, Flag, Reason, clause
+from stithy.analysis.validity.record import WindowRecord
+from stithy.validity import Check, Flag, Reason, Row, clause
 
 NAME = "ledger"
 ORDER = 90

@@ -1,8 +1,8 @@
 """Did the memory limit hold, and were the restored files out of the caches?"""
 
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.units import format_size
-from stithy.validity import Check, Flag, Reason, clause
+from stithy.validity import Check, Flag, Reason, Row, clause
 
 NAME = "memory"
 ORDER = 50

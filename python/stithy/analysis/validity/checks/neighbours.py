@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stithy.analysis.validity.baseline import Baseline, Off
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import (
     OTHERS_CPU_SHARE,
     STEAL_SHARE,
@@ -11,7 +11,7 @@ from stithy.analysis.validity.surroundings import (
     is_disk_shared,
 )
 from stithy.units import format_size
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "neighbours"
 ORDER = 80

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from stithy.analysis.steady.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Change, Steadiness
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.work import Identity
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "steadiness"
 ORDER = 30

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from stithy.activities.hammer import users_of
-from stithy.analysis.validity.record import Row, WindowRecord
+from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.work import commit_bounds
 from stithy.engines import Declaration
 from stithy.metrics import ALL
-from stithy.validity import Check, Flag, Reason
+from stithy.validity import Check, Flag, Reason, Row
 
 NAME = "work"
 ORDER = 40

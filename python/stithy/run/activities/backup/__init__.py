@@ -6,19 +6,18 @@ Where the study keeps a commit ledger, what was acknowledged before the last bac
 what is restored of it; later work may be.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from stithy.collect.collector import TimedSample
+from stithy.database.backup import repository_of
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
-from stithy.results.tables import Row, Table
-from stithy.run.activities.backup import idle, promised
+from stithy.run.activities.backup import promised
 from stithy.run.activities.backup.cycles import Backups, Cycle, backups_at, is_hopeless
 from stithy.run.activities.backup.outcomes import (
     DONE,
@@ -30,7 +29,7 @@ from stithy.run.activities.backup.outcomes import (
     UNEQUAL,
     is_of_the_machine,
 )
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import parts_of
@@ -42,15 +41,14 @@ NONE = "no backup of the window succeeded"
 NOT_RESTORED = "the last backup of the window was not restored"
 
 
-class BackupActivity:
+class BackupActivity(Basic):
     """The backups of one window."""
 
-    ended_because: str | None = None
-    is_full = False
+    who = "the backups"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
-        self._context, self._window = context, window
+        super().__init__(context, window)
         self._spec = spec_of(context.file.study.at(window.point))
         self._backups: Backups = backups_at(context, window)
         self._cycles: list[Cycle] = []
@@ -59,7 +57,6 @@ class BackupActivity:
         self._promised_bytes: int | None = None
         self._is_compared = False
         self._until_s: float | None = None
-        self.times: Times | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -67,15 +64,17 @@ class BackupActivity:
         if not self._spec.is_idle:
             yield Subject()
             return
-        with idle.running(self._context, self._window) as subject:
-            yield subject
-
-    def begin(self) -> None:
-        """Nothing is counted."""
+        servers, window, log = self.context.servers, self.window, self._directory.server_log
+        with servers.limited(window.candidate, window.point) as limit:
+            group = limit.group.path if limit.group else None
+            with servers.running(
+                window.candidate, log, point=window.point, memory_cgroup=group
+            ) as instance:
+                yield servers.watched(window, instance, group)
 
     def act(self) -> None:
         """Back up from the start of the measurement, while users work at most until its end."""
-        context, window = self._context, self._window
+        context, window = self.context, self.window
         clock, stop = context.session.clock, context.session.stop
         began_s = clock.now_s() if self._spec.is_idle else context.session.start.wait(stop)
         from_s = began_s + window.ramp_up_s
@@ -97,9 +96,9 @@ class BackupActivity:
 
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
-        began_s = self._context.session.clock.now_s()
-        data = parts_of(self._context.volumes.of(self._window.candidate)).data
-        instance = self._context.servers.live[data]
+        began_s = self.context.session.clock.now_s()
+        data = parts_of(self.context.volumes.of(self.window.candidate)).data
+        instance = self.context.servers.live[data]
         self._promised_bytes = promised.length(self._directory)
         try:
             with failures_of_the_machine("backup"):
@@ -107,12 +106,12 @@ class BackupActivity:
         except Interrupted:
             raise
         except StithyError as error:
-            now_s = self._context.session.clock.now_s()
+            now_s = self.context.session.clock.now_s()
             return Cycle(began_s, now_s, 0, None, f"{error.where}: {error.problem}")
 
     @property
     def _directory(self) -> WindowDirectory:
-        return self._context.session.directory.window(self._window.id)
+        return self.context.session.directory.window(self.window.id)
 
     @property
     def _log(self) -> Path:
@@ -122,7 +121,7 @@ class BackupActivity:
         """Restore the last backup, once the users are done, and check it."""
         if not self._spec.is_idle:
             self._restore(check=True)
-        if not self._backups.is_repository:
+        if repository_of(self._backups.method) is None:
             # What a server archives to is removed before the next window, when it has ended.
             self._backups.remove()
 
@@ -130,7 +129,7 @@ class BackupActivity:
         """Restore the last backup, if it succeeded and the study wants it."""
         if not self._spec.verify or not self._cycles or self._cycles[-1].failed_because:
             return
-        began_s = self._context.session.clock.now_s()
+        began_s = self.context.session.clock.now_s()
         try:
             with (
                 failures_of_the_machine("restore"),
@@ -138,19 +137,19 @@ class BackupActivity:
             ):
                 self._restores.append(cycle)
                 if instance is not None and check:
-                    self._check(self._context.hammer(instance.url))
+                    self._check(self.context.hammer(instance.url))
         except Interrupted:
             raise
         except StithyError as error:
-            now_s = self._context.session.clock.now_s()
+            now_s = self.context.session.clock.now_s()
             because = f"{error.where}: {error.problem}"
             if not self._restores or self._restores[-1].from_s < began_s:
                 self._restores.append(Cycle(began_s, now_s, 0, None, because))
-            self._context.session.tell(Note(f"{self._window.candidate}: restore: {because}"))
+            self.context.session.tell(Note(f"{self.window.candidate}: restore: {because}"))
 
     def _check(self, hammer: Program) -> None:
         """Whether what was restored is consistent, and holds what was promised before."""
-        choice = self._context.choice_at(self._window.point)
+        choice = self.context.choice_at(self.window.point)
         watch = Watch(raw_output=self._log.with_name("restored-check.jsonl"))
         checked = hammer.check(choice, quick=True, after_load=False, watch=watch)
         self._broken = checked.broken
@@ -160,13 +159,6 @@ class BackupActivity:
         self._is_compared = True
         if lost is not None:
             self._restores[-1] = replace(self._restores[-1], failed_because=lost)
-
-    def aftermath(self) -> None:
-        """Nothing is left to be found out."""
-
-    def cut_short(self) -> str:
-        """It ends by itself."""
-        return "the backups did not end"
 
     @property
     def _good(self) -> list[Cycle]:
@@ -206,7 +198,7 @@ class BackupActivity:
         if self._until_s is None:
             return None
         inside = (min(each.to_s, self._until_s) - each.from_s for each in self._cycles)
-        return min(1.0, sum(inside) / self._window.duration_s)
+        return min(1.0, sum(inside) / self.window.duration_s)
 
     def spans(self) -> Iterator[Span]:
         """One for each backup, and one for each restore, in their order."""
@@ -230,14 +222,6 @@ class BackupActivity:
             return UNEQUAL
         return f"{HOLDS}, {NOTHING_LOST}" if self._is_compared else HOLDS
 
-    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
-        """All is in values and spans."""
-        yield from ()
-
-    def surroundings(self) -> Row:
-        """The users' server is theirs."""
-        return {}
-
     def said(self) -> str:
         """How long a backup took, and what became of the restore."""
         if not self._good:
@@ -258,6 +242,4 @@ def _mean(name: str, values: list[float], missing: str = NONE) -> Measured:
     return Measured(name, fmean(values), count=len(values))
 
 
-def create(context: Context, window: WindowPlan) -> BackupActivity:
-    """The backups of a window."""
-    return BackupActivity(context, window)
+create = BackupActivity

@@ -42,7 +42,6 @@ from stithy.run.events import Note
 from stithy.run.volumes import own, parts_of
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Role
-from stithy.study.model import Study
 
 FOLDER, RESTORED = "backup", "restored"
 """Directories of a candidate: the last backup, on the volume of its role; and what was restored."""
@@ -137,16 +136,20 @@ class Backups:
 
     def _need(self, failed_because: str | None) -> None:
         if failed_because is not None:
-            raise InfrastructureError(
-                f"the repository of backups could not be made: {failed_because}",
-                where=f"candidate {self.candidate}",
-                remedy="correct what it names, then `stithy resume`",
-            )
+            raise self.failure(f"the repository of backups could not be made: {failed_because}")
+
+    def failure(self, problem: str) -> InfrastructureError:
+        """What failed for a reason that says nothing of the backup itself."""
+        return InfrastructureError(
+            problem,
+            where=f"candidate {self.candidate}",
+            remedy="correct what it names, then `stithy resume`",
+        )
 
     def take(self, instance: Instance, log: Path) -> Cycle:
         """Back the server up, instead of the backup before. Raises Interrupted, nothing else."""
         context = self.context
-        began_s, size = context.session.clock.now_s(), self._database_bytes()
+        began_s, size = context.session.clock.now_s(), size_of(self._data, self._log_folder)
         kept, target = repository_of(self.method), self._folder
         if kept is None:
             context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
@@ -235,11 +238,6 @@ class Backups:
         return own_commits(self.method, self.options)
 
     @property
-    def is_repository(self) -> bool:
-        """Whether its method keeps one."""
-        return repository_of(self.method) is not None
-
-    @property
     def _folder(self) -> Path:
         volume = self.context.volumes.of(self.candidate).of("backup")
         return volume.path / self._name(FOLDER)
@@ -257,9 +255,6 @@ class Backups:
     @property
     def _log_folder(self) -> str:
         return self.context.servers.engine.log_folder
-
-    def _database_bytes(self) -> int:
-        return size_of(self._data, self._log_folder)
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
         """Run them one after the other, up to the first that fails; why it did."""
@@ -291,16 +286,12 @@ class Backups:
         return " | ".join([f"{program} {ended}", *said])
 
 
-def backups_of(context: Context, candidate: str, study: Study) -> Backups:
-    """As a study has them, at one of its points."""
-    spec = spec_of(study)
-    method = method_of(study.database.engine, spec.method)
-    return Backups(context, candidate, method, spec.options)
-
-
 def backups_at(context: Context, window: WindowPlan) -> Backups:
     """Those of a window."""
-    return backups_of(context, window.candidate, context.file.study.at(window.point))
+    study = context.file.study.at(window.point)
+    spec = spec_of(study)
+    method = method_of(study.database.engine, spec.method)
+    return Backups(context, window.candidate, method, spec.options)
 
 
 def size_of(root: Path, without: str | None = None) -> int:

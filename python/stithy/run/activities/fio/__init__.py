@@ -1,6 +1,5 @@
 """fio at work on a candidate's targets: files on its volumes, or its block devices."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -11,13 +10,14 @@ from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of
 from stithy.plan.scenarios.block_io.volumes import names
 from stithy.plan.steps import WindowPlan
+from stithy.results.files import emptied
 from stithy.results.tables import HISTOGRAMS, Row, Table
 from stithy.run.activities.fio.folders import FOLDER
 from stithy.run.activities.fio.generations import kept_generations
 from stithy.run.activities.fio.outcome import Outcome
 from stithy.run.activities.fio.rates import not_needed, rate_of
 from stithy.run.activities.fio.targets import targets_of
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import Basic, Measured, Subject, Times
 from stithy.run.context import Context
 
 NAME = "fio"
@@ -25,37 +25,31 @@ NAME = "fio"
 __all__ = ["create", "not_needed"]
 
 
-class FioActivity:
+class FioActivity(Basic):
     """The I/O of a window."""
 
-    ended_because: str | None = None
-    is_full = False
+    who = "fio"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
-        self._context, self._window = context, window
+        super().__init__(context, window)
         self._spec = spec_of(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._outcome: Outcome | None = None
-        self.times: Times | None = None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the targets are there."""
-        self._rate = rate_of(self._context, self._window)
+        self._rate = rate_of(self.context, self.window)
         volumes, size = self._spec.volumes, self._spec.size_bytes
-        self._targets = targets_of(self._context, self._window.candidate, volumes, size)
-        self._files.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self._context.host.runner, self._targets, self._files / "tried")
+        self._targets = targets_of(self.context, self.window.candidate, volumes, size)
+        files = emptied(self._files)
+        self._machine = ready(self.context.host.runner, self._targets, files / "tried")
         yield Subject()
-
-    def begin(self) -> None:
-        """fio counts by itself."""
 
     def act(self) -> None:
         """Run the pattern to its end, on all volumes at once."""
-        context, window = self._context, self._window
+        context, window = self.context, self.window
         profile = self._spec.profile_of(str(window.point.values[PROFILE]))
         pattern = profile.patterns[0]
         workers = for_workers(self._targets, self._load(), profile.workers)
@@ -73,7 +67,7 @@ class FioActivity:
         self.times = Times(began_s, from_s, from_s + window.duration_s, complete=True)
 
     def _load(self) -> Load:
-        window = self._window
+        window = self.window
         return Load(
             duration_s=window.duration_s,
             ramp_s=window.ramp_up_s,
@@ -85,43 +79,26 @@ class FioActivity:
             data=self._spec.data_of(str(window.point.values[PROFILE])),
         )
 
-    def end(self) -> None:
-        """Nothing is counted besides."""
-
     def aftermath(self) -> None:
         """What fio wrote about every request is not kept: the histograms hold it."""
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
 
-    def cut_short(self) -> str:
-        """It ends at its time, or by an error."""
-        return "fio did not end"
-
     def values(self) -> Iterator[Measured]:
         """Of each operation, and of reads and writes together."""
         yield from self._outcome.values() if self._outcome else ()
 
-    def spans(self) -> tuple[Span, ...]:
-        """None: the pattern runs all the time."""
-        return ()
-
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """Whole distributions, and every second."""
-        name, outcome = self._window.id, self._outcome
+        name, outcome = self.window.id, self._outcome
         yield HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
         yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
         if outcome and outcome.found.by_target:
             yield IO_VOLUMES, list(outcome.of_volumes(name))
-
-    def surroundings(self) -> Row:
-        """It has no server."""
-        return {}
 
     def said(self) -> str:
         """Requests a second, and the 99th percentile."""
         return self._outcome.said() if self._outcome else "nothing"
 
 
-def create(context: Context, window: WindowPlan) -> FioActivity:
-    """The I/O of a window."""
-    return FioActivity(context, window)
+create = FioActivity

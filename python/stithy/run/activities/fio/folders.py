@@ -1,8 +1,8 @@
 """Where files of fio lie among the results of a run."""
 
-import shutil
 from pathlib import Path
 
+from stithy.results.files import emptied
 from stithy.run.context import Context
 
 FOLDER = "fio"
@@ -15,7 +15,4 @@ def folder_of(context: Context, name: str) -> Path:
 
 def new_folder(context: Context, name: str) -> Path:
     """The same, empty."""
-    folder = folder_of(context, name)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
+    return emptied(folder_of(context, name))

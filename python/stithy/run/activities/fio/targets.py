@@ -14,7 +14,7 @@ from stithy.fio.precondition import FILL_BYTES, Plan, plan
 from stithy.fio.profile import MIB
 from stithy.plan.scenarios.block_io import data_laid_out, laid_out, spec_of, target_bytes
 from stithy.plan.scenarios.block_io.volumes import File, files
-from stithy.plan.steps import derive_seed
+from stithy.plan.steps import Step, derive_seed
 from stithy.run.activities.fio.folders import new_folder
 from stithy.run.activities.fio.generations import begin_generations, compare_generations
 from stithy.run.context import Context
@@ -73,9 +73,10 @@ def _all_raw(context: Context, candidate: str) -> bool:
     return all(main.of(role).raw for role in laid_out(context.file.study))
 
 
-def lay_out(context: Context, candidate: str) -> str:
+def lay_out(context: Context, step: Step) -> str:
     """Write all that any window uses of a candidate, as often as the study asks; in words."""
-    study, main = context.file.study, context.volumes.of(candidate)
+    study, candidate = context.file.study, step.whose
+    main = context.volumes.of(candidate)
     spec, before = spec_of(study), preconditioning_of(context, candidate)
     _need_written(candidate, before, is_file=not _all_raw(context, candidate))
     for role in dict.fromkeys(laid_out(study)):
@@ -85,7 +86,7 @@ def lay_out(context: Context, candidate: str) -> str:
     rules = working_sets(context, candidate)
     folder = new_folder(context, f"lay-out-{candidate}")
     for each in targets:
-        _make_file(each)
+        make_file(each)
     machine = ready(context.host.runner, targets, folder / "tried")
     purged = f", {_purge(context, candidate, machine, targets)}" if before.purge != "none" else ""
     seed = derive_seed(context.plan.seed, "target") % 2**31
@@ -126,7 +127,7 @@ def working_sets(context: Context, candidate: str) -> str:
     )
 
 
-def _make_file(target: Target) -> None:
+def make_file(target: Target) -> None:
     """What is tried before anything is written must be there."""
     if not Path(target.path).is_block_device():
         with Path(target.path).open("wb") as file:
@@ -155,11 +156,12 @@ def _purge(context: Context, candidate: str, machine: Machine, targets: Sequence
     return "discarded"
 
 
-def read_back(context: Context, candidate: str) -> str:
+def read_back(context: Context, step: Step) -> str:
     """Compare all that was written with its checksums and generations; returns that in words.
 
     Raises InvalidMeasurement for a block that is damaged, in another place, or an older one.
     """
+    candidate = step.whose
     targets = all_targets(context, candidate)
     folder = new_folder(context, f"read-back-{candidate}")
     machine = ready(context.host.runner, targets, folder / "tried")

@@ -4,12 +4,9 @@ As many requests are outstanding as its pattern has, no more: a neighbour that i
 not pile up work, and what it achieved says how far it got.
 """
 
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from stithy.collect.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.fio import library
 from stithy.fio.histogram import merged
@@ -21,9 +18,10 @@ from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressors import block_io
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.plan.steps import WindowPlan, derive_seed
-from stithy.results.tables import Row, Table
+from stithy.results.files import emptied
+from stithy.run.activities.fio.targets import make_file
 from stithy.run.activities.tenants import lead_s
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.storage.consent import NEIGHBOUR
 from stithy.study.model import Study
@@ -35,27 +33,21 @@ FOLDER = "neighbour"
 NS_PER_S = 1e9
 
 
-class NeighbourBlockIo:
+class NeighbourBlockIo(Basic):
     """The I/O of the neighbour in a window."""
 
-    is_full = False
+    who = "the neighbour"
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """Nothing is read or written yet."""
-        self._context, self._window = context, window
+        super().__init__(context, window)
         self._spec = _keys(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._found: FioMeasured | None = None
-        self.times: Times | None = None
-        self.ended_because: str | None = None
 
     @property
     def _asked_per_s(self) -> int:
-        return level_of(self._window.point)
-
-    @property
-    def _rest_s(self) -> float:
-        return self._spec.rests_s(self._window.duration_s)
+        return level_of(self.window.point)
 
     @property
     def _offered_per_s(self) -> float:
@@ -65,20 +57,17 @@ class NeighbourBlockIo:
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """fio, its engine, and the file are there."""
-        self._target = target_of(self._context, self._window.candidate)
-        self._files.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self._files, ignore_errors=True)
-        self._machine = ready(self._context.host.runner, [self._target], self._files / "tried")
+        self._target = target_of(self.context, self.window.candidate)
+        files = emptied(self._files)
+        self._machine = ready(self.context.host.runner, [self._target], files / "tried")
         yield Subject()
-
-    def begin(self) -> None:
-        """fio counts by itself."""
 
     def act(self) -> None:
         """Run the pattern until the users' measurement has ended, or until it is to rest."""
-        context, window, spec = self._context, self._window, self._spec
+        context, window, spec = self.context, self.window, self._spec
         pattern = library.find(spec.profile).patterns[0]
-        before_s, rest_s = lead_s(window.tenants) + window.ramp_up_s, self._rest_s
+        before_s = lead_s(window.tenants) + window.ramp_up_s
+        rest_s = spec.rests_s(window.duration_s)
         if rest_s:
             context.session.stop.asked.wait(before_s + rest_s)
             context.session.stop.check()
@@ -107,17 +96,10 @@ class NeighbourBlockIo:
         ended_s = context.session.clock.now_s()
         self.times = Times(began_s, from_s, ended_s, complete=True)
 
-    def end(self) -> None:
-        """Nothing is counted besides."""
-
     def aftermath(self) -> None:
         """What fio wrote about every request is not kept."""
         for each in self._files.glob("run/**/*.log"):
             each.unlink(missing_ok=True)
-
-    def cut_short(self) -> str:
-        """It ends at its time, or by an error."""
-        return self.ended_because or "the neighbour did not end"
 
     def values(self) -> Iterator[Measured]:
         """What was asked and what came of it."""
@@ -137,14 +119,6 @@ class NeighbourBlockIo:
         if self.times is None:
             return ()
         return (Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done"),)
-
-    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
-        """None of its own."""
-        yield from ()
-
-    def surroundings(self) -> Row:
-        """It has no server."""
-        return {}
 
     def said(self) -> str:
         """What it did of what was asked."""
@@ -169,12 +143,8 @@ def lay_out(context: Context, candidate: str) -> str:
     """Write the neighbour's file once; in words."""
     context.volumes.make_tree(candidate, NEIGHBOUR, spec_of(context.file.study).volume)
     target = target_of(context, candidate)
-    with Path(target.path).open("wb") as file:
-        # What is tried before anything is written must be there.
-        file.truncate(target.size_bytes)
-    folder = context.session.directory.root / FOLDER / candidate
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    make_file(target)
+    folder = emptied(context.session.directory.root / FOLDER / candidate)
     machine = ready(context.host.runner, [target], folder / "tried")
     seed = derive_seed(context.plan.seed, NAME) % 2**31
     stop = context.session.stop.asked
@@ -182,6 +152,4 @@ def lay_out(context: Context, candidate: str) -> str:
     return f"{format_size(target.size_bytes)} written"
 
 
-def create(context: Context, window: WindowPlan) -> NeighbourBlockIo:
-    """The neighbour of a window."""
-    return NeighbourBlockIo(context, window)
+create = NeighbourBlockIo

@@ -6,8 +6,8 @@ whose server ends is lost alone: the others work on.
 """
 
 import sys
-import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 from stithy.collect.collector import TimedSample
@@ -87,26 +87,19 @@ class TenantsActivity:
     def act(self) -> None:
         """All users work, from the same moment on."""
         start_at_s = self.context.session.clock.now_s() + lead_s(len(self.each))
-        stopped: list[Interrupted] = []
 
         def work(number: int) -> None:
             self.each[number].start_at_s = start_at_s
-            try:
-                with self._alone(number):
-                    self.each[number].act()
-            except Interrupted as error:
-                stopped.append(error)
+            with self._alone(number):
+                self.each[number].act()
 
-        threads = [threading.Thread(target=work, args=(each,)) for each in range(len(self.each))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if stopped:
-            raise stopped[0]
-        for number, each in enumerate(self.each):
-            if each.driven is not None and not each.driven.summary.complete:
-                self.lost.setdefault(number, each.cut_short())
+        with ThreadPoolExecutor(len(self.each)) as pool:
+            working = [pool.submit(work, number) for number in range(len(self.each))]
+        for each in working:
+            each.result()
+        for number, hammer in enumerate(self.each):
+            if hammer.driven is not None and not hammer.driven.summary.complete:
+                self.lost.setdefault(number, hammer.cut_short())
 
     def end(self) -> None:
         """Read the counters again."""
@@ -171,6 +164,4 @@ def lead_s(tenants: int) -> float:
     return LEAD_S + LEAD_S_PER_TENANT * tenants
 
 
-def create(context: Context, window: WindowPlan) -> TenantsActivity:
-    """The tenants of a window."""
-    return TenantsActivity(context, window)
+create = TenantsActivity

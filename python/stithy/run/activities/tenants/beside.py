@@ -7,21 +7,20 @@ goes on is cut, and counts neither as done nor as failed. A server that ends by 
 that fails, is this window's loss alone.
 """
 
-import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.collect.collector import TimedSample
 from stithy.database.engine import Instance
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.plan.steps import WindowPlan
-from stithy.results.tables import Row, Table
+from stithy.results.files import emptied
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activities.tenants.cycles import (
     PAUSE_AFTER_FAILURE_S,
@@ -32,7 +31,7 @@ from stithy.run.activities.tenants.cycles import (
     bytes_per_s,
     mean_s,
 )
-from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
 from stithy.storage.consent import NEIGHBOUR
@@ -58,39 +57,27 @@ class OwnPlace:
     io_cgroup: Path | None
 
 
-@dataclass(frozen=True)
-class OwnServer:
-    """A database of the neighbour while its server runs."""
-
-    place: OwnPlace
-    instance: Instance
-
-
-class Beside:
+class Beside(Basic):
     """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
 
     `at_measurement`: whether its first cycles begin with the measurement, and not before.
     """
 
-    name = ""
+    name, who = "", "the neighbour"
     servers, workers = 1, 1
     at_measurement = False
     most: int | None = None
-    is_full = False
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         """No server runs yet."""
-        self.context, self.window = context, window
+        super().__init__(context, window)
         spec = spec_of(context.file.study.at(window.point))
         assert isinstance(spec, OwnDatabase)  # as all have who are made here
         self.spec, self.level = spec, level_of(window.point)
         self.files = context.session.directory.window(window.id).root / NEIGHBOUR
-        self.up: list[OwnServer] = []
+        self.up: list[Instance] = []
         self.cycles: list[Cycle] = []
         self.ended = threading.Event()
-        self._errors: list[BaseException] = []
-        self.ended_because: str | None = None
-        self.times: Times | None = None
 
     def cycle(self, worker: int) -> Cycle:
         """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
@@ -107,15 +94,14 @@ class Beside:
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """All its servers run."""
-        shutil.rmtree(self.files, ignore_errors=True)
-        self.files.mkdir(parents=True)
+        emptied(self.files)
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
             self.warm_up()
-            yield Subject(pids=frozenset(each.instance.pid for each in self.up))
+            yield Subject(pids=frozenset(each.pid for each in self.up))
 
     @contextmanager
-    def _server(self, number: int) -> Iterator[OwnServer]:
+    def _server(self, number: int) -> Iterator[Instance]:
         servers, candidate = self.context.servers, self.window.candidate
         data = data_of(self.context, candidate, self.spec.volume, number)
         with servers.limited(candidate, self.window.point) as limit:
@@ -128,14 +114,11 @@ class Beside:
                 ) as instance:  # fmt: skip
                     if throttle is not None:
                         throttle.hold(instance.pid)
-                    yield OwnServer(place, instance)
+                    yield instance
 
     def log(self, number: int) -> Path:
         """Where a server and the programs that work on it write."""
         return self.files / f"server-{number + 1}.log"
-
-    def begin(self) -> None:
-        """Nothing is counted besides."""
 
     def act(self) -> None:
         """Work until the users' measurement has ended."""
@@ -146,19 +129,15 @@ class Beside:
         until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
         first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
         schedule = Schedule(first_s, until_s, self.spec.every_s, self.most)
-        threads = [
-            threading.Thread(target=self._work, args=(worker, schedule))
-            for worker in range(self.workers)
-        ]
-        for each in threads:
-            each.start()
-        self._wait_until(until_s)
-        ended_s = clock.now_s()
-        self._end()
-        for each in threads:
-            each.join()
-        if self._errors:
-            raise self._errors[0]
+        with ThreadPoolExecutor(self.workers) as pool:
+            working = [pool.submit(self._work, n, schedule) for n in range(self.workers)]
+            try:
+                self._wait_until(until_s)
+                ended_s = clock.now_s()
+            finally:
+                self._end()
+        for each in working:
+            each.result()
         self.context.session.stop.check()
         if self.ended_because is None:
             self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
@@ -173,10 +152,10 @@ class Beside:
     def _end(self) -> None:
         """Whoever still works is cut; a server that is gone already is why the window is lost."""
         for each in self.up:
-            self._lose_by(each.instance)
+            self._lose_by(each)
         self.ended.set()
         for each in self.up:
-            each.instance.stop(at_once=True)
+            each.stop(at_once=True)
 
     def _lose_by(self, instance: Instance) -> None:
         """A server that ended by itself leaves a neighbour that is not what was asked for."""
@@ -185,18 +164,12 @@ class Beside:
             self.ended_because = f"the neighbour failed: its server {ended}"
 
     def _work(self, worker: int, schedule: Schedule) -> None:
-        try:
-            self._work_on(worker, schedule)
-        except BaseException as error:  # noqa: BLE001 raised by `act`, once all have ended
-            self._errors.append(error)
-
-    def _work_on(self, worker: int, schedule: Schedule) -> None:
         clock = self.context.session.clock
         for _ in schedule.due(clock, self.ended):
             began_s = clock.now_s()
             done = self._tried(worker, began_s)
             self.cycles.append(done)
-            self._lose_by(self.up[worker % len(self.up)].instance)
+            self._lose_by(self.up[worker % len(self.up)])
             if done.cut or self.ended_because is not None:
                 return
             if done.failed_because is not None:
@@ -215,16 +188,6 @@ class Beside:
             cut, because = self.ended.is_set(), f"{error.where}: {error.problem}"
         return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
                      cut=cut)  # fmt: skip
-
-    def end(self) -> None:
-        """Nothing is counted besides."""
-
-    def aftermath(self) -> None:
-        """Nothing is left to be found out."""
-
-    def cut_short(self) -> str:
-        """It ends at its time, or by an error."""
-        return self.ended_because or "the neighbour did not end"
 
     def values(self) -> Iterator[Measured]:
         """What was asked and what came of it."""
@@ -267,14 +230,6 @@ class Beside:
         yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)
         for part, (from_s, to_s) in cycle.parts.items():
             yield Span(cycle_name(number, part), from_s, to_s, outcome, because)
-
-    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
-        """All is in values and spans."""
-        yield from ()
-
-    def surroundings(self) -> Row:
-        """What its servers did is the neighbour's."""
-        return {}
 
     def said(self) -> str:
         """How many cycles it came to, and how long they took."""
