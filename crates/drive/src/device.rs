@@ -96,7 +96,7 @@ impl Device {
         let (orders, inbox) =
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
         let opened = image(spec, orders.bell(), before_all)?;
-        let store = Store::new(opened.image, resolved.safety);
+        let store = Store::new(opened.image, resolved.volatile_bytes);
         let drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
         let (session, mount) = fuse::open(spec.size_bytes)?;
         let timing = resolved.timing;
@@ -224,17 +224,7 @@ impl Device {
     /// Errors: `device-in-use` while a file system is mounted, which could still write late.
     pub fn fault(&self, fault: DriveFault) -> Result<FaultOutcome, DriveError> {
         if fault == DriveFault::PowerOn {
-            if self.stays_held() {
-                let problem = "the drive is mounted or held by another program";
-                let remedy = "unmount it before the power comes back";
-                let place = &self.ready.device;
-                return Err(DriveError::precondition(
-                    "device-in-use",
-                    problem,
-                    place,
-                    remedy,
-                ));
-            }
+            self.refuse_held("unmount it before the power comes back")?;
             self.loop_device.drop_cache();
         }
         let (reply, answer) = sync_channel(1);
@@ -314,9 +304,17 @@ impl Device {
         self.loop_device.is_held()
     }
 
-    /// The same for longer than a moment, which is waited for.
-    pub fn stays_held(&self) -> bool {
-        self.loop_device.stays_held()
+    /// Refuses a drive that is so for longer than a moment, which is waited for.
+    ///
+    /// Errors: `device-in-use`.
+    pub fn refuse_held(&self, remedy: &str) -> Result<(), DriveError> {
+        match self.loop_device.stays_held() {
+            true => {
+                let problem = "the drive is mounted or held by another program";
+                Err(in_use(&self.ready.device, problem, remedy))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Takes the drive down and gives its last counters.
@@ -341,13 +339,14 @@ impl Device {
             }
             std::thread::sleep(LET_GO_PAUSE);
         }
-        Err(DriveError::precondition(
-            "device-in-use",
-            "another process has the device open",
-            &self.ready.device,
-            "end that process; the drive goes with its last user",
-        ))
+        let problem = "another process has the device open";
+        let remedy = "end that process; the drive goes with its last user";
+        Err(in_use(&self.ready.device, problem, remedy))
     }
+}
+
+fn in_use(device: &str, problem: &str, remedy: &str) -> DriveError {
+    DriveError::precondition("device-in-use", problem, device, remedy)
 }
 
 fn ready(spec: &DriveSpec, resolved: &Resolved, device: &str) -> DriveReady {
@@ -360,7 +359,7 @@ fn ready(spec: &DriveSpec, resolved: &Resolved, device: &str) -> DriveReady {
         backing: spec.backing.clone(),
         profile: resolved.profile.as_ref().map(|it| it.name.clone()),
         scale: spec.scale,
-        volatile_bytes: resolved.safety.limit_bytes(),
+        volatile_bytes: resolved.volatile_bytes,
         transport: fuse::NAME.to_string(),
         transport_s,
         spin_s,

@@ -149,7 +149,7 @@ impl Drive {
             self.ahead = Duration::ZERO;
         }
         self.ahead = self.ahead.max(self.transport_time(&incoming.request));
-        let lying = self.faults.is_lying();
+        let lying = self.faults.is_lying;
         let under_way = UnderWay {
             incoming,
             arrived: now,
@@ -166,7 +166,7 @@ impl Drive {
         let operation = incoming.request.operation;
         let depth = self.client_depth.arrive(now, operation);
         let at_once =
-            !self.powered || self.faults.is_gone() || (lying && operation == Operation::Flush);
+            !self.powered || self.faults.is_gone || (lying && operation == Operation::Flush);
         if at_once {
             self.due.push(Reverse((now, incoming.id)));
         } else if self.is_paced() {
@@ -210,7 +210,7 @@ impl Drive {
             (Some(first), Some(model)) => Some(first.min(model)),
             (first, model) => first.or(model),
         };
-        next.map(|next| next.max(self.faults.stalled_until().unwrap_or(Moment::START)))
+        next.map(|next| next.max(self.faults.stalled_until.unwrap_or(Moment::START)))
     }
 
     /// Answers everything that is due now. The clock is asked again for each answer: the last of many is
@@ -261,7 +261,7 @@ impl Drive {
     }
 
     fn is_stalled(&self, now: Moment) -> bool {
-        self.faults.stalled_until().is_some_and(|until| now < until)
+        self.faults.stalled_until.is_some_and(|until| now < until)
     }
 
     fn collect_finished(&mut self, now: Moment) {
@@ -294,7 +294,7 @@ impl Drive {
     ) -> io::Result<()> {
         let incoming = request.incoming;
         // A stall is what was asked for, not lateness.
-        let stalled_until = self.faults.stalled_until().unwrap_or(Moment::START);
+        let stalled_until = self.faults.stalled_until.unwrap_or(Moment::START);
         let due = due.max(stalled_until);
         let given = request.given.max(stalled_until.since(request.arrived));
         let is_paced = self.is_paced();
@@ -320,7 +320,7 @@ impl Drive {
             late: now.since(due),
         };
         self.recording.count(&asked, &answered, is_paced);
-        match is_paced && self.powered && !self.faults.is_gone() {
+        match is_paced && self.powered && !self.faults.is_gone {
             true => self.compensation.count(asked.request.operation, given),
             false => self.compensation.start_anew(),
         }

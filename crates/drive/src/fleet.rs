@@ -1,9 +1,10 @@
 //! The drives of one program, by name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use stithy_measure::locked;
 use stithy_wire::{
     ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec, Warning,
 };
@@ -42,11 +43,6 @@ impl Fleet {
         }
     }
 
-    fn devices(&self) -> MutexGuard<'_, BTreeMap<String, Device>> {
-        // A request that panicked has not left a drive half in the map.
-        self.devices.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
     /// Tells something.
     pub fn tell(&self, message: DriveMessage) {
         (self.sink)(message);
@@ -60,7 +56,7 @@ impl Fleet {
 
     /// Brings a drive up under a name that no other has.
     pub fn up(&self, spec: &DriveSpec) -> Result<DriveReady, DriveError> {
-        let mut devices = self.devices();
+        let mut devices = locked(&self.devices);
         refuse_what_is_taken(spec, &devices)?;
         let others = devices.values().map(Device::ready);
         let others: Vec<_> = others
@@ -96,7 +92,7 @@ impl Fleet {
     pub fn tell_second(&self) {
         self.awake.relax();
         let (seconds, warnings): (Vec<DriveCounters>, Vec<Vec<Warning>>) = {
-            let mut devices = self.devices();
+            let mut devices = locked(&self.devices);
             let tell = |device: &mut Device| (device.take_second(), device.take_warnings());
             devices.values_mut().map(tell).unzip()
         };
@@ -113,8 +109,7 @@ impl Fleet {
         match request {
             ControlRequest::Up { spec } => self.up(&spec).map(ControlAnswer::Up),
             ControlRequest::List => Ok(ControlAnswer::List {
-                drives: self
-                    .devices()
+                drives: locked(&self.devices)
                     .values()
                     .map(|each| each.ready().clone())
                     .collect(),
@@ -178,7 +173,7 @@ impl Fleet {
         name: &str,
         ask: impl FnOnce(&mut Device) -> Result<T, DriveError>,
     ) -> Result<T, DriveError> {
-        let mut devices = self.devices();
+        let mut devices = locked(&self.devices);
         match devices.get_mut(name) {
             Some(device) => ask(device),
             None => Err(unknown(name, &devices)),
@@ -186,26 +181,15 @@ impl Fleet {
     }
 
     fn down(&self, name: Option<&str>) -> Result<ControlAnswer, DriveError> {
-        let mut devices = self.devices();
+        let mut devices = locked(&self.devices);
         let names: Vec<String> = match name {
             Some(name) if !devices.contains_key(name) => return Err(unknown(name, &devices)),
             Some(name) => vec![name.to_string()],
             None => devices.keys().cloned().collect(),
         };
         // All or none: a drive with a file system on it stays, and so do the others.
-        if let Some(held) = names
-            .iter()
-            .find_map(|name| devices.get(name).filter(|d| d.stays_held()))
-        {
-            let problem = "the drive is mounted or held by another program";
-            let remedy = "unmount it first";
-            let place = held.ready().device.clone();
-            return Err(DriveError::precondition(
-                "device-in-use",
-                problem,
-                place,
-                remedy,
-            ));
+        for device in names.iter().filter_map(|name| devices.get(name)) {
+            device.refuse_held("unmount it first")?;
         }
         for name in names {
             self.take_down(&mut devices, &name)?;
@@ -235,7 +219,7 @@ impl Fleet {
     /// Takes every drive down, also those that are held: what uses them gets I/O errors when the process
     /// has ended.
     pub fn abandon(&self) {
-        let mut devices = self.devices();
+        let mut devices = locked(&self.devices);
         for (_, mut device) in std::mem::take(&mut *devices) {
             self.end_recordings(&mut device);
             let total = device.total();

@@ -31,7 +31,7 @@ impl LatencyLog {
             stem: stem.to_string(),
             unix_start,
             log: IntervalLog::create(&path, "latency", unix_start)?,
-            packer: Packer::new(),
+            packer: Packer::default(),
         })
     }
 

@@ -16,21 +16,20 @@ pub fn check(
     size_bytes: u64,
     others: &[(&DriveBacking, u64)],
 ) -> Result<(), DriveError> {
-    let (place, free_bytes) = match backing {
-        DriveBacking::Memory => ("memory", free_memory_bytes()),
-        DriveBacking::File { path } => (path.as_str(), free_disk_bytes(Path::new(path))),
+    let (place, free_bytes, promised_bytes, taken_bytes) = match backing {
+        DriveBacking::Memory => {
+            let promised_bytes = promised_memory_bytes(others);
+            ("memory", free_memory_bytes(), promised_bytes, 0)
+        }
+        DriveBacking::File { path } => {
+            let promised_bytes = promised_disk_bytes(path, others);
+            let free_bytes = free_disk_bytes(Path::new(path));
+            (path.as_str(), free_bytes, promised_bytes, taken_bytes(path))
+        }
     };
     // Where the system does not tell, writing will.
     let Ok(free_bytes) = free_bytes else {
         return Ok(());
-    };
-    let promised_bytes = match backing {
-        DriveBacking::Memory => promised_memory_bytes(others),
-        DriveBacking::File { path } => promised_disk_bytes(path, others),
-    };
-    let taken_bytes = match backing {
-        DriveBacking::Memory => 0,
-        DriveBacking::File { path } => taken_bytes(path),
     };
     let left_bytes = free_bytes.saturating_sub(promised_bytes);
     if size_bytes.saturating_sub(taken_bytes) <= left_bytes {

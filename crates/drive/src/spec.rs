@@ -1,11 +1,11 @@
 //! A drive as it is asked for, made ready to be built: everything that is wrong with it is found here,
 //! before anything is made.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use stithy_wire::{DriveSpec, DriveVolatile};
 
-use crate::backing::Safety;
 use crate::error::DriveError;
 use crate::model::{of_profile, Immediate, Model};
 use crate::profile::Profile;
@@ -17,8 +17,8 @@ use crate::transport_latency::TransportLatency;
 pub struct Resolved {
     /// Its profile, scaled; None where it takes no time.
     pub profile: Option<Profile>,
-    /// What a power cut may take away.
-    pub safety: Safety,
+    /// What a power cut may take away of answered writes at most; None: nothing.
+    pub volatile_bytes: Option<u64>,
     /// How its thread waits.
     pub timing: Timing,
 }
@@ -29,16 +29,14 @@ pub struct Resolved {
 pub fn resolve(spec: &DriveSpec, found: Timing) -> Result<Resolved, DriveError> {
     check(spec)?;
     let profile = profile(spec)?;
-    let safety = match spec.volatile {
-        DriveVolatile::Protected => Safety::Protected,
-        DriveVolatile::Bytes { limit_bytes } => Safety::Volatile {
-            cache_bytes: limit_bytes,
-        },
-        DriveVolatile::FromProfile => profile.as_ref().map_or(Safety::Protected, Profile::safety),
+    let volatile_bytes = match spec.volatile {
+        DriveVolatile::Protected => None,
+        DriveVolatile::Bytes { limit_bytes } => Some(limit_bytes),
+        DriveVolatile::FromProfile => profile.as_ref().and_then(Profile::volatile_bytes),
     };
     Ok(Resolved {
         profile,
-        safety,
+        volatile_bytes,
         timing: found.changed(spec.transport_s, spec.spin_s)?,
     })
 }
@@ -79,29 +77,23 @@ fn duration(key: &str, given_s: Option<f64>) -> Result<Option<Duration>, DriveEr
     // More than a second of either would not be timing any more.
     match (0.0..=1.0).contains(&time_s) {
         true => Ok(Some(Duration::from_secs_f64(time_s))),
-        false => Err(invalid(key, &time_s.to_string(), "seconds from 0 to 1")),
+        false => Err(invalid(key, time_s, "seconds from 0 to 1")),
     }
 }
 
 fn check(spec: &DriveSpec) -> Result<(), DriveError> {
     let is_odd = spec.name.chars().any(char::is_control);
     if spec.name.is_empty() || spec.name.len() > 63 || is_odd {
-        let shown = spec.name.escape_debug().to_string();
         let allowed = "1 to 63 bytes without control characters";
-        return Err(invalid("name", &shown, allowed));
+        return Err(invalid("name", spec.name.escape_debug(), allowed));
     }
     if !matches!(spec.sector_bytes, 512 | 4096) {
-        let value = spec.sector_bytes.to_string();
-        return Err(invalid("sector_bytes", &value, "512 or 4096"));
+        return Err(invalid("sector_bytes", spec.sector_bytes, "512 or 4096"));
     }
     let sectors = spec.size_bytes / u64::from(spec.sector_bytes);
     if sectors == 0 || sectors * u64::from(spec.sector_bytes) != spec.size_bytes {
         let allowed = format!("a multiple of {} above 0", spec.sector_bytes);
-        return Err(invalid(
-            "size_bytes",
-            &spec.size_bytes.to_string(),
-            &allowed,
-        ));
+        return Err(invalid("size_bytes", spec.size_bytes, &allowed));
     }
     Ok(())
 }
@@ -111,11 +103,7 @@ fn profile(spec: &DriveSpec) -> Result<Option<Profile>, DriveError> {
         return match spec.scale == 1.0 {
             true => Ok(None),
             // There is nothing to divide: whoever asked expects a slower drive than this one.
-            false => Err(invalid(
-                "scale",
-                &spec.scale.to_string(),
-                "1, or a profile to divide",
-            )),
+            false => Err(invalid("scale", spec.scale, "1, or a profile to divide")),
         };
     };
     let profile = Profile::parse("profile", text)?.scaled(spec.scale)?;
@@ -125,13 +113,12 @@ fn profile(spec: &DriveSpec) -> Result<Option<Profile>, DriveError> {
             true => format!("at most {capacity}, the capacity of the profile"),
             false => format!("at most {capacity}, the capacity of the profile, scaled"),
         };
-        let value = spec.size_bytes.to_string();
-        return Err(invalid("size_bytes", &value, &allowed));
+        return Err(invalid("size_bytes", spec.size_bytes, &allowed));
     }
     Ok(Some(profile))
 }
 
-fn invalid(key: &str, value: &str, allowed: &str) -> DriveError {
+fn invalid(key: &str, value: impl Display, allowed: &str) -> DriveError {
     let problem = format!("{key} cannot be {value}");
     DriveError::usage("drive-invalid", problem, key, format!("give {allowed}"))
 }

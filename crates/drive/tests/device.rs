@@ -107,11 +107,14 @@ fn a_device_in_use_is_told_of() {
         thread::sleep(Duration::from_millis(200));
         drop(passing);
     });
-    assert!(!device.stays_held(), "it is held for a moment only");
+    assert!(
+        device.refuse_held("").is_ok(),
+        "it is held for a moment only"
+    );
     letting_go.join().unwrap();
     let file = support::open_exclusively(&device.ready().device);
     assert!(device.is_held());
-    assert!(device.stays_held());
+    assert!(device.refuse_held("").is_err());
     let error = device.down().expect_err("it is in use");
     assert_eq!("device-in-use", error.code);
     drop(file);

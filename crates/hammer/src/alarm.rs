@@ -6,9 +6,10 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use stithy_measure::locked;
 use tokio::sync::oneshot;
 
 /// The alarm of a run; its thread starts with the first who waits and ends with the alarm.
@@ -46,7 +47,7 @@ impl Alarm {
     }
 
     fn add(&self, waiting: Waiting) {
-        let mut state = self.shared.lock();
+        let mut state = locked(&self.shared.state);
         let first = state
             .waiting
             .peek()
@@ -65,19 +66,14 @@ impl Alarm {
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        self.shared.lock().ended = true;
+        locked(&self.shared.state).ended = true;
         self.shared.changed.notify_one();
     }
 }
 
 impl Shared {
-    /// A thread that panicked has not harmed the state: it is only changed in whole steps.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ring_until_ended(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         while !state.ended {
             let sleep = state.ring_due(Instant::now());
             let waited = self.changed.wait_timeout(state, sleep);

@@ -38,7 +38,7 @@ pub(crate) struct Worker<S, C> {
 impl<S: TransactionScript, C: Session> Worker<S, C> {
     /// Works until the run finishes.
     pub(crate) async fn live(self) {
-        while !self.record.finishing().requested() {
+        while !self.record.finishing.requested() {
             let free_since = self.record.now();
             let next = self.queue.waiting.take();
             let Some(Deferred { mut script, begun }) = self.record.unless_finishing(next).await

@@ -9,7 +9,7 @@ use stithy_wire::{DataShape, Job, Message, Pace, Started, WIRE_VERSION};
 use crate::client::Target;
 use crate::error::HammerError;
 use crate::jobs::{self, READ_BYTES};
-use crate::plugins;
+pub use crate::plugins::execute;
 use crate::workload::{Context, Workload};
 
 /// Name and version, as the first message tells them.
@@ -53,13 +53,6 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Does a job; the sink gets every message but a failure, which is the error.
-///
-/// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
-pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-    plugins::execute(job, context).await
 }
 
 /// Does a job of a workload on an engine, both of which the compiler knows.

@@ -29,7 +29,7 @@ pub(crate) type Arrived = Arc<Queue<Arrival>>;
 pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Arc<Record>) {
     let mut in_a_row = 0;
     let mut due = pace.due(Moment::START, 0);
-    while !record.finishing().requested() {
+    while !record.finishing.requested() {
         in_a_row = if due > record.now() { 0 } else { in_a_row + 1 };
         if in_a_row == QUEUED_IN_A_ROW {
             in_a_row = 0;
@@ -66,7 +66,7 @@ impl<S: TransactionScript, C: Session> Attendant<S, C> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let mut free_since = Moment::START;
-        while !self.record.finishing().requested() {
+        while !self.record.finishing.requested() {
             let next = self.arrived.take();
             let Some(arrival) = self.record.unless_finishing(next).await else {
                 return;

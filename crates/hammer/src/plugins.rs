@@ -16,12 +16,12 @@ macro_rules! plugins {
         const WORKLOADS: &[&str] = &[$(<$workload>::NAME),+];
 
         /// Does a job with the engine of its URL and the workload that it names; one without either is the
-        /// same with any.
+        /// same with any. The sink gets every message but a failure, which is the error.
         ///
         /// Errors: those of the job, `url-invalid` and `unknown-workload` (usage).
-        pub(crate) async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+        pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
             $(
-                if url(job).is_none_or(|url| is_of::<$target>(url)) {
+                if needs(job).0.is_none_or(|url| is_of::<$target>(url)) {
                     return with::<$target>(job, context).await;
                 }
             )+
@@ -29,7 +29,7 @@ macro_rules! plugins {
         }
 
         async fn with<T: Target>(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-            let name = choice(job).map(|choice| choice.name.as_str());
+            let name = needs(job).1.map(|choice| choice.name.as_str());
             $(
                 if name.is_none_or(|name| name == <$workload>::NAME) {
                     return execute_as::<T, $workload>(job, context).await;
@@ -69,27 +69,15 @@ fn no_workload(name: &str) -> HammerError {
     )
 }
 
-/// Where the job's database is; None where it needs none.
-fn url(job: &Job) -> Option<&str> {
+/// Where the job's database is, and what it works on; None where it needs none.
+fn needs(job: &Job) -> (Option<&str>, Option<&WorkloadChoice>) {
     match job {
-        Job::Prepare(job) => Some(&job.url),
-        Job::WarmUp(job) => Some(&job.url),
-        Job::Run(job) => Some(&job.url),
-        Job::Check(job) => Some(&job.url),
-        Job::VerifyLedger(job) => Some(&job.url),
-        Job::Calibrate(job) => Some(&job.url),
-        Job::Baseline(_) => None,
-    }
-}
-
-/// What the job works on; None where it needs no tables.
-fn choice(job: &Job) -> Option<&WorkloadChoice> {
-    match job {
-        Job::Prepare(job) => Some(&job.workload),
-        Job::WarmUp(job) => Some(&job.workload),
-        Job::Run(job) => Some(&job.workload),
-        Job::Check(job) => Some(&job.workload),
-        Job::VerifyLedger(job) => Some(&job.workload),
-        Job::Calibrate(_) | Job::Baseline(_) => None,
+        Job::Prepare(job) => (Some(&job.url), Some(&job.workload)),
+        Job::WarmUp(job) => (Some(&job.url), Some(&job.workload)),
+        Job::Run(job) => (Some(&job.url), Some(&job.workload)),
+        Job::Check(job) => (Some(&job.url), Some(&job.workload)),
+        Job::VerifyLedger(job) => (Some(&job.url), Some(&job.workload)),
+        Job::Calibrate(job) => (Some(&job.url), None),
+        Job::Baseline(_) => (None, None),
     }
 }

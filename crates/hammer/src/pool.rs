@@ -100,7 +100,7 @@ impl<S: Session> Pool<S> {
         if useless {
             tokio::time::sleep(RETRY_USELESS).await;
         }
-        let _turn = record.opening().acquire().await;
+        let _turn = record.opening.acquire().await;
         let mut wait = RETRY_FIRST;
         loop {
             let opening = tokio::time::timeout(OPENING_LIMIT, (self.opener)());

@@ -1,8 +1,9 @@
 //! A queue: things are put and taken; whoever finds none waits in line.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use stithy_measure::locked;
 use tokio::sync::Semaphore;
 
 /// Things that wait for takers, or takers who wait for things; both in the order they came.
@@ -24,13 +25,13 @@ impl<T> Default for Queue<T> {
 impl<T> Queue<T> {
     /// Puts a thing behind all others.
     pub(crate) fn put_last(&self, thing: T) {
-        self.things().push_back(thing);
+        locked(&self.things).push_back(thing);
         self.free.add_permits(1);
     }
 
     /// Puts a thing before all others.
     pub(crate) fn put_first(&self, thing: T) {
-        self.things().push_front(thing);
+        locked(&self.things).push_front(thing);
         self.free.add_permits(1);
     }
 
@@ -43,7 +44,7 @@ impl<T> Queue<T> {
             if let Ok(permit) = self.free.acquire().await {
                 permit.forget();
             }
-            if let Some(thing) = self.things().pop_front() {
+            if let Some(thing) = locked(&self.things).pop_front() {
                 return thing;
             }
         }
@@ -52,12 +53,7 @@ impl<T> Queue<T> {
     /// Takes the first thing, if there is one that nobody waits for.
     pub(crate) fn try_take(&self) -> Option<T> {
         self.free.try_acquire().ok()?.forget();
-        self.things().pop_front()
-    }
-
-    fn things(&self) -> MutexGuard<'_, VecDeque<T>> {
-        // It is only changed in whole steps, so that a panic elsewhere leaves it right.
-        self.things.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.things).pop_front()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
-use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
+use stithy_measure::{locked, Clock, Moment, Recorder, Sample, SystemClock};
 use stithy_wire::ErrorCount;
 use tokio::sync::Semaphore;
 
@@ -28,14 +28,16 @@ pub struct Record {
     /// Transactions due before the end that the driver came too late to queue.
     unqueued: AtomicU64,
     losses: Mutex<Losses>,
-    /// Turns to open connections again.
-    opening: Semaphore,
+    /// Turns to open connections again; never closed.
+    pub(crate) opening: Semaphore,
     errors: Mutex<Errors>,
     error_limit: u64,
     finish: Stopper,
-    finishing: Stop,
+    /// Whether users begin nothing more.
+    pub(crate) finishing: Stop,
     give_up: Stopper,
-    giving_up: Stop,
+    /// Whether there were more errors than allowed.
+    pub(crate) giving_up: Stop,
 }
 
 impl Record {
@@ -67,7 +69,7 @@ impl Record {
 
     /// Transactions by second.
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
-        entered(&self.recorder)
+        locked(&self.recorder)
     }
 
     /// Adds a transaction that came to an end.
@@ -123,7 +125,7 @@ impl Record {
     /// Adds an unexpected error; past the limit, to which lost connections do not count, the run gives
     /// up.
     pub fn add_error(&self, error: &SessionError) {
-        let mut errors = entered(&self.errors);
+        let mut errors = locked(&self.errors);
         errors.add(error);
         if errors.refused > self.error_limit {
             self.give_up.request();
@@ -132,38 +134,18 @@ impl Record {
 
     /// Connections lost and opened again.
     pub(crate) fn losses(&self) -> MutexGuard<'_, Losses> {
-        entered(&self.losses)
-    }
-
-    /// Turns to open connections again; never closed.
-    pub(crate) fn opening(&self) -> &Semaphore {
-        &self.opening
+        locked(&self.losses)
     }
 
     /// The errors so far.
     pub fn errors(&self) -> Vec<ErrorCount> {
-        entered(&self.errors).counts.clone()
+        locked(&self.errors).counts.clone()
     }
 
     /// Tells every user to begin nothing more.
     pub fn finish(&self) {
         self.finish.request();
     }
-
-    /// Whether users begin nothing more.
-    pub fn finishing(&self) -> &Stop {
-        &self.finishing
-    }
-
-    /// Whether there were more errors than allowed.
-    pub fn giving_up(&self) -> &Stop {
-        &self.giving_up
-    }
-}
-
-/// What a panicking user left half done is still the best there is to tell.
-fn entered<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Errors by the engine's code, or by text where they have none.

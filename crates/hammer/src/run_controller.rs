@@ -62,7 +62,7 @@ impl<'a> RunController<'a> {
     /// Leads until the last user has ended.
     pub(crate) async fn control(mut self, mut users: JoinSet<()>) -> Result<Window, HammerError> {
         let mut stop = self.context.stop.clone();
-        let mut giving_up = self.record.giving_up().clone();
+        let mut giving_up = self.record.giving_up.clone();
         let (mut stopped, mut abandoned) = (false, false);
         loop {
             let going = self.drain_until.is_none();
@@ -82,7 +82,7 @@ impl<'a> RunController<'a> {
                 }
                 () = tokio::time::sleep_until(next.into()) => {
                     // Said once: those who are cut off end one after the other.
-                    if self.on_time()? == Patience::Over && !std::mem::replace(&mut abandoned, true) {
+                    if self.on_time()? && !std::mem::replace(&mut abandoned, true) {
                         self.cut("drain-limit", "answers were missing for too long after the end");
                         users.abort_all();
                     }
@@ -108,7 +108,8 @@ impl<'a> RunController<'a> {
         second.min(phase)
     }
 
-    fn on_time(&mut self) -> Result<Patience, HammerError> {
+    /// Does what is due by now; true when answers are no longer waited for.
+    fn on_time(&mut self) -> Result<bool, HammerError> {
         let now = self.record.now();
         let measured = self.record.recorder().phases().measured.clone();
         if self.cpu_before.is_none() && now >= measured.start {
@@ -119,10 +120,7 @@ impl<'a> RunController<'a> {
         }
         self.record.recorder().advance(now);
         self.tell_seconds(Duration::from_secs(1));
-        Ok(match self.drain_until {
-            Some(until) if now >= until => Patience::Over,
-            _ => Patience::Left,
-        })
+        Ok(self.drain_until.is_some_and(|until| now >= until))
     }
 
     /// Users begin nothing more.
@@ -238,13 +236,6 @@ impl<'a> RunController<'a> {
             cpu: after.since(&self.cpu_before.unwrap_or(after)),
         })
     }
-}
-
-/// Whether answers are still waited for.
-#[derive(PartialEq, Eq)]
-enum Patience {
-    Left,
-    Over,
 }
 
 fn transactions(names: &[&str], interval: &Interval) -> Vec<TransactionSecond> {

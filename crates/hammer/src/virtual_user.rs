@@ -44,7 +44,7 @@ impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
             let Some(done) = self.act(begun).await else {
                 return;
             };
-            if self.record.finishing().requested() {
+            if self.record.finishing.requested() {
                 return;
             }
             kind = self.script.draw();

@@ -3,7 +3,6 @@
 //! A run reads the wall clock once, at its start; everything after that is monotonic, so a step of
 //! the wall clock cannot bend a latency or a series.
 
-use std::cell::Cell;
 use std::ops::Add;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +44,7 @@ pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The seam for time: tests put a [`ManualClock`] here.
+/// The seam for time: tests put a clock here that they set.
 pub trait Clock {
     /// Now.
     fn now(&self) -> Moment;
@@ -92,28 +91,5 @@ impl Clock for SystemClock {
 
     fn unix_start(&self) -> Duration {
         self.unix_start
-    }
-}
-
-/// A clock that stands still until it is set; for tests.
-#[derive(Debug, Default)]
-pub struct ManualClock {
-    now: Cell<Moment>,
-}
-
-impl ManualClock {
-    /// Moves the clock.
-    pub fn set(&self, moment: Moment) {
-        self.now.set(moment);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Moment {
-        self.now.get()
-    }
-
-    fn unix_start(&self) -> Duration {
-        Duration::from_secs(1_000_000_000)
     }
 }

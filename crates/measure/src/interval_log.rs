@@ -62,7 +62,7 @@ impl IntervalLogs {
         Ok(IntervalLogs {
             names,
             logs,
-            packer: Packer::new(),
+            packer: Packer::default(),
         })
     }
 
@@ -158,13 +158,6 @@ pub struct Packer {
 
 impl Default for Packer {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Packer {
-    /// One for any number of logs.
-    pub fn new() -> Self {
         Packer {
             serializer: V2Serializer::new(),
             compress: Compress::new(Compression::fast(), true),
@@ -173,7 +166,9 @@ impl Packer {
             text: String::new(),
         }
     }
+}
 
+impl Packer {
     /// A histogram as V2, deflated, base64.
     fn pack(&mut self, histogram: &Histogram<u64>) -> io::Result<&str> {
         self.plain.clear();
@@ -205,7 +200,7 @@ impl Packer {
 
 /// A histogram as text, as in the lines of a log.
 pub fn packed(histogram: &Histogram<u64>) -> io::Result<String> {
-    Packer::new().pack(histogram).map(str::to_string)
+    Packer::default().pack(histogram).map(str::to_string)
 }
 
 /// The histogram of a text.

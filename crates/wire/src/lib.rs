@@ -8,13 +8,7 @@ mod drive;
 mod job;
 mod message;
 
-pub use drive::{
-    CatalogueJob, CatalogueSummary, CheckProfileJob, CheckProfileSummary, ControlAnswer,
-    ControlRequest, CutCounts, DriveBacking, DriveCounters, DriveFault, DriveJob, DriveMessage,
-    DriveReady, DriveSpec, DriveUpJob, DriveVolatile, FaultSchedule, LoadFigures, LoadPoint,
-    OperationCounters, PointFigures, ProfileFacts, ProfileFiguresJob, ProfileFiguresSummary,
-    ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase, TraceCounts,
-};
+pub use drive::*;
 pub use job::{
     Arrivals, BaselineJob, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
     RunJob, VerifyLedgerJob, WarmUpJob, WorkloadChoice,

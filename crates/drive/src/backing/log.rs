@@ -9,38 +9,13 @@ use std::collections::VecDeque;
 use std::io;
 
 use stithy_measure::Rng;
+use stithy_wire::{CutCounts, CutRule};
 
 use super::image::{Former, Image};
 
 /// A position in the order of answered writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(u64);
-
-/// What becomes of each volatile write when the power is cut. The shares are probabilities; what is
-/// neither lost nor torn is kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CutRule {
-    /// Seed of the choice.
-    pub seed: u64,
-    /// Share of the writes that are lost as a whole.
-    pub lost_share: f64,
-    /// Share of the writes of which each unit is kept or lost by itself.
-    pub torn_share: f64,
-    /// What is never torn itself: 512 or 4096 bytes.
-    pub unit_bytes: usize,
-}
-
-/// What became of the volatile writes. A torn write of which every unit was kept counts as kept, one of
-/// which none was as lost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CutReport {
-    /// Writes kept as a whole.
-    pub kept: u64,
-    /// Writes of which a part was kept.
-    pub torn: u64,
-    /// Writes lost as a whole.
-    pub lost: u64,
-}
 
 struct Entry {
     offset_bytes: u64,
@@ -118,12 +93,12 @@ impl Log {
     ///
     /// First every write is taken back, the newest first, which leaves the image as it is known to be
     /// durable and each entry with its own content; then what is kept is written again in the old order.
-    pub fn cut(&mut self, image: &mut dyn Image, rule: &CutRule) -> io::Result<CutReport> {
+    pub fn cut(&mut self, image: &mut dyn Image, rule: &CutRule) -> io::Result<CutCounts> {
         for entry in self.entries.iter_mut().rev() {
             image.exchange(entry.offset_bytes, &mut entry.content)?;
         }
         let mut rng = Rng::new(rule.seed, 0);
-        let mut report = CutReport::default();
+        let mut report = CutCounts::default();
         for entry in &self.entries {
             write_again(image, entry, rule, &mut rng, &mut report)?;
         }
@@ -138,13 +113,14 @@ fn write_again(
     entry: &Entry,
     rule: &CutRule,
     rng: &mut Rng,
-    report: &mut CutReport,
+    report: &mut CutCounts,
 ) -> io::Result<()> {
     let fate = rng.share();
     let torn = fate >= rule.lost_share && fate < rule.lost_share + rule.torn_share;
+    let unit_bytes = rule.unit_bytes.max(1) as usize;
     let mut kept = 0;
     let mut at = entry.offset_bytes;
-    for unit in entry.content.chunks(rule.unit_bytes.max(1)) {
+    for unit in entry.content.chunks(unit_bytes) {
         let keeps = if torn {
             rng.chance(0.5)
         } else {
@@ -158,7 +134,7 @@ fn write_again(
     }
     match kept {
         0 => report.lost += 1,
-        all if all == entry.content.len().div_ceil(rule.unit_bytes.max(1)) => report.kept += 1,
+        all if all == entry.content.len().div_ceil(unit_bytes) => report.kept += 1,
         _ => report.torn += 1,
     }
     Ok(())

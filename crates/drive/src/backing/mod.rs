@@ -11,9 +11,9 @@ mod store;
 
 pub use file::{FileImage, OpenedImage};
 pub use image::{Former, Image, Need, Purpose};
-pub use log::{CutReport, CutRule, Mark};
+pub use log::Mark;
 pub use memory::MemoryImage;
-pub use store::{Safety, Store, Write};
+pub use store::{Store, Write};
 
 #[cfg(test)]
-pub(crate) use file::slow;
+pub(crate) use file::tests::slow;

@@ -5,32 +5,11 @@ use std::collections::BTreeSet;
 use std::io;
 
 use stithy_measure::Rng;
+use stithy_wire::{CutCounts, CutRule};
 
 use super::image::{Image, Need, Purpose};
-use super::log::{CutReport, CutRule, Log, Mark};
+use super::log::{Log, Mark};
 use crate::request::{Operation, Request};
-
-/// What a power cut may take from a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Safety {
-    /// The cache is protected: an answered write is durable.
-    Protected,
-    /// The cache is volatile and holds so much; older writes have reached the medium.
-    Volatile {
-        /// Bytes that the cache holds at most.
-        cache_bytes: u64,
-    },
-}
-
-impl Safety {
-    /// Bytes of answered writes that may be lost at most; None where none may.
-    pub fn limit_bytes(self) -> Option<u64> {
-        match self {
-            Safety::Protected => None,
-            Safety::Volatile { cache_bytes } => Some(cache_bytes),
-        }
-    }
-}
 
 /// Bytes of answered writes that a drive with a protected cache may lose once it lies. Own: about what
 /// the memory on such a drive holds for writes.
@@ -49,17 +28,18 @@ pub struct Write {
 pub struct Store {
     image: Box<dyn Image>,
     log: Log,
-    safety: Safety,
+    volatile_bytes: Option<u64>,
     is_lying: bool,
 }
 
 impl Store {
-    /// A store over `image`, of which everything is durable.
-    pub fn new(image: Box<dyn Image>, safety: Safety) -> Self {
+    /// A store over `image`, of which everything is durable. A power cut may take so much of what was answered
+    /// since, and older writes have reached the medium; None: the cache is protected, and an answered write is durable.
+    pub fn new(image: Box<dyn Image>, volatile_bytes: Option<u64>) -> Self {
         Store {
             image,
             log: Log::default(),
-            safety,
+            volatile_bytes,
             is_lying: false,
         }
     }
@@ -76,7 +56,7 @@ impl Store {
     /// Bytes of answered writes that may be lost; None where none may.
     fn volatile_limit_bytes(&self) -> Option<u64> {
         let unprotected = self.is_lying.then_some(UNPROTECTED_BYTES);
-        self.safety.limit_bytes().or(unprotected)
+        self.volatile_bytes.or(unprotected)
     }
 
     /// How many bytes the drive has.
@@ -194,7 +174,7 @@ impl Store {
     /// Cuts the power. `under_way` are writes that were received and not answered, in the order of their
     /// arrival; they may have reached the medium as well. From then on the image is as the cut left it, also for who
     /// looks past the drive.
-    pub fn cut(&mut self, under_way: Vec<Write>, rule: &CutRule) -> io::Result<CutReport> {
+    pub fn cut(&mut self, under_way: Vec<Write>, rule: &CutRule) -> io::Result<CutCounts> {
         for write in under_way {
             self.log
                 .write(&mut *self.image, write.offset_bytes, write.content)?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use stithy_measure::Moment;
+use stithy_measure::{locked, Moment};
 use stithy_wire::DriveCounters;
 
 use super::{Counters, Span, State};
@@ -37,11 +37,7 @@ impl Tally {
         let spare = self.spare.take();
         let mut next = spare.unwrap_or_else(|| Box::new(Span::new(now)));
         next.clear(now);
-        let (part, state) = {
-            // Whoever panicked with it had only counted.
-            let mut counters = self.counters.lock().unwrap_or_else(|e| e.into_inner());
-            counters.exchange(next)
-        };
+        let (part, state) = locked(&self.counters).exchange(next);
         self.state = state;
         self.second.merge(&part);
         self.total.merge(&part);

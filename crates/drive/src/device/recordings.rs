@@ -11,7 +11,7 @@ use super::Device;
 use crate::error::DriveError;
 use crate::latency_log::LatencyLog;
 use crate::serve::Command;
-use crate::trace::{Head, Outcome, Trace};
+use crate::trace::{Head, Trace};
 
 /// The interval log that a spec asks for.
 pub(super) fn latency_log(
@@ -122,18 +122,9 @@ impl Device {
         };
         // A thread that has ended has let go of its end already.
         let _ = self.ask(|drive, _| drive.trace(None));
-        let outcome = trace.finish();
-        self.warn_of_loss(outcome.lost, outcome.failure.as_ref());
-        Ok(self.counts(outcome))
-    }
-
-    fn counts(&self, outcome: Outcome) -> TraceCounts {
-        TraceCounts {
-            drive: self.ready.drive.clone(),
-            path: outcome.path,
-            written: outcome.written,
-            lost: outcome.lost,
-        }
+        let (counts, failure) = trace.finish();
+        self.warn_of_loss(counts.lost, failure.as_ref());
+        Ok(counts)
     }
 
     /// Has what was recorded reach the file, and tells of what was lost since it was reported last.

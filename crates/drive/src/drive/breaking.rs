@@ -5,11 +5,11 @@ use std::io;
 use std::time::Duration;
 
 use stithy_measure::Moment;
-use stithy_wire::{CutCounts, DriveFault};
+use stithy_wire::{CutCounts, CutRule, DriveFault};
 
 use super::client_depth::ClientDepth;
 use super::{Drive, FaultOutcome};
-use crate::backing::{CutRule, Write};
+use crate::backing::Write;
 use crate::counters::Answered;
 use crate::error::DriveError;
 use crate::request::Operation;
@@ -25,7 +25,7 @@ impl Drive {
     ) -> Result<FaultOutcome, DriveError> {
         self.check_range(fault)?;
         self.faults.set(now, fault)?;
-        self.store.lie(self.faults.is_lying());
+        self.store.lie(self.faults.is_lying);
         match *fault {
             DriveFault::Gone => self.fail_all(now, transport)?,
             DriveFault::PowerOn => {
@@ -44,19 +44,8 @@ impl Drive {
                 .store
                 .corrupt(offset_bytes, length_bytes, bits, seed)
                 .map_err(backing_failed)?,
-            DriveFault::PowerCut {
-                seed,
-                lost_share,
-                torn_share,
-                unit_bytes,
-            } => {
-                let rule = CutRule {
-                    seed,
-                    lost_share,
-                    torn_share,
-                    unit_bytes: unit_bytes as usize,
-                };
-                return self.cut_power(now, &rule, transport).map(FaultOutcome::Cut);
+            DriveFault::PowerCut(ref rule) => {
+                return self.cut_power(now, rule, transport).map(FaultOutcome::Cut);
             }
             _ => {}
         }
@@ -112,16 +101,12 @@ impl Drive {
             .collect();
         writes.sort_unstable_by_key(|(order, _)| *order);
         let writes = writes.into_iter().map(|(_, write)| write).collect();
-        let report = self.store.cut(writes, rule).map_err(backing_failed)?;
+        let counts = self.store.cut(writes, rule).map_err(backing_failed)?;
         match self.is_stalled(now) {
             true => self.fail_all_later(now),
             false => self.fail_all(now, transport)?,
         }
-        Ok(CutCounts {
-            kept: report.kept,
-            torn: report.torn,
-            lost: report.lost,
-        })
+        Ok(counts)
     }
 
     /// As [`Drive::fail_all`], when the stall is over.

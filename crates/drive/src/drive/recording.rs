@@ -1,8 +1,8 @@
 //! What a drive writes down about each answer: its counters, and its trace where there is one.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
-use stithy_measure::{nanoseconds, Moment};
+use stithy_measure::{locked, nanoseconds, Moment};
 
 use crate::counters::{Answered, Counters, State};
 use crate::request::Request;
@@ -29,22 +29,17 @@ impl Recording {
         Recording { counters, tracer }
     }
 
-    fn counters(&self) -> MutexGuard<'_, Counters> {
-        // A reader that panicked has only read.
-        self.counters.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
     pub(super) fn count(&mut self, asked: &Asked, answered: &Answered, is_paced: bool) {
         if let Some(tracer) = &mut self.tracer {
             tracer.record(&record(asked, answered, is_paced));
         }
-        let mut counters = self.counters();
+        let mut counters = locked(&self.counters);
         counters.record(answered);
         counters.observe_depth(asked.depth as u64);
     }
 
     pub(super) fn observe(&self, state: State) {
-        self.counters().observe(state);
+        locked(&self.counters).observe(state);
     }
 
     pub(super) fn trace(&mut self, tracer: Option<Tracer>) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use stithy_wire::{DriveFault, SlowPhase};
+use stithy_wire::{CutRule, DriveFault, SlowPhase};
 
 use super::schedule;
 use crate::error::DriveError;
@@ -14,14 +14,10 @@ const BITS_MAX: u64 = 1_000_000;
 pub(super) fn check(fault: &DriveFault) -> Result<(), DriveError> {
     match *fault {
         DriveFault::Stall { duration_s } => time("duration_s", duration_s),
-        DriveFault::Slow {
-            factor: by,
-            added_s,
-            share: of,
-        } => {
-            factor(by)?;
-            time("added_s", added_s)?;
-            share("share", of)
+        DriveFault::Slow(slow) => {
+            factor(slow.factor)?;
+            time("added_s", slow.added_s)?;
+            share("share", slow.share)
         }
         DriveFault::Schedule { ref schedule } => {
             schedule::phases(schedule)?.iter().try_for_each(phase)
@@ -35,12 +31,12 @@ pub(super) fn check(fault: &DriveFault) -> Result<(), DriveError> {
             let allowed = format!("1 to {most}, each in a place of its own");
             require("bits", bits, (1..=most).contains(&bits), &allowed)
         }
-        DriveFault::PowerCut {
+        DriveFault::PowerCut(CutRule {
             lost_share,
             torn_share,
             unit_bytes,
             ..
-        } => {
+        }) => {
             share("lost_share", lost_share)?;
             share("torn_share", torn_share)?;
             let together = lost_share + torn_share <= 1.0 + f64::EPSILON;

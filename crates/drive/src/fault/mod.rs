@@ -1,15 +1,13 @@
 //! What is wrong with a drive at the moment.
 
 mod check;
-mod reference;
 mod schedule;
 
 use std::time::Duration;
 
 use stithy_measure::{Moment, Rng};
-use stithy_wire::{DriveFault, SlowPhase};
+use stithy_wire::{DriveFault, SlowPhase, SlowRule};
 
-pub use self::reference::reference;
 pub use self::schedule::{Shipped, SCHEDULES};
 
 use crate::error::DriveError;
@@ -19,13 +17,6 @@ use crate::request::{Operation, Request};
 const SLOW: u64 = 101;
 const ERRORS: u64 = 102;
 const SCHEDULE: u64 = 103;
-
-#[derive(Debug, Clone, Copy)]
-struct Slow {
-    factor: f64,
-    added_s: f64,
-    share: f64,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Errors {
@@ -39,12 +30,15 @@ struct Errors {
 /// The faults that last. Those that happen once (corrupt bits, a power cut) are done by the drive.
 #[derive(Debug)]
 pub struct Faults {
-    stalled_until: Option<Moment>,
-    slow: Option<Slow>,
+    /// Until when nothing is answered.
+    pub(crate) stalled_until: Option<Moment>,
+    slow: Option<SlowRule>,
     schedule: Option<schedule::Running>,
     errors: Option<Errors>,
-    gone: bool,
-    lying_flush: bool,
+    /// Whether every request fails.
+    pub(crate) is_gone: bool,
+    /// Whether flushes promise nothing.
+    pub(crate) is_lying: bool,
     slow_rng: Rng,
     schedule_rng: Rng,
     error_rng: Rng,
@@ -58,8 +52,8 @@ impl Faults {
             slow: None,
             schedule: None,
             errors: None,
-            gone: false,
-            lying_flush: false,
+            is_gone: false,
+            is_lying: false,
             slow_rng: Rng::new(seed, SLOW),
             schedule_rng: Rng::new(seed, SCHEDULE),
             error_rng: Rng::new(seed, ERRORS),
@@ -78,17 +72,7 @@ impl Faults {
             DriveFault::Stall { duration_s } => {
                 self.stalled_until = Some(now + Duration::from_secs_f64(duration_s));
             }
-            DriveFault::Slow {
-                factor,
-                added_s,
-                share,
-            } => {
-                self.slow = Some(Slow {
-                    factor,
-                    added_s,
-                    share,
-                });
-            }
+            DriveFault::Slow(slow) => self.slow = Some(slow),
             DriveFault::Errors {
                 reads,
                 writes,
@@ -105,12 +89,10 @@ impl Faults {
                     share,
                 });
             }
-            DriveFault::Gone => self.gone = true,
-            DriveFault::LyingFlush => self.lying_flush = true,
+            DriveFault::Gone => self.is_gone = true,
+            DriveFault::LyingFlush => self.is_lying = true,
             DriveFault::PowerOn => self.stalled_until = None,
-            DriveFault::Schedule { .. }
-            | DriveFault::Corrupt { .. }
-            | DriveFault::PowerCut { .. } => {}
+            DriveFault::Schedule { .. } | DriveFault::Corrupt { .. } | DriveFault::PowerCut(_) => {}
         }
         Ok(())
     }
@@ -120,23 +102,8 @@ impl Faults {
         self.slow = None;
         self.schedule = None;
         self.errors = None;
-        self.gone = false;
-        self.lying_flush = false;
-    }
-
-    /// Until when nothing is answered.
-    pub fn stalled_until(&self) -> Option<Moment> {
-        self.stalled_until
-    }
-
-    /// Whether every request fails.
-    pub fn is_gone(&self) -> bool {
-        self.gone
-    }
-
-    /// Whether flushes promise nothing.
-    pub fn is_lying(&self) -> bool {
-        self.lying_flush
+        self.is_gone = false;
+        self.is_lying = false;
     }
 
     /// When a request that arrived at `arrived` and was finished at `done` is answered. The phase of a
@@ -163,7 +130,7 @@ impl Faults {
 
     /// Whether a request fails.
     pub fn fails(&mut self, request: &Request) -> bool {
-        if self.gone {
+        if self.is_gone {
             return true;
         }
         let Some(errors) = self.errors else {
@@ -230,11 +197,11 @@ mod tests {
     #[test]
     fn a_slow_drive_takes_longer_on_its_share() {
         let mut faults = Faults::none(1);
-        let fault = DriveFault::Slow {
+        let fault = DriveFault::Slow(SlowRule {
             factor: 3.0,
             added_s: 0.5,
             share: 0.25,
-        };
+        });
         faults.set(Moment::START, &fault).unwrap();
         let done = Moment(100_000_000);
         let slow = (0..4_000)
@@ -272,11 +239,11 @@ mod tests {
     #[test]
     fn impossible_faults_are_refused() {
         let mut faults = Faults::none(1);
-        let fault = DriveFault::Slow {
+        let fault = DriveFault::Slow(SlowRule {
             factor: 0.5,
             added_s: 0.0,
             share: 1.0,
-        };
+        });
         let error = faults.set(Moment::START, &fault).unwrap_err();
         assert_eq!(("factor", 2), (error.place.as_str(), error.exit()));
         let fault = DriveFault::Stall {

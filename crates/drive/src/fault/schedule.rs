@@ -19,7 +19,7 @@ pub struct Shipped {
 }
 
 /// The experiment templates of AWS for latency of EBS volumes, all 15 minutes long.
-pub(super) const SOURCE: &str = "Amazon EBS user guide, \"Latency injection\", pre-configured latency experiment \
+const SOURCE: &str = "Amazon EBS user guide, \"Latency injection\", pre-configured latency experiment \
     templates (docs.aws.amazon.com/ebs/latest/userguide/ebs-fis-latency-injection.html); that flushes and discards \
     are as slow as writes is assumed";
 

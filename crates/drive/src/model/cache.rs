@@ -2,16 +2,16 @@
 //! and room that is ready to be written at the full rate, used up by writing and made ready again while
 //! nothing is written.
 
+use crate::model::NS_PER_S;
 use crate::profile::{Rates, Sustained, WriteCache};
-
-const NS_PER_S: f64 = 1e9;
 
 /// What is in the cache, as the moment at which it will be empty.
 #[derive(Debug, Clone)]
 pub(super) struct FluidCache {
     size_ns: f64,
     ns_per_byte: f64,
-    empty_at_ns: f64,
+    /// When everything in it will have reached the medium.
+    pub(super) empty_at_ns: f64,
     pub(super) is_protected: bool,
 }
 
@@ -37,11 +37,6 @@ impl FluidCache {
         at_ns
     }
 
-    /// When everything in it will have reached the medium.
-    pub(super) fn empty_at_ns(&self) -> f64 {
-        self.empty_at_ns
-    }
-
     pub(super) fn fill_bytes(&self, now_ns: f64) -> u64 {
         // Writes that wait for room are not in it yet.
         let fill_ns = (self.empty_at_ns - now_ns).clamp(0.0, self.size_ns);
@@ -57,7 +52,7 @@ impl FluidCache {
 #[derive(Debug, Clone)]
 pub(super) struct Freshness {
     described: Sustained,
-    ready_bytes: f64,
+    pub(super) ready_bytes: f64,
 }
 
 impl Freshness {
@@ -84,13 +79,5 @@ impl Freshness {
             iops: self.described.slowed.iops.or(full.iops),
             bytes_per_s: self.described.slowed.bytes_per_s.or(full.bytes_per_s),
         }
-    }
-
-    pub(super) fn ready_bytes(&self) -> u64 {
-        self.ready_bytes as u64
-    }
-
-    pub(super) fn set_ready_bytes(&mut self, bytes: u64) {
-        self.ready_bytes = bytes as f64;
     }
 }

@@ -6,12 +6,11 @@ use stithy_measure::Rng;
 
 use super::load::LoadTable;
 use super::points::{between, mean_between, row_mean_s};
+use crate::model::NS_PER_S;
 use crate::profile::{Access, Latency, LoadRow};
 
 /// The 99th percentile of the standard normal distribution.
 const NORMAL_P99: f64 = 2.326_347_874_040_841;
-
-const NS_PER_S: f64 = 1e9;
 
 /// A [`Latency`] made ready to draw from, in nanoseconds.
 #[derive(Debug, Clone)]

@@ -3,9 +3,8 @@
 use stithy_measure::Rng;
 
 use super::points::{between, interpolated};
+use crate::model::NS_PER_S;
 use crate::profile::LoadTimes;
-
-const NS_PER_S: f64 = 1e9;
 
 /// [`LoadTimes`] made ready to draw from.
 #[derive(Debug, Clone)]

@@ -20,6 +20,9 @@ use stithy_measure::Moment;
 use crate::profile::{Medium, Profile};
 use crate::request::Request;
 
+/// Service times are counted in nanoseconds, as doubles.
+const NS_PER_S: f64 = 1e9;
+
 /// A request that the drive has finished, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
@@ -113,7 +116,5 @@ impl Model for Immediate {
     }
 }
 
-#[cfg(test)]
-mod bench;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
 //! Rates that are never exceeded, evenly: no burst of more than two requests.
 
+use crate::model::NS_PER_S;
 use crate::profile::{Caps, Rates};
-
-const NS_PER_S: f64 = 1e9;
 
 /// One rate. A request takes a step of time; the next but one waits until the step before it is over.
 ///
@@ -54,7 +53,8 @@ impl Lane {
 /// All pacers of a drive.
 #[derive(Debug, Clone)]
 pub(super) struct Pacing {
-    caps: Caps,
+    /// The full rates.
+    pub(super) caps: Caps,
     read: Lane,
     write: Lane,
     total: Lane,
@@ -86,11 +86,6 @@ impl Pacing {
     /// back: else one kind that waits for its rate would hold back the other.
     fn total(&mut self, now_ns: f64, length_bytes: u64) -> f64 {
         self.total.admit(now_ns, length_bytes, self.caps.total)
-    }
-
-    /// The full write rates.
-    pub(super) fn write_rates(&self) -> Rates {
-        self.caps.write
     }
 
     /// Since when the write rates have asked nobody to wait; later than now while they do.

@@ -11,11 +11,9 @@ use stithy_measure::{Moment, Rng};
 use super::cache::{FluidCache, Freshness};
 use super::distribution::Times;
 use super::pacing::Pacing;
-use super::{Done, Model, Snapshot};
+use super::{Done, Model, Snapshot, NS_PER_S};
 use crate::profile::{Access, Profile, Solid};
 use crate::request::{Operation, Request};
-
-const NS_PER_S: f64 = 1e9;
 
 /// What the described latencies are of.
 const DESCRIBED_BYTES: u64 = 4096;
@@ -149,7 +147,7 @@ impl SolidModel {
 
     /// When the caps and the cache let a write begin.
     fn admit_write(&mut self, now_ns: f64, length_bytes: u64) -> f64 {
-        let full = self.pacing.write_rates();
+        let full = self.pacing.caps.write;
         let idle_ns = (now_ns - self.pacing.writes_idle_since_ns()).max(0.0);
         let rates = match &mut self.freshness {
             Some(freshness) => freshness.rates(idle_ns, length_bytes, full),
@@ -165,7 +163,7 @@ impl SolidModel {
     /// When what was written before has reached the medium, as far as a flush waits for that.
     fn flushed_ns(&self, now_ns: f64) -> f64 {
         match &self.cache {
-            Some(cache) if !cache.is_protected => cache.empty_at_ns().max(now_ns),
+            Some(cache) if !cache.is_protected => cache.empty_at_ns.max(now_ns),
             _ => now_ns,
         }
     }
@@ -213,14 +211,14 @@ impl Model for SolidModel {
     fn snapshot(&mut self, now: Moment) -> Snapshot {
         self.latest = now;
         let idle_ns = (now.0 as f64 - self.pacing.writes_idle_since_ns()).max(0.0);
-        let full = self.pacing.write_rates();
+        let full = self.pacing.caps.write;
         Snapshot {
             cache_fill_bytes: self.cache_fill_bytes().unwrap_or_default(),
             fresh_bytes: self.freshness.as_ref().map(|freshness| {
                 // A write of nothing tells what is ready after the pause, and takes none of it.
                 let mut then = freshness.clone();
                 then.rates(idle_ns, 0, full);
-                then.ready_bytes()
+                then.ready_bytes as u64
             }),
             cached_writes: Vec::new(),
         }
@@ -232,7 +230,7 @@ impl Model for SolidModel {
             cache.set_fill_bytes(now.0 as f64, snapshot.cache_fill_bytes);
         }
         if let (Some(freshness), Some(ready)) = (&mut self.freshness, snapshot.fresh_bytes) {
-            freshness.set_ready_bytes(ready);
+            freshness.ready_bytes = ready as f64;
         }
     }
 }

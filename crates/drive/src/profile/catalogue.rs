@@ -1,9 +1,6 @@
 //! The profiles that the program brings along. A new one is a file in `crates/drive/profiles/` and its name
 //! here.
 
-use super::Profile;
-use crate::error::DriveError;
-
 /// A profile as it is shipped.
 #[derive(Debug, Clone, Copy)]
 pub struct Shipped {
@@ -40,18 +37,3 @@ pub const CATALOGUE: &[Shipped] = shipped! {
     "sas-15k-36"
     "x25-e-32"
 };
-
-/// The shipped profile of a name.
-///
-/// Errors: there is none.
-pub fn find(name: &str) -> Result<Profile, DriveError> {
-    match CATALOGUE.iter().find(|shipped| shipped.name == name) {
-        Some(shipped) => Profile::parse(&format!("{name}.toml"), shipped.text),
-        None => {
-            let names: Vec<&str> = CATALOGUE.iter().map(|shipped| shipped.name).collect();
-            let remedy = format!("give a file, or one of {}", names.join(", "));
-            let problem = "no shipped drive profile has this name";
-            Err(DriveError::usage("profile-unknown", problem, name, remedy))
-        }
-    }
-}

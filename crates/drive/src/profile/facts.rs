@@ -1,22 +1,17 @@
 //! What a profile says, for those who choose a drive; and whether it is one at all.
 
-use stithy_wire::{CheckProfileSummary, ProfileFacts, ProfileProblem, ProfileSource};
+use stithy_wire::{CheckProfileSummary, ProfileFacts, ProfileProblem};
 
 use super::{Medium, Profile};
-use crate::backing::Safety;
 use crate::error::DriveError;
 use crate::model::p50_p99_s;
 
 impl Profile {
     /// What a power cut may take of what was answered: what its cache holds, where that is not
-    /// protected.
-    pub fn safety(&self) -> Safety {
-        match self.cache.filter(|cache| !cache.protected) {
-            Some(cache) => Safety::Volatile {
-                cache_bytes: cache.size_bytes,
-            },
-            None => Safety::Protected,
-        }
+    /// protected; None: nothing.
+    pub fn volatile_bytes(&self) -> Option<u64> {
+        let volatile = self.cache.filter(|cache| !cache.protected);
+        volatile.map(|cache| cache.size_bytes)
     }
 
     /// What it says, in short; `scale` is by what it was divided already.
@@ -50,38 +45,18 @@ impl Profile {
             write_bytes_per_s: self.caps.write.bytes_per_s,
             total_bytes_per_s: self.caps.total.bytes_per_s,
             cache_bytes: self.cache.map(|cache| cache.size_bytes),
-            volatile_bytes: self.safety().limit_bytes(),
+            volatile_bytes: self.volatile_bytes(),
             sustained_after_bytes: self.sustained.map(|sustained| sustained.after_bytes),
             assumed: self.provenance.assumed.clone(),
-            sources: self.sources(),
+            sources: self.provenance.sources.clone(),
             note: self.provenance.note.clone(),
         }
-    }
-
-    fn sources(&self) -> Vec<ProfileSource> {
-        let sources = self.provenance.sources.iter();
-        sources
-            .map(|source| ProfileSource {
-                text: source.text.clone(),
-                keys: source.keys.clone(),
-            })
-            .collect()
     }
 }
 
 /// Judges a profile and its scale: what it says, or everything that is wrong.
 pub fn judge(text: &str, scale: f64) -> CheckProfileSummary {
-    let judged = Profile::check(text).map_err(|problems| {
-        let told = problems.iter().map(|problem| ProfileProblem {
-            line: Some(problem.line as u64),
-            key: problem.key.clone(),
-            value: problem.value.clone(),
-            problem: problem.problem.clone(),
-            remedy: problem.remedy.clone(),
-        });
-        told.collect()
-    });
-    let scaled = judged.and_then(|profile| {
+    let scaled = Profile::check(text).and_then(|profile| {
         let scaled = profile.scaled(scale);
         scaled.map_err(|error| vec![of_scale(&error, scale)])
     });

@@ -4,7 +4,7 @@
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Text that is not empty.
     Text,
     /// Lower-case letters, digits and hyphens.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// What is allowed, in words.
-    pub(super) fn allowed(self) -> String {
+    pub fn allowed(self) -> String {
         match self {
             Kind::Text => "text".to_string(),
             Kind::Name => "lower-case letters, digits and hyphens".to_string(),
@@ -47,7 +47,7 @@ impl Kind {
 
 /// Whether a key must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub enum Need {
     /// In every profile.
     Always,
     /// Where its table is.
@@ -58,21 +58,9 @@ pub(super) enum Need {
     Optional,
 }
 
-impl Need {
-    /// When it must be there, in words.
-    pub(super) fn told(self) -> &'static str {
-        match self {
-            Need::Always => "yes",
-            Need::InTable => "in its table",
-            Need::Solid => "unless `disk` is there",
-            Need::Optional => "no",
-        }
-    }
-}
-
 /// One key.
 #[derive(Debug)]
-pub(super) struct Key {
+pub struct Key {
     /// Its table, a dot, its name.
     pub path: &'static str,
     /// What it may be.
@@ -83,22 +71,6 @@ pub(super) struct Key {
     pub need: Need,
     /// What it means.
     pub meaning: &'static str,
-}
-
-const fn key(
-    path: &'static str,
-    kind: Kind,
-    unit: &'static str,
-    need: Need,
-    meaning: &'static str,
-) -> Key {
-    Key {
-        path,
-        kind,
-        unit,
-        need,
-        meaning,
-    }
 }
 
 use Kind::{Flag, Name, NotNegative, Numbers, Pairs, Positive, Rows, Text, Texts, Whole};
@@ -115,259 +87,77 @@ const LOAD: &str =
      sorted by size and then by depth";
 const REQUEST_BANDWIDTH: &str = "bandwidth of one request beyond its first 4 KiB";
 
+/// A line each: path, kind, unit, need, meaning.
+macro_rules! keys {
+    ($($path:literal: $kind:expr, $unit:literal, $need:expr, $meaning:expr;)*) => {
+        &[$(Key {
+            path: $path,
+            kind: $kind,
+            unit: $unit,
+            need: $need,
+            meaning: $meaning,
+        }),*]
+    };
+}
+
 /// Every key, in the order of the reference page.
-pub(super) const KEYS: &[Key] = &[
-    key(
-        "version",
-        Whole(1.0),
-        "",
-        Always,
-        "version of the format: 1",
-    ),
-    key(
-        "name",
-        Name,
-        "",
-        Always,
-        "name in studies and in the catalogue",
-    ),
-    key("title", Text, "", Always, "description of the drive"),
-    key(
-        "capacity_bytes",
-        Whole(1.0),
-        "B",
-        Always,
-        "capacity in bytes",
-    ),
-    key(
-        "channels",
-        Whole(1.0),
-        "",
-        Need::Solid,
-        "number of requests that it serves at once",
-    ),
-    key(
-        "read.p50_us",
-        Positive,
-        "µs",
-        Optional,
-        "median time of reads of 4 KiB on an idle drive",
-    ),
-    key(
-        "read.p99_us",
-        Positive,
-        "µs",
-        Optional,
-        "99th percentile of these times; the distribution is log-normal",
-    ),
-    key("read.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
-    key("read.load_shares", Numbers, "1", Optional, LOAD_SHARES),
-    key("read.load_us", Rows, "B, 1, µs", Optional, LOAD),
-    key(
-        "read.bytes_per_s",
-        Positive,
-        "B/s",
-        Need::Solid,
-        REQUEST_BANDWIDTH,
-    ),
-    key("write.p50_us", Positive, "µs", Optional, "as for reads"),
-    key("write.p99_us", Positive, "µs", Optional, "as for reads"),
-    key("write.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
-    key("write.load_shares", Numbers, "1", Optional, LOAD_SHARES),
-    key("write.load_us", Rows, "B, 1, µs", Optional, LOAD),
-    key(
-        "write.bytes_per_s",
-        Positive,
-        "B/s",
-        Need::Solid,
-        REQUEST_BANDWIDTH,
-    ),
-    key(
-        "cap.read_iops",
-        Positive,
-        "1/s",
-        Optional,
-        "reads per second, evenly paced",
-    ),
-    key(
-        "cap.write_iops",
-        Positive,
-        "1/s",
-        Optional,
-        "writes per second",
-    ),
-    key(
-        "cap.total_iops",
-        Positive,
-        "1/s",
-        Optional,
-        "reads and writes per second",
-    ),
-    key(
-        "cap.read_bytes_per_s",
-        Positive,
-        "B/s",
-        Optional,
-        "bytes read per second",
-    ),
-    key(
-        "cap.write_bytes_per_s",
-        Positive,
-        "B/s",
-        Optional,
-        "bytes written per second",
-    ),
-    key(
-        "cap.total_bytes_per_s",
-        Positive,
-        "B/s",
-        Optional,
-        "bytes read and written per second",
-    ),
-    key(
-        "flush.cost_us",
-        NotNegative,
-        "µs",
-        Always,
-        "time of a flush in addition to its waits; the mean, if there are quantiles",
-    ),
-    key(
-        "flush.quantiles_us",
-        Pairs,
-        "1, µs",
-        Optional,
-        "distribution of that time, as for reads; without it the time is constant",
-    ),
-    key(
-        "cache.size_bytes",
-        Whole(1.0),
-        "B",
-        InTable,
-        "size of the write cache",
-    ),
-    key(
-        "cache.drain_bytes_per_s",
-        Positive,
-        "B/s",
-        Need::Solid,
-        "rate at which the cache drains to the medium; on a spinning disk the arm determines it",
-    ),
-    key(
-        "cache.protected",
-        Flag,
-        "",
-        InTable,
-        "whether the cache survives a power cut; a flush then does not wait for it",
-    ),
-    key(
-        "sustained.after_bytes",
-        Whole(1.0),
-        "B",
-        InTable,
-        "amount that can be written at the full rate",
-    ),
-    key(
-        "sustained.write_iops",
-        Positive,
-        "1/s",
-        Optional,
-        "writes per second after that",
-    ),
-    key(
-        "sustained.write_bytes_per_s",
-        Positive,
-        "B/s",
-        Optional,
-        "bytes written per second after that",
-    ),
-    key(
-        "sustained.recovery_bytes_per_s",
-        NotNegative,
-        "B/s",
-        InTable,
-        "growth of that amount for each second in which nothing is written",
-    ),
-    key(
-        "disk.rpm",
-        Positive,
-        "1/min",
-        InTable,
-        "rotations of the platters per minute",
-    ),
-    key(
-        "disk.seek_track_ms",
-        Positive,
-        "ms",
-        InTable,
-        "seek time to the next track",
-    ),
-    key(
-        "disk.seek_average_ms",
-        Positive,
-        "ms",
-        InTable,
-        "mean seek time between two random tracks",
-    ),
-    key(
-        "disk.seek_full_ms",
-        Positive,
-        "ms",
-        InTable,
-        "seek time over all tracks",
-    ),
-    key(
-        "disk.write_settle_ms",
-        NotNegative,
-        "ms",
-        InTable,
-        "additional seek time before a write",
-    ),
-    key(
-        "disk.overhead_us",
-        NotNegative,
-        "µs",
-        InTable,
-        "time that the electronics add to a request",
-    ),
-    key(
-        "disk.queue_depth",
-        Whole(1.0),
-        "",
-        InTable,
-        "number of waiting requests among which the nearest is chosen; 1 serves in the \
-         order of arrival",
-    ),
-    key(
-        "disk.read_ahead_bytes",
-        Whole(0.0),
-        "B",
-        InTable,
-        "amount that it reads ahead after a read",
-    ),
-    key(
-        "disk.zones",
-        Pairs,
-        "1, B/s",
-        InTable,
-        "pairs of a share of the capacity and its bandwidth, from the outermost \
-         tracks inwards",
-    ),
-    key(
-        "provenance.assumed",
-        Texts,
-        "",
-        Optional,
-        "keys, or whole tables, whose values were neither published nor measured, or \
-         were not looked up",
-    ),
-    key(
-        "provenance.note",
-        Text,
-        "",
-        Optional,
-        "further information for readers",
-    ),
-];
+pub const KEYS: &[Key] = keys! {
+    "version": Whole(1.0), "", Always, "version of the format: 1";
+    "name": Name, "", Always, "name in studies and in the catalogue";
+    "title": Text, "", Always, "description of the drive";
+    "capacity_bytes": Whole(1.0), "B", Always, "capacity in bytes";
+    "channels": Whole(1.0), "", Need::Solid, "number of requests that it serves at once";
+    "read.p50_us": Positive, "µs", Optional, "median time of reads of 4 KiB on an idle drive";
+    "read.p99_us": Positive, "µs", Optional,
+        "99th percentile of these times; the distribution is log-normal";
+    "read.quantiles_us": Pairs, "1, µs", Optional, QUANTILES;
+    "read.load_shares": Numbers, "1", Optional, LOAD_SHARES;
+    "read.load_us": Rows, "B, 1, µs", Optional, LOAD;
+    "read.bytes_per_s": Positive, "B/s", Need::Solid, REQUEST_BANDWIDTH;
+    "write.p50_us": Positive, "µs", Optional, "as for reads";
+    "write.p99_us": Positive, "µs", Optional, "as for reads";
+    "write.quantiles_us": Pairs, "1, µs", Optional, QUANTILES;
+    "write.load_shares": Numbers, "1", Optional, LOAD_SHARES;
+    "write.load_us": Rows, "B, 1, µs", Optional, LOAD;
+    "write.bytes_per_s": Positive, "B/s", Need::Solid, REQUEST_BANDWIDTH;
+    "cap.read_iops": Positive, "1/s", Optional, "reads per second, evenly paced";
+    "cap.write_iops": Positive, "1/s", Optional, "writes per second";
+    "cap.total_iops": Positive, "1/s", Optional, "reads and writes per second";
+    "cap.read_bytes_per_s": Positive, "B/s", Optional, "bytes read per second";
+    "cap.write_bytes_per_s": Positive, "B/s", Optional, "bytes written per second";
+    "cap.total_bytes_per_s": Positive, "B/s", Optional, "bytes read and written per second";
+    "flush.cost_us": NotNegative, "µs", Always,
+        "time of a flush in addition to its waits; the mean, if there are quantiles";
+    "flush.quantiles_us": Pairs, "1, µs", Optional,
+        "distribution of that time, as for reads; without it the time is constant";
+    "cache.size_bytes": Whole(1.0), "B", InTable, "size of the write cache";
+    "cache.drain_bytes_per_s": Positive, "B/s", Need::Solid,
+        "rate at which the cache drains to the medium; on a spinning disk the arm determines it";
+    "cache.protected": Flag, "", InTable,
+        "whether the cache survives a power cut; a flush then does not wait for it";
+    "sustained.after_bytes": Whole(1.0), "B", InTable,
+        "amount that can be written at the full rate";
+    "sustained.write_iops": Positive, "1/s", Optional, "writes per second after that";
+    "sustained.write_bytes_per_s": Positive, "B/s", Optional, "bytes written per second after that";
+    "sustained.recovery_bytes_per_s": NotNegative, "B/s", InTable,
+        "growth of that amount for each second in which nothing is written";
+    "disk.rpm": Positive, "1/min", InTable, "rotations of the platters per minute";
+    "disk.seek_track_ms": Positive, "ms", InTable, "seek time to the next track";
+    "disk.seek_average_ms": Positive, "ms", InTable, "mean seek time between two random tracks";
+    "disk.seek_full_ms": Positive, "ms", InTable, "seek time over all tracks";
+    "disk.write_settle_ms": NotNegative, "ms", InTable, "additional seek time before a write";
+    "disk.overhead_us": NotNegative, "µs", InTable, "time that the electronics add to a request";
+    "disk.queue_depth": Whole(1.0), "", InTable,
+        "number of waiting requests among which the nearest is chosen; 1 serves in the order of \
+         arrival";
+    "disk.read_ahead_bytes": Whole(0.0), "B", InTable, "amount that it reads ahead after a read";
+    "disk.zones": Pairs, "1, B/s", InTable,
+        "pairs of a share of the capacity and its bandwidth, from the outermost tracks inwards";
+    "provenance.assumed": Texts, "", Optional,
+        "keys, or whole tables, whose values were neither published nor measured, or were not \
+         looked up";
+    "provenance.note": Text, "", Optional, "further information for readers";
+};
 
 /// The tables that a file may have besides its first keys.
 pub(super) fn is_table(name: &str) -> bool {

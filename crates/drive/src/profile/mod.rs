@@ -5,18 +5,16 @@
 
 mod catalogue;
 mod facts;
-mod keys;
-mod reference;
+pub mod keys;
 mod relations;
 mod resolve;
 mod scale;
 mod written;
 
-pub use catalogue::{find, Shipped, CATALOGUE};
+pub use catalogue::{Shipped, CATALOGUE};
 pub use facts::judge;
-pub use reference::reference;
 
-use std::fmt;
+use stithy_wire::{ProfileProblem, ProfileSource};
 
 use crate::error::DriveError;
 
@@ -194,20 +192,11 @@ pub struct Sustained {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Provenance {
     /// What was looked up, measured or derived.
-    pub sources: Vec<Source>,
+    pub sources: Vec<ProfileSource>,
     /// Keys whose values nobody published or measured.
     pub assumed: Vec<String>,
     /// What a reader should know besides.
     pub note: Option<String>,
-}
-
-/// Where some numbers come from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Source {
-    /// The document or the measurement.
-    pub text: String,
-    /// The keys, or the tables, that it gives.
-    pub keys: Vec<String>,
 }
 
 impl Profile {
@@ -219,7 +208,7 @@ impl Profile {
     }
 
     /// As [`Profile::parse`], with the problems one by one.
-    pub fn check(text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn check(text: &str) -> Result<Self, Vec<ProfileProblem>> {
         let (values, mut problems) = written::read(text).map_err(|problem| vec![problem])?;
         problems.extend(relations::problems(&values));
         problems.sort_by_key(|problem| problem.line);
@@ -230,42 +219,24 @@ impl Profile {
     }
 }
 
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, from 1.
-    pub line: usize,
-    /// The key, with its table.
-    pub key: String,
-    /// What was given; None where nothing was.
-    pub value: Option<String>,
-    /// What is wrong with it.
-    pub problem: String,
-    /// How to fix it.
-    pub remedy: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line, self.key)?;
-        if let Some(value) = &self.value {
-            write!(f, " = {value}")?;
-        }
-        write!(f, " {}; {}", self.problem, self.remedy)
-    }
-}
-
 /// All problems as one error of `file`.
-fn told(file: &str, problems: &[Problem]) -> DriveError {
+fn told(file: &str, problems: &[ProfileProblem]) -> DriveError {
     if problems.is_empty() {
         return DriveError::bug("a profile without a problem has no values", file);
     }
-    let lines: Vec<String> = problems
-        .iter()
-        .map(|problem| format!("{file}:{problem}"))
-        .collect();
+    let lines: Vec<String> = problems.iter().map(|each| line(file, each)).collect();
     let remedy = "correct these keys; docs/reference/drive-profiles.md tells what each means";
     DriveError::usage("profile-invalid", lines.join("\n"), file, remedy)
+}
+
+fn line(file: &str, problem: &ProfileProblem) -> String {
+    let (line, key) = (problem.line.unwrap_or(1), &problem.key);
+    let value = problem.value.as_ref().map(|value| format!(" = {value}"));
+    let value = value.unwrap_or_default();
+    format!(
+        "{file}:{line}: {key}{value} {}; {}",
+        problem.problem, problem.remedy
+    )
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! What is impossible between the keys of a profile, though each is possible by itself.
 
-use super::keys::KEYS;
-use super::written::{Value, Values};
-use super::{Problem, PROFILE_VERSION};
+use stithy_wire::ProfileProblem;
+
+use super::keys::{find, Kind, KEYS};
+use super::written::Values;
+use super::PROFILE_VERSION;
 use crate::model::SeekCurve;
 
 /// How far shares may be from a sum of 1.
 const SHARE_TOLERANCE: f64 = 1e-6;
 
 /// All of them.
-pub(super) fn problems(values: &Values) -> Vec<Problem> {
+pub(super) fn problems(values: &Values) -> Vec<ProfileProblem> {
     let mut found = Found {
         values,
         problems: Vec::new(),
@@ -28,7 +30,7 @@ pub(super) fn problems(values: &Values) -> Vec<Problem> {
 
 struct Found<'v> {
     values: &'v Values,
-    problems: Vec<Problem>,
+    problems: Vec<ProfileProblem>,
 }
 
 impl Found<'_> {
@@ -41,8 +43,8 @@ impl Found<'_> {
         let found = self.values.found.get(key);
         let table = key.split('.').next().unwrap_or(key);
         let table_line = self.values.tables.get(table).copied();
-        self.problems.push(Problem {
-            line: found.map(|found| found.line).or(table_line).unwrap_or(1),
+        self.problems.push(ProfileProblem {
+            line: found.map(|found| found.line).or(table_line).or(Some(1)),
             key: key.to_string(),
             value: found.map(|found| found.told.clone()),
             problem: problem.into(),
@@ -92,7 +94,7 @@ impl Found<'_> {
     }
 
     fn quantiles(&mut self, key: &str) {
-        let Some(points) = self.values.pairs(key).map(<[_]>::to_vec) else {
+        let Some(points) = self.values.get::<Vec<(f64, f64)>>(key) else {
             return;
         };
         let shares_end = points.first().is_some_and(|(share, _)| *share == 0.0)
@@ -117,10 +119,10 @@ impl Found<'_> {
     }
 
     fn load(&mut self, key: &str, shares_key: &str) {
-        let Some(rows) = self.values.rows(key).map(<[_]>::to_vec) else {
+        let Some(rows) = self.values.get::<Vec<Vec<f64>>>(key) else {
             return;
         };
-        let Some(shares) = self.values.numbers(shares_key).map(<[_]>::to_vec) else {
+        let Some(shares) = self.values.get::<Vec<f64>>(shares_key) else {
             return self.add(key, "has no shares", format!("give {shares_key}"));
         };
         let ends = (shares.first(), shares.last()) == (Some(&0.0), Some(&1.0));
@@ -232,7 +234,7 @@ impl Found<'_> {
     }
 
     fn zones(&mut self) {
-        let Some(zones) = self.values.pairs("disk.zones").map(<[_]>::to_vec) else {
+        let Some(zones) = self.values.get::<Vec<(f64, f64)>>("disk.zones") else {
             return;
         };
         let sum: f64 = zones.iter().map(|(share, _)| share).sum();
@@ -250,11 +252,13 @@ impl Found<'_> {
 
     /// Every number has a source or is marked as assumed, and every mark names a key that is there.
     fn provenance(&mut self) {
-        let sources = self.values.sources.iter();
-        let marks: Vec<&String> = sources
-            .flat_map(|(source, _)| &source.keys)
-            .chain(self.values.texts("provenance.assumed"))
-            .collect();
+        let mut marks: Vec<String> = self.values.get("provenance.assumed").unwrap_or_default();
+        marks.extend(
+            self.values
+                .sources
+                .iter()
+                .flat_map(|each| each.keys.clone()),
+        );
         for key in KEYS {
             let covered = marks.iter().filter(|mark| covers(mark, key.path)).count();
             if !self.is_number(key.path) || covered == 1 {
@@ -270,7 +274,7 @@ impl Found<'_> {
             self.add(key.path, problem, remedy);
         }
         for mark in marks {
-            let meets = |key: &&str| self.is_number(key) && covers(mark, key);
+            let meets = |key: &&str| self.is_number(key) && covers(&mark, key);
             if !self.values.found.keys().any(meets) {
                 let problem = format!("names {mark}, which is no number of this profile");
                 self.add("provenance", problem, "name a key or a table that is there");
@@ -279,18 +283,10 @@ impl Found<'_> {
     }
 
     fn is_number(&self, path: &str) -> bool {
-        let found = self.values.found.get(path);
+        let is_text = |kind| matches!(kind, Kind::Text | Kind::Name | Kind::Texts);
         path != "version"
-            && found.is_some_and(|found| {
-                matches!(
-                    found.value,
-                    Value::Number(_)
-                        | Value::Pairs(_)
-                        | Value::Numbers(_)
-                        | Value::Rows(_)
-                        | Value::Flag(_)
-                )
-            })
+            && self.values.found.contains_key(path)
+            && find(path).is_some_and(|key| !is_text(key.kind))
     }
 }
 

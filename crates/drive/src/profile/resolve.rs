@@ -12,8 +12,8 @@ const S_PER_MS: f64 = 1e-3;
 /// The profile; None where a value that it needs is missing, which then is among the problems.
 pub(super) fn profile(values: &Values) -> Option<Profile> {
     Some(Profile {
-        name: values.text("name")?.to_string(),
-        title: values.text("title")?.to_string(),
+        name: values.get("name")?,
+        title: values.get("title")?,
         capacity_bytes: values.number("capacity_bytes")? as u64,
         medium: match values.has_table("disk") {
             true => Medium::Disk(disk(values)?),
@@ -25,7 +25,7 @@ pub(super) fn profile(values: &Values) -> Option<Profile> {
             total: rates(values, "cap.total_"),
         },
         flush_s: values.number("flush.cost_us")? * S_PER_US,
-        flush_quantiles_s: values.pairs("flush.quantiles_us").map(in_seconds),
+        flush_quantiles_s: values.get("flush.quantiles_us").map(in_seconds),
         cache: match values.has_table("cache") {
             true => Some(cache(values)?),
             false => None,
@@ -35,9 +35,9 @@ pub(super) fn profile(values: &Values) -> Option<Profile> {
             false => None,
         },
         provenance: Provenance {
-            sources: values.sources.iter().map(|(s, _)| s.clone()).collect(),
-            assumed: values.texts("provenance.assumed").to_vec(),
-            note: values.text("provenance.note").map(str::to_string),
+            sources: values.sources.clone(),
+            assumed: values.get("provenance.assumed").unwrap_or_default(),
+            note: values.get("provenance.note"),
         },
     })
 }
@@ -59,7 +59,7 @@ fn solid(values: &Values) -> Option<Solid> {
 
 fn access(values: &Values, table: &str) -> Option<Access> {
     let path = |key: &str| format!("{table}.{key}");
-    let latency = match values.pairs(&path("quantiles_us")) {
+    let latency = match values.get(&path("quantiles_us")) {
         _ if values.found.contains_key(path("load_us").as_str()) => load(values, table)?,
         Some(points) => Latency::Quantiles(in_seconds(points)),
         None => Latency::Lognormal {
@@ -73,16 +73,16 @@ fn access(values: &Values, table: &str) -> Option<Access> {
     })
 }
 
-fn in_seconds(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let points = points.iter();
+fn in_seconds(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let points = points.into_iter();
     points
-        .map(|(share, time_us)| (*share, time_us * S_PER_US))
+        .map(|(share, time_us)| (share, time_us * S_PER_US))
         .collect()
 }
 
 fn load(values: &Values, table: &str) -> Option<Latency> {
-    let rows = values.rows(&format!("{table}.load_us"))?.iter();
-    let rows = rows.map(|row| {
+    let rows: Vec<Vec<f64>> = values.get(&format!("{table}.load_us"))?;
+    let rows = rows.iter().map(|row| {
         Some(LoadRow {
             length_bytes: *row.first()?,
             depth: *row.get(1)?,
@@ -94,7 +94,7 @@ fn load(values: &Values, table: &str) -> Option<Latency> {
         })
     });
     Some(Latency::Load(LoadTimes {
-        shares: values.numbers(&format!("{table}.load_shares"))?.to_vec(),
+        shares: values.get(&format!("{table}.load_shares"))?,
         rows: rows.collect::<Option<_>>()?,
     }))
 }
@@ -103,7 +103,7 @@ fn cache(values: &Values) -> Option<WriteCache> {
     Some(WriteCache {
         size_bytes: values.number("cache.size_bytes")? as u64,
         drain_bytes_per_s: values.number("cache.drain_bytes_per_s"),
-        protected: values.flag("cache.protected")?,
+        protected: values.get("cache.protected")?,
     })
 }
 
@@ -117,7 +117,7 @@ fn sustained(values: &Values) -> Option<Sustained> {
 
 fn disk(values: &Values) -> Option<Disk> {
     let ms = |key: &str| Some(values.number(&format!("disk.{key}"))? * S_PER_MS);
-    let zones = values.pairs("disk.zones")?;
+    let zones: Vec<(f64, f64)> = values.get("disk.zones")?;
     Some(Disk {
         rpm: values.number("disk.rpm")?,
         seek_track_s: ms("seek_track_ms")?,
@@ -128,10 +128,10 @@ fn disk(values: &Values) -> Option<Disk> {
         queue_depth: values.number("disk.queue_depth")? as u32,
         read_ahead_bytes: values.number("disk.read_ahead_bytes")? as u64,
         zones: zones
-            .iter()
+            .into_iter()
             .map(|(capacity_share, bytes_per_s)| Zone {
-                capacity_share: *capacity_share,
-                bytes_per_s: *bytes_per_s,
+                capacity_share,
+                bytes_per_s,
             })
             .collect(),
     })

@@ -3,31 +3,22 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use serde_json::{Number, Value};
+use stithy_wire::{ProfileProblem, ProfileSource};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
 use super::keys::{find, is_table, Key, Kind, Need, KEYS};
-use super::{Problem, Source};
 
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
     pub value: Value,
-    pub line: usize,
+    pub line: u64,
     /// As it is written.
     pub told: String,
-}
-
-/// A value of one of the [`Kind`]s.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
-    Text(String),
-    Flag(bool),
-    Number(f64),
-    Pairs(Vec<(f64, f64)>),
-    Numbers(Vec<f64>),
-    Rows(Vec<Vec<f64>>),
-    Texts(Vec<String>),
 }
 
 /// The values of a file.
@@ -35,8 +26,8 @@ pub(super) enum Value {
 pub(super) struct Values {
     pub found: BTreeMap<&'static str, Found>,
     /// The tables that are there, and their lines.
-    pub tables: BTreeMap<String, usize>,
-    pub sources: Vec<(Source, usize)>,
+    pub tables: BTreeMap<String, u64>,
+    pub sources: Vec<ProfileSource>,
 }
 
 impl Values {
@@ -45,61 +36,21 @@ impl Values {
     }
 
     pub(super) fn number(&self, path: &str) -> Option<f64> {
-        match self.found.get(path)?.value {
-            Value::Number(number) => Some(number),
-            _ => None,
-        }
+        self.get(path)
     }
 
-    pub(super) fn flag(&self, path: &str) -> Option<bool> {
-        match self.found.get(path)?.value {
-            Value::Flag(flag) => Some(flag),
-            _ => None,
-        }
-    }
-
-    pub(super) fn text(&self, path: &str) -> Option<&str> {
-        match &self.found.get(path)?.value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(super) fn pairs(&self, path: &str) -> Option<&[(f64, f64)]> {
-        match &self.found.get(path)?.value {
-            Value::Pairs(pairs) => Some(pairs),
-            _ => None,
-        }
-    }
-
-    pub(super) fn numbers(&self, path: &str) -> Option<&[f64]> {
-        match &self.found.get(path)?.value {
-            Value::Numbers(numbers) => Some(numbers),
-            _ => None,
-        }
-    }
-
-    pub(super) fn rows(&self, path: &str) -> Option<&[Vec<f64>]> {
-        match &self.found.get(path)?.value {
-            Value::Rows(rows) => Some(rows),
-            _ => None,
-        }
-    }
-
-    pub(super) fn texts(&self, path: &str) -> &[String] {
-        match self.found.get(path).map(|found| &found.value) {
-            Some(Value::Texts(texts)) => texts,
-            _ => &[],
-        }
+    /// The value of a path as the type that its [`Kind`] has; None where it is not there.
+    pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
+        T::deserialize(&self.found.get(path)?.value).ok()
     }
 }
 
 /// Reads a file against the declaration of its keys.
 ///
 /// Errors: it is not TOML, so that nothing is known of its keys.
-pub(super) fn read(text: &str) -> Result<(Values, Vec<Problem>), Problem> {
-    let table = DeTable::parse(text).map_err(|e| Problem {
-        line: line_of(text, e.span().map_or(0, |span| span.start)),
+pub(super) fn read(text: &str) -> Result<(Values, Vec<ProfileProblem>), ProfileProblem> {
+    let table = DeTable::parse(text).map_err(|e| ProfileProblem {
+        line: Some(line_of(text, e.span().map_or(0, |span| span.start))),
         key: "the file".to_string(),
         value: None,
         problem: format!("is not TOML: {}", e.message()),
@@ -115,15 +66,15 @@ pub(super) fn read(text: &str) -> Result<(Values, Vec<Problem>), Problem> {
     Ok((reader.values, reader.problems))
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+fn line_of(text: &str, at: usize) -> u64 {
     let before = text.as_bytes().iter().take(at);
-    1 + before.filter(|byte| **byte == b'\n').count()
+    1 + before.filter(|byte| **byte == b'\n').count() as u64
 }
 
 struct Reader<'t> {
     text: &'t str,
     values: Values,
-    problems: Vec<Problem>,
+    problems: Vec<ProfileProblem>,
 }
 
 impl Reader<'_> {
@@ -144,13 +95,13 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, path: &str, line: usize, value: &Spanned<DeValue<'_>>) {
+    fn value(&mut self, path: &str, line: u64, value: &Spanned<DeValue<'_>>) {
         let told = self.text[value.span()].to_string();
         let Some(key) = find(path) else {
             let problem = "is not a key of a profile".to_string();
             return self.add(line, path, None, problem, nearest(path));
         };
-        match read_value(key.kind, value.get_ref()) {
+        match plain(value.get_ref()).filter(|value| is_possible(key.kind, value)) {
             Some(value) => {
                 let found = Found { value, line, told };
                 self.values.found.insert(key.path, found);
@@ -163,19 +114,13 @@ impl Reader<'_> {
     }
 
     fn source(&mut self, source: &Spanned<DeValue<'_>>) {
-        let line = line_of(self.text, source.span().start);
-        let field = |name: &str, kind: Kind| match source.get_ref() {
-            DeValue::Table(table) => table
-                .get(name)
-                .and_then(|value| read_value(kind, value.get_ref())),
-            _ => None,
-        };
-        let only_these = matches!(source.get_ref(), DeValue::Table(table) if table.len() == 2);
-        match (field("text", Kind::Text), field("keys", Kind::Texts)) {
-            (Some(Value::Text(text)), Some(Value::Texts(keys))) if only_these => {
-                self.values.sources.push((Source { text, keys }, line));
-            }
-            _ => {
+        let has_two = |fields: &Value| fields.as_object().is_some_and(|all| all.len() == 2);
+        let fields = plain(source.get_ref()).filter(has_two);
+        let read = fields.and_then(|fields| ProfileSource::deserialize(fields).ok());
+        match read.filter(|source| !source.text.is_empty()) {
+            Some(source) => self.values.sources.push(source),
+            None => {
+                let line = line_of(self.text, source.span().start);
                 let problem = "is not a source".to_string();
                 let remedy = "give `text`, and `keys` as a list of texts".to_string();
                 self.add(line, "provenance.source", None, problem, remedy);
@@ -207,16 +152,15 @@ impl Reader<'_> {
 
     fn add(
         &mut self,
-        line: usize,
+        line: u64,
         key: &str,
         value: Option<String>,
         problem: String,
         remedy: String,
     ) {
-        let key = key.to_string();
-        self.problems.push(Problem {
-            line,
-            key,
+        self.problems.push(ProfileProblem {
+            line: Some(line),
+            key: key.to_string(),
             value,
             problem,
             remedy,
@@ -224,61 +168,50 @@ impl Reader<'_> {
     }
 }
 
-/// The value, if it is of the kind and possible by itself.
-fn read_value(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
+/// A value without its places in the file; None for dates, and for numbers that are none.
+fn plain(value: &DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(text) => text.as_ref().into(),
+        DeValue::Boolean(flag) => (*flag).into(),
+        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).ok()?.into(),
+        DeValue::Float(n) => Number::from_f64(n.as_str().parse().ok()?)?.into(),
+        DeValue::Array(list) => {
+            let values = list.iter().map(|each| plain(each.get_ref()));
+            Value::Array(values.collect::<Option<_>>()?)
+        }
+        DeValue::Table(table) => {
+            let fields = table.iter();
+            let fields = fields
+                .map(|(name, each)| Some((name.get_ref().to_string(), plain(each.get_ref())?)));
+            Value::Object(fields.collect::<Option<_>>()?)
+        }
+        DeValue::Datetime(_) => return None,
+    })
+}
+
+/// Whether a value is of the kind and possible by itself.
+fn is_possible(kind: Kind, value: &Value) -> bool {
+    let number = value.as_f64();
     match kind {
-        Kind::Text => text(value).filter(|text| !text.is_empty()).map(Value::Text),
-        Kind::Name => text(value).filter(|text| is_name(text)).map(Value::Text),
-        Kind::Flag => match value {
-            DeValue::Boolean(flag) => Some(Value::Flag(*flag)),
-            _ => None,
-        },
-        Kind::Whole(lowest) => number(value)
-            // Above this a double skips whole numbers.
-            .filter(|n| n.fract() == 0.0 && *n >= lowest && *n <= (1_u64 << 53) as f64)
-            .map(Value::Number),
-        Kind::Positive => number(value).filter(|n| *n > 0.0).map(Value::Number),
-        Kind::NotNegative => number(value).filter(|n| *n >= 0.0).map(Value::Number),
-        Kind::Pairs => list(value, pair).map(Value::Pairs),
-        Kind::Numbers => list(value, number).map(Value::Numbers),
-        Kind::Rows => list(value, |row| list(row, number)).map(Value::Rows),
-        Kind::Texts => list(value, text).map(Value::Texts),
+        Kind::Text => value.as_str().is_some_and(|text| !text.is_empty()),
+        Kind::Name => value.as_str().is_some_and(is_name),
+        Kind::Flag => value.is_boolean(),
+        // Above this a double skips whole numbers.
+        Kind::Whole(lowest) => {
+            number.is_some_and(|n| n.fract() == 0.0 && n >= lowest && n <= (1_u64 << 53) as f64)
+        }
+        Kind::Positive => number.is_some_and(|n| n > 0.0),
+        Kind::NotNegative => number.is_some_and(|n| n >= 0.0),
+        Kind::Pairs => Vec::<(f64, f64)>::deserialize(value).is_ok(),
+        Kind::Numbers => Vec::<f64>::deserialize(value).is_ok(),
+        Kind::Rows => Vec::<Vec<f64>>::deserialize(value).is_ok(),
+        Kind::Texts => Vec::<String>::deserialize(value).is_ok(),
     }
 }
 
 fn is_name(text: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty() && text.chars().all(allowed)
-}
-
-fn text(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        _ => None,
-    }
-}
-
-fn number(value: &DeValue<'_>) -> Option<f64> {
-    let number = match value {
-        DeValue::Integer(whole) => i64::from_str_radix(whole.as_str(), whole.radix()).ok()? as f64,
-        DeValue::Float(float) => float.as_str().parse().ok()?,
-        _ => return None,
-    };
-    number.is_finite().then_some(number)
-}
-
-fn pair(value: &DeValue<'_>) -> Option<(f64, f64)> {
-    match list(value, number)?.as_slice() {
-        [first, second] => Some((*first, *second)),
-        _ => None,
-    }
-}
-
-fn list<T>(value: &DeValue<'_>, read: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<Vec<T>> {
-    match value {
-        DeValue::Array(list) => list.iter().map(|each| read(each.get_ref())).collect(),
-        _ => None,
-    }
 }
 
 /// The remedy for a key that there is not: the one most like it, or where all are listed.

@@ -3,7 +3,7 @@
 use stithy_wire::DriveBacking;
 
 use super::*;
-use crate::profile::{find, CATALOGUE};
+use crate::profile::CATALOGUE;
 
 fn spec() -> DriveSpec {
     DriveSpec {
@@ -39,23 +39,21 @@ fn refused(spec: &DriveSpec) -> (&'static str, String, u8) {
 /// nothing of a drive without a profile.
 #[test]
 fn what_is_volatile_follows_from_the_profile() {
-    let safety = |spec: &DriveSpec| {
-        resolve(spec, Timing::default())
-            .expect("it is possible")
-            .safety
-    };
-    let cache = find("generic-7200").expect("it is shipped").cache;
+    let resolved = |spec: &DriveSpec| resolve(spec, Timing::default()).expect("it is possible");
+    let volatile_bytes = |spec: &DriveSpec| resolved(spec).volatile_bytes;
+    let profile = resolved(&shipped("generic-7200", 1.0)).profile;
+    let cache = profile.and_then(|profile| profile.cache);
     let cache_bytes = cache.expect("it has a cache").size_bytes;
-    let volatile = Safety::Volatile { cache_bytes };
-    assert_eq!(volatile, safety(&shipped("generic-7200", 1.0)));
-    assert_eq!(Safety::Protected, safety(&shipped("generic-nvme", 1.0)));
-    assert_eq!(Safety::Protected, safety(&shipped("gp3", 1.0)));
-    assert_eq!(Safety::Protected, safety(&spec()));
+    let held = volatile_bytes(&shipped("generic-7200", 1.0));
+    assert_eq!(Some(cache_bytes), held);
+    assert_eq!(None, volatile_bytes(&shipped("generic-nvme", 1.0)));
+    assert_eq!(None, volatile_bytes(&shipped("gp3", 1.0)));
+    assert_eq!(None, volatile_bytes(&spec()));
     let mut asked = shipped("generic-7200", 1.0);
     asked.volatile = DriveVolatile::Bytes { limit_bytes: 9 };
-    assert_eq!(Safety::Volatile { cache_bytes: 9 }, safety(&asked));
+    assert_eq!(Some(9), volatile_bytes(&asked));
     asked.volatile = DriveVolatile::Protected;
-    assert_eq!(Safety::Protected, safety(&asked));
+    assert_eq!(None, volatile_bytes(&asked));
 }
 
 /// A scale divides capacity and rates; what cannot be divided is reported.

@@ -9,4 +9,4 @@ mod writer;
 
 pub use record::{Head, Record, ERROR, LATE, UNPACED};
 pub use tracer::Tracer;
-pub use writer::{Outcome, Trace};
+pub use writer::Trace;

@@ -8,27 +8,17 @@ use std::sync::mpsc::{sync_channel, Receiver};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use stithy_wire::TraceCounts;
+
 use super::record::{end, Head, RECORD_BYTES};
 use super::tracer::{Tracer, BATCHES};
 
 /// A trace that is being written.
 pub struct Trace {
+    drive: String,
     path: String,
     lost: Arc<AtomicU64>,
     thread: JoinHandle<(u64, io::Result<()>)>,
-}
-
-/// What a trace came to.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The file.
-    pub path: String,
-    /// Requests in it.
-    pub written: u64,
-    /// Requests that are not.
-    pub lost: u64,
-    /// Why the file could not be written to the end.
-    pub failure: Option<io::Error>,
 }
 
 impl Trace {
@@ -49,8 +39,13 @@ impl Trace {
             .name("trace".to_string())
             .spawn(move || write(file, &batches, &count))?;
         let tracer = Tracer::new(sender, Arc::clone(&lost));
-        let path = path.to_string();
-        Ok((Trace { path, lost, thread }, tracer))
+        let trace = Trace {
+            drive: head.drive.clone(),
+            path: path.to_string(),
+            lost,
+            thread,
+        };
+        Ok((trace, tracer))
     }
 
     /// The file.
@@ -63,18 +58,19 @@ impl Trace {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Waits until all is in the file; the tracer must be gone.
-    pub fn finish(self) -> Outcome {
+    /// Waits until all is in the file; the tracer must be gone. Gives also why the file could not be written to the end.
+    pub fn finish(self) -> (TraceCounts, Option<io::Error>) {
         let ended = self.thread.join();
         // Its thread does not panic; if it did, nothing is known to be written.
         let panicked = || (0, Err(io::Error::other("its thread has panicked")));
         let (written, result) = ended.unwrap_or_else(|_| panicked());
-        Outcome {
+        let counts = TraceCounts {
+            drive: self.drive,
             path: self.path,
             written,
             lost: self.lost.load(Ordering::Relaxed),
-            failure: result.err(),
-        }
+        };
+        (counts, result.err())
     }
 }
 
@@ -144,12 +140,12 @@ mod tests {
         let (trace, mut tracer) = Trace::begin(&text, &head()).expect("a temporary file");
         (0..5_000).for_each(|_| tracer.record(&record()));
         drop(tracer);
-        let outcome = trace.finish();
+        let (counts, failure) = trace.finish();
         let bytes = std::fs::read(&path).expect("it is there");
         let again = Trace::begin(&text, &head()).map(|_| ()).unwrap_err();
         std::fs::remove_file(&path).expect("it is there");
-        assert_eq!((5_000, 0), (outcome.written, outcome.lost));
-        assert!(outcome.failure.is_none());
+        assert_eq!((5_000, 0), (counts.written, counts.lost));
+        assert!(failure.is_none());
         assert_eq!(128 + 5_001 * RECORD_BYTES, bytes.len());
         assert_eq!(head().bytes(), bytes[..128]);
         assert_eq!(record().bytes(), bytes[128..160]);

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use stithy_wire::{DriveBacking, DriveFault, DriveSpec, DriveVolatile};
+use stithy_wire::{CutRule, DriveBacking, DriveFault, DriveSpec, DriveVolatile};
 
 /// What is missing for a drive on this machine, really tried; None when it can be made.
 pub fn missing() -> Option<String> {
@@ -101,12 +101,12 @@ pub fn spec(name: &str, size_bytes: u64) -> DriveSpec {
 
 /// A power cut that loses everything volatile.
 pub fn lose_all(seed: u64) -> DriveFault {
-    DriveFault::PowerCut {
+    DriveFault::PowerCut(CutRule {
         seed,
         lost_share: 1.0,
         torn_share: 0.0,
         unit_bytes: 4096,
-    }
+    })
 }
 
 pub fn open_direct(path: &str) -> File {

@@ -95,7 +95,7 @@ fn kind<K: Kept>(kept: Option<&Entry<K>>, row: Option<&K>) -> Option<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::sample::{entry, Thing};
+    use super::super::tests::{entry, Thing};
     use super::*;
 
     type Found = (LedgerCounts, Option<LedgerFinding>);

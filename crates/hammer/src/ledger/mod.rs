@@ -32,3 +32,6 @@ pub struct Head {
     /// Seed of the run.
     pub run_seed: u64,
 }
+
+#[cfg(test)]
+mod tests;

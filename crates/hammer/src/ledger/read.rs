@@ -117,8 +117,8 @@ fn batch(bytes: &[u8]) -> Batch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::sample::{entry, Thing};
     use super::super::frame::framed;
+    use super::super::tests::{entry, Thing};
     use super::super::Stage::{Acknowledged, Refused, Sent};
     use super::*;
 

@@ -4,10 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use stithy_measure::locked;
 use stithy_wire::LedgerWritten;
 
 use super::frame::{framed, MARK};
@@ -80,7 +81,7 @@ impl Ledger {
 
     /// Leaves an entry; false when the ledger has failed and nothing more should be sent.
     pub fn note<K: Kept>(&self, stage: Stage, kept: K) -> bool {
-        let mut state = self.shared.lock();
+        let mut state = locked(&self.shared.state);
         if state.written.problem.is_some() {
             return false;
         }
@@ -100,15 +101,11 @@ impl Ledger {
 
     /// Syncs what is left and tells what was written.
     pub fn finish(&self) -> LedgerWritten {
-        self.shared.lock().closed = true;
+        locked(&self.shared.state).closed = true;
         self.shared.changed.notify_one();
-        let writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let writer = locked(&self.writer).take();
         let panicked = writer.is_some_and(|writer| writer.join().is_err());
-        let mut written = self.shared.lock().written.clone();
+        let mut written = locked(&self.shared.state).written.clone();
         if panicked {
             written.problem = Some("its thread panicked".into());
         }
@@ -128,16 +125,11 @@ impl Drop for Ledger {
 }
 
 impl Shared {
-    /// A thread that panicked has not harmed the state: it is only changed in whole steps.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write_until_closed(&self, mut tail: Tail) {
         while let Some(group) = self.next_group() {
             let start = Instant::now();
             let done = tail.append(&framed(&group.bytes));
-            let mut state = self.lock();
+            let mut state = locked(&self.state);
             match done {
                 Ok(()) => add(&mut state.written, &group, start.elapsed()),
                 Err(e) => {
@@ -154,7 +146,7 @@ impl Shared {
     fn next_group(&self) -> Option<Group> {
         let idle = |state: &mut State| state.waiting.bytes.is_empty() && !state.closed;
         let open = |state: &mut State| !state.closed;
-        let state = self.changed.wait_while(self.lock(), idle);
+        let state = self.changed.wait_while(locked(&self.state), idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let gathered = self.changed.wait_timeout_while(state, GROUP_TIME, open);
         let (mut state, _) = gathered.unwrap_or_else(PoisonError::into_inner);
@@ -253,8 +245,8 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::sample::{entry, Thing};
     use super::super::read::Contents;
+    use super::super::tests::{entry, Thing};
     use super::*;
 
     fn place(name: &str) -> PathBuf {
@@ -324,7 +316,7 @@ mod tests {
     fn a_ledger_that_cannot_be_written_takes_nothing_more() {
         let path = place("failing");
         let ledger = created(&path);
-        ledger.shared.lock().written.problem = Some("no space left".into());
+        locked(&ledger.shared.state).written.problem = Some("no space left".into());
         assert!(!noted(&ledger, Stage::Sent, 1));
         assert_eq!(Some("no space left"), ledger.finish().problem.as_deref());
         std::fs::remove_file(&path).unwrap();

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use stithy_measure::locked;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::schedule::{Next, Schedule, Work};
@@ -68,35 +69,28 @@ impl<T: Target, L: Load> Shared<T, L> {
 
     /// Wakes loaders that wait for work, so that they see a request to stop.
     pub fn wake(&self) {
-        let _guard = self.lock();
+        let _guard = locked(&self.schedule);
         self.changed.notify_all();
     }
 
     fn next(&self, stop: &Stop) -> Result<Option<Work>, HammerError> {
-        let mut schedule = self.lock();
+        let mut schedule = locked(&self.schedule);
         loop {
             refuse_when_stopped(&self.target, stop)?;
             match schedule.next() {
                 Next::Do(work) => return Ok(Some(work)),
                 Next::End => return Ok(None),
                 Next::Wait => {
-                    schedule = self
-                        .changed
-                        .wait(schedule)
-                        .unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.changed.wait(schedule);
+                    schedule = waited.unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
     }
 
     fn done(&self, work: &Work) {
-        self.lock().done(work);
+        locked(&self.schedule).done(work);
         self.changed.notify_all();
-    }
-
-    /// A loader that panicked has not harmed the schedule: it is only changed in whole steps.
-    fn lock(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -198,15 +192,15 @@ impl<T: Target, L: Load> Loader<'_, T, L> {
         for slice in slices.clone() {
             refuse_when_stopped(&shared.target, &self.stop)?;
             shared.load.write_slice(table, slice, &mut rows);
-            if rows.bytes().len() >= SEND_BYTES || slice + 1 == slices.end {
+            if rows.bytes.len() >= SEND_BYTES || slice + 1 == slices.end {
                 copying.send(rows.take_bytes()).await?;
-                let (slices, copied) = (slice + 1 - told_slices, rows.count() - told_rows);
+                let (slices, copied) = (slice + 1 - told_slices, rows.count - told_rows);
                 self.tell(Event::Copied {
                     table: name,
                     slices,
                     rows: copied,
                 });
-                (told_slices, told_rows) = (slice + 1, rows.count());
+                (told_slices, told_rows) = (slice + 1, rows.count);
             }
         }
         copying.finish().await

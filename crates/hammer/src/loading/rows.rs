@@ -8,10 +8,13 @@ use crate::client::RowFormat;
 /// Rows under way to the server.
 pub struct Rows {
     format: &'static dyn RowFormat,
-    bytes: Vec<u8>,
-    count: u64,
+    /// The encoded rows.
+    pub(crate) bytes: Vec<u8>,
+    /// How many rows they are.
+    pub(crate) count: u64,
     shape: Shape,
-    tap: Option<Tap>,
+    /// The text of the rows, where it was kept apart.
+    pub(crate) tap: Option<Tap>,
 }
 
 impl Rows {
@@ -32,21 +35,6 @@ impl Rows {
             tap: Some(Tap::default()),
             ..Rows::new(format, shape)
         }
-    }
-
-    /// The text of the rows, where it was kept apart.
-    pub fn tap(&self) -> Option<&Tap> {
-        self.tap.as_ref()
-    }
-
-    /// The encoded rows.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// How many rows they are.
-    pub fn count(&self) -> u64 {
-        self.count
     }
 
     /// Takes the encoded rows out and leaves an empty buffer; the count goes on.

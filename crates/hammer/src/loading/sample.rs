@@ -31,9 +31,9 @@ pub fn measure(
         for slice in (0..table.sampled).step_by(ONE_SLICE_IN) {
             load.write_slice(number, slice, &mut rows);
         }
-        let Some(tap) = rows.tap() else { continue };
-        sample.rows_bytes += rows.bytes().len() as u64;
-        sample.rows_compressed_bytes += compressed_bytes(rows.bytes())?;
+        let Some(tap) = &rows.tap else { continue };
+        sample.rows_bytes += rows.bytes.len() as u64;
+        sample.rows_compressed_bytes += compressed_bytes(&rows.bytes)?;
         sample.text_bytes += tap.bytes.len() as u64;
         sample.text_compressed_bytes += compressed_bytes(&tap.bytes)?;
         sample.text_repeated_bytes += tap.repeated_bytes;

@@ -3,13 +3,12 @@
 //!
 //! SIGINT and SIGTERM take the drives down. The exit code is 0 then, otherwise that of the failure.
 
-use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use stithy_drive::error::DriveError;
 use stithy_drive::job;
 use stithy_drive::output::Output;
 use stithy_drive::transport::{kernel_support, KernelSupport};
+use stithy_programs::{print, read_input};
 use stithy_wire::DriveMessage;
 
 const USAGE: &str = "\
@@ -60,21 +59,4 @@ fn run() -> ExitCode {
     };
     output.finish();
     code
-}
-
-fn read_input() -> Result<String, DriveError> {
-    let mut text = String::new();
-    match std::io::stdin().read_to_string(&mut text) {
-        Ok(_) => Ok(text),
-        Err(e) => {
-            let remedy = "give one job as JSON on standard input";
-            Err(DriveError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e))
-        }
-    }
-}
-
-fn print<T>(text: &str, then: T) -> T {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    then
 }

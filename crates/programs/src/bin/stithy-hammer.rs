@@ -3,7 +3,6 @@
 //! SIGINT and SIGTERM end the job early and cleanly. The exit code is 0 after a summary, otherwise
 //! that of the failure.
 
-use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use stithy_hammer::error::HammerError;
@@ -11,6 +10,7 @@ use stithy_hammer::job;
 use stithy_hammer::stop::{stop_pair, Stopper};
 use stithy_hammer::workload::Context;
 use stithy_measure::priority;
+use stithy_programs::{print, read_input};
 use stithy_wire::{Job, Message};
 use tokio::signal::unix::{signal, SignalKind};
 
@@ -91,25 +91,8 @@ async fn watch_signals(stopper: Stopper) {
     }
 }
 
-fn read_input() -> Result<String, HammerError> {
-    let mut text = String::new();
-    match std::io::stdin().read_to_string(&mut text) {
-        Ok(_) => Ok(text),
-        Err(e) => {
-            let remedy = "give one job as JSON on standard input";
-            Err(HammerError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e))
-        }
-    }
-}
-
 /// Writes a line at once. Where nobody reads any more there is nobody left to tell.
 fn write_message(message: Message) {
     let line = serde_json::to_string(&message).unwrap_or_default();
     print(&format!("{line}\n"), ());
-}
-
-fn print<T>(text: &str, then: T) -> T {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    then
 }

@@ -14,14 +14,7 @@ pub enum DriveFault {
         duration_s: f64,
     },
     /// Some requests take longer.
-    Slow {
-        /// By which their time is multiplied, at least 1.
-        factor: f64,
-        /// What is added then.
-        added_s: f64,
-        /// Share of the requests, 0 to 1.
-        share: f64,
-    },
+    Slow(SlowRule),
     /// Slow in phases, one after the other; ends by itself.
     Schedule {
         /// Which phases.
@@ -56,18 +49,36 @@ pub enum DriveFault {
     /// Flushes are answered at once and promise nothing; a protected cache protects nothing meanwhile.
     LyingFlush,
     /// What was not flushed is decided about, and every request fails until `power-on`.
-    PowerCut {
-        /// Seed of the choice.
-        seed: u64,
-        /// Share of the volatile writes that are lost whole.
-        lost_share: f64,
-        /// Share of which each unit is kept or lost by itself.
-        torn_share: f64,
-        /// What is never torn itself: 512 or 4096.
-        unit_bytes: u32,
-    },
+    PowerCut(CutRule),
     /// The drive comes back after a power cut.
     PowerOn,
+}
+
+/// By how much some requests take longer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRule {
+    /// By which their time is multiplied, at least 1.
+    pub factor: f64,
+    /// What is added then.
+    pub added_s: f64,
+    /// Share of the requests, 0 to 1.
+    pub share: f64,
+}
+
+/// What becomes of each volatile write when the power is cut. The shares are probabilities; what is
+/// neither lost nor torn is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CutRule {
+    /// Seed of the choice.
+    pub seed: u64,
+    /// Share of the volatile writes that are lost whole.
+    pub lost_share: f64,
+    /// Share of which each unit is kept or lost by itself.
+    pub torn_share: f64,
+    /// What is never torn itself: 512 or 4096.
+    pub unit_bytes: u32,
 }
 
 /// Phases of a slow drive.
@@ -102,8 +113,9 @@ pub struct SlowPhase {
     pub write_share: f64,
 }
 
-/// What became of the writes that were volatile when the power was cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What became of the writes that were volatile when the power was cut. A torn write of which every
+/// unit was kept counts as kept, one of which none was as lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutCounts {
     /// Kept whole.
     pub kept: u64,

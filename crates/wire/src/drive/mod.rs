@@ -12,7 +12,7 @@ mod message;
 mod profile;
 
 pub use control::{ControlAnswer, ControlRequest, TraceCounts};
-pub use fault::{CutCounts, DriveFault, FaultSchedule, SlowPhase};
+pub use fault::{CutCounts, CutRule, DriveFault, FaultSchedule, SlowPhase, SlowRule};
 pub use figures::{LoadFigures, LoadPoint, PointFigures, ProfileFiguresJob, ProfileFiguresSummary};
 pub use job::{
     CatalogueJob, CheckProfileJob, DriveBacking, DriveJob, DriveSpec, DriveUpJob, DriveVolatile,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use stithy_measure::{priority, this_thread};
+use stithy_measure::{locked, priority, this_thread};
 
 use super::job::{Job, Task};
 use super::open;
@@ -77,13 +77,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing between two statements can panic and leave it half done.
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
     fn work(&self) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         loop {
             if let Some(mut job) = state.next() {
                 drop(state);
@@ -98,7 +93,7 @@ impl Shared {
     }
 
     fn hand_back(&self, job: Job) -> MutexGuard<'_, State> {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         if job.task != Task::Fetch {
             state.changing -= 1;
         }
@@ -156,7 +151,7 @@ impl Helpers {
 
 impl Hands for Helpers {
     fn give(&mut self, job: Job) {
-        let mut state = self.shared.state();
+        let mut state = locked(&self.shared.state);
         match job.task {
             Task::Fetch => state.fetches.push_back(job),
             Task::Put | Task::Clear => state.changes.push_back(job),
@@ -171,14 +166,14 @@ impl Hands for Helpers {
 
     fn take(&mut self, done: &mut Vec<Job>) {
         if self.shared.has_done.load(Ordering::Acquire) {
-            let mut state = self.shared.state();
+            let mut state = locked(&self.shared.state);
             done.append(&mut state.done);
             self.shared.has_done.store(false, Ordering::Release);
         }
     }
 
     fn wait(&mut self) {
-        let mut state = self.shared.state();
+        let mut state = locked(&self.shared.state);
         while state.done.is_empty() {
             let waited = self.shared.done.wait(state);
             state = waited.unwrap_or_else(|e| e.into_inner());
@@ -190,7 +185,7 @@ impl Hands for Helpers {
             return;
         }
         self.is_called = is_wanted;
-        let mut state = self.shared.state();
+        let mut state = locked(&self.shared.state);
         state.is_called = is_wanted;
         if is_wanted && !state.done.is_empty() {
             self.shared.bell.ring();
@@ -204,7 +199,7 @@ impl Hands for Helpers {
 
 impl Drop for Helpers {
     fn drop(&mut self) {
-        self.shared.state().has_ended = true;
+        locked(&self.shared.state).has_ended = true;
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
             // One that panicked has told so.

@@ -375,6 +375,4 @@ impl Drop for FileImage {
 }
 
 #[cfg(test)]
-pub(crate) mod slow;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -70,10 +70,7 @@ fn put(image: &mut [u8], write: &Write) {
 /// A store and its literal model after the same `steps` random steps, and the flushes under way.
 fn grown(seed: u64, steps: u64) -> (Store, Literal) {
     let image = MemoryImage::new(SIZE as u64).expect("memory");
-    let safety = Safety::Volatile {
-        cache_bytes: u64::MAX,
-    };
-    let mut store = Store::new(Box::new(image), safety);
+    let mut store = Store::new(Box::new(image), Some(u64::MAX));
     let mut literal = Literal {
         durable: vec![0; SIZE],
         volatile: Vec::new(),
@@ -118,7 +115,7 @@ fn rule(seed: u64, lost_share: f64, torn_share: f64) -> CutRule {
         seed,
         lost_share,
         torn_share,
-        unit_bytes: UNIT,
+        unit_bytes: UNIT as u32,
     }
 }
 
@@ -199,17 +196,9 @@ fn writes_are_torn() {
 /// A protected cache loses nothing that was answered; a volatile one no more than it holds.
 #[test]
 fn the_cache_decides_what_can_be_lost() {
-    for (safety, survivors) in [
-        (Safety::Protected, 8),
-        (
-            Safety::Volatile {
-                cache_bytes: 3 * 512,
-            },
-            5,
-        ),
-    ] {
+    for (volatile_bytes, survivors) in [(None, 8), (Some(3 * 512), 5)] {
         let image = MemoryImage::new(SIZE as u64).expect("memory");
-        let mut store = Store::new(Box::new(image), safety);
+        let mut store = Store::new(Box::new(image), volatile_bytes);
         for unit in 0..8_u64 {
             let content = vec![1; UNIT].into_boxed_slice();
             let offset_bytes = unit * UNIT as u64;
@@ -225,7 +214,7 @@ fn the_cache_decides_what_can_be_lost() {
             .iter()
             .filter(|&&byte| byte == 1)
             .count();
-        assert_eq!(survivors * UNIT, left, "{safety:?}");
+        assert_eq!(survivors * UNIT, left, "{volatile_bytes:?}");
     }
 }
 
@@ -257,7 +246,7 @@ fn corruption_flips_as_many_bits_as_asked() {
 #[test]
 fn a_drive_that_lies_protects_nothing_meanwhile() {
     let image = MemoryImage::new(SIZE as u64).expect("memory");
-    let mut store = Store::new(Box::new(image), Safety::Protected);
+    let mut store = Store::new(Box::new(image), None);
     let write = |store: &mut Store, unit: usize| {
         let content = vec![1; UNIT].into_boxed_slice();
         let offset_bytes = (unit * UNIT) as u64;

@@ -10,9 +10,9 @@ struct Far {
 
 impl Far {
     /// A drive of 16 sectors over such a file; `seed` decides what of the file is done first.
-    fn new(safety: Safety, seed: u64) -> Self {
+    fn new(volatile_bytes: Option<u64>, seed: u64) -> Self {
         let file = SlowFile::new(16, seed);
-        let bench = Bench::over(Store::new(Box::new(file.image()), safety));
+        let bench = Bench::over(Store::new(Box::new(file.image()), volatile_bytes));
         Far { bench, file }
     }
 
@@ -35,15 +35,13 @@ impl Far {
     }
 }
 
-const VOLATILE: Safety = Safety::Volatile {
-    cache_bytes: 1 << 20,
-};
+const VOLATILE: Option<u64> = Some(1 << 20);
 
 /// Whatever of the file waits, a request that does not need it is answered when it is due; the others are answered when
 /// the file was read, and are late by that.
 #[test]
 fn nobody_waits_for_what_another_needs() {
-    let mut far = Far::new(Safety::Protected, 1);
+    let mut far = Far::new(None, 1);
     let read = far.bench.ask(0, Operation::Read, 3, &[]);
     let write = far.bench.write(0, 5, 7);
     let flush = far.bench.ask(0, Operation::Flush, 0, &[]);
@@ -65,7 +63,7 @@ fn nobody_waits_for_what_another_needs() {
 /// that was under way already.
 #[test]
 fn an_answered_write_is_read_before_it_is_in_the_file() {
-    let mut far = Far::new(Safety::Protected, 1);
+    let mut far = Far::new(None, 1);
     far.bench.ask(0, Operation::Read, 3, &[]);
     far.file.run();
     far.bench.write(0, 3, 7);
@@ -129,12 +127,12 @@ fn a_flush_and_a_cut_count_answers_and_not_the_file() {
 /// A cut keeps, tears and loses the same of the same writes, whatever of the file was done before it.
 #[test]
 fn a_cut_does_the_same_over_a_file_and_in_memory() {
-    let torn = DriveFault::PowerCut {
+    let torn = DriveFault::PowerCut(CutRule {
         seed: 3,
         lost_share: 0.3,
         torn_share: 0.4,
         unit_bytes: 512,
-    };
+    });
     let fill = |bench: &mut Bench, advance: &dyn Fn()| {
         for round in 0..12_u64 {
             for sector in 0..4 {
@@ -192,7 +190,7 @@ fn a_volatile_write_does_not_wait_for_what_it_replaces() {
 /// A drive whose file cannot keep up takes no more than it may hold: what changes more waits.
 #[test]
 fn a_drive_takes_no_more_than_it_may_hold() {
-    let mut far = Far::new(Safety::Protected, 1);
+    let mut far = Far::new(None, 1);
     let asked = 200;
     (0..asked).for_each(|_| _ = far.bench.ask(0, Operation::Discard, 3, &[]));
     let taken = far.answered(100).len();

@@ -1,7 +1,8 @@
 //! A drive between a scripted model and a transport that only remembers.
 
-use stithy_measure::ManualClock;
-use stithy_wire::{DriveCounters, DriveFault};
+use std::cell::Cell;
+
+use stithy_wire::{CutRule, DriveCounters, DriveFault, SlowRule};
 
 mod far;
 mod loaded;
@@ -9,10 +10,32 @@ mod pace;
 mod traced;
 
 use super::*;
-use crate::backing::{MemoryImage, Safety};
+use crate::backing::MemoryImage;
 use crate::counters::Tally;
 use crate::request::Request;
 use crate::transport::Received;
+
+/// A clock that stands still until it is set.
+#[derive(Debug, Default)]
+struct ManualClock {
+    now: Cell<Moment>,
+}
+
+impl ManualClock {
+    fn set(&self, moment: Moment) {
+        self.now.set(moment);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Moment {
+        self.now.get()
+    }
+
+    fn unix_start(&self) -> Duration {
+        Duration::from_secs(1_000_000_000)
+    }
+}
 
 /// Remembers answers: the request's name, and its bytes or the number of its error.
 #[derive(Default)]
@@ -107,10 +130,7 @@ impl Bench {
     /// A volatile store of 16 sectors.
     fn memory() -> Store {
         let image = MemoryImage::new(16 * SECTOR).expect("memory");
-        let safety = Safety::Volatile {
-            cache_bytes: 1 << 20,
-        };
-        Store::new(Box::new(image), safety)
+        Store::new(Box::new(image), Some(1 << 20))
     }
 
     /// The same over a store.
@@ -198,12 +218,12 @@ impl Bench {
 }
 
 fn cut(lost_share: f64) -> DriveFault {
-    DriveFault::PowerCut {
+    DriveFault::PowerCut(CutRule {
         seed: 1,
         lost_share,
         torn_share: 0.0,
         unit_bytes: 512,
-    }
+    })
 }
 
 /// An answer is given when it is due and not before.

@@ -98,11 +98,11 @@ fn a_cut_resets_an_unpaced_drive() {
 fn faults_meet_an_unpaced_drive() {
     let mut bench = Bench::new();
     bench.drive.set_paced(Moment(0), false);
-    let slow = DriveFault::Slow {
+    let slow = DriveFault::Slow(SlowRule {
         factor: 1.0,
         added_s: 0.001,
         share: 1.0,
-    };
+    });
     bench.fault(0, &slow);
     bench.write(100, 1, 1);
     assert!(bench.until(1_099).script.answers.is_empty());

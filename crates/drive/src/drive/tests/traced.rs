@@ -25,7 +25,7 @@ fn every_answer_is_traced() {
     bench.drive.trace(None);
     bench.write(600, 1, 1);
     bench.until(600);
-    let outcome = trace.finish();
+    let (counts, _) = trace.finish();
     let bytes = std::fs::read(&path).expect("it is there");
     std::fs::remove_file(&path).expect("it is there");
     let record = |operation, sector: u64, arrived, latency_ns, depth, flags| {
@@ -48,7 +48,7 @@ fn every_answer_is_traced() {
         record(Operation::Read, 2, 10_000, 290_000, 2, LATE),
         record(Operation::Write, 3, 500_000, 0, 1, ERROR | UNPACED),
     ];
-    assert_eq!((3, 0), (outcome.written, outcome.lost));
+    assert_eq!((3, 0), (counts.written, counts.lost));
     let expected: Vec<u8> = expected.iter().flat_map(|each| each.bytes()).collect();
     assert_eq!(expected, bytes[128..bytes.len() - 32]);
 }

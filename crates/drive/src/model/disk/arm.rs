@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 use stithy_measure::Moment;
 
 use super::geometry::{Geometry, Place};
+use crate::model::NS_PER_S;
 use crate::profile::Disk;
-
-const NS_PER_S: f64 = 1e9;
 
 /// After how many others, in lengths of the queue, the oldest job is taken though it is not the nearest.
 /// Own: the shortest positioning time alone leaves far jobs waiting for ever; four queues of it keep

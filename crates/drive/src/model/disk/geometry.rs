@@ -2,9 +2,8 @@
 
 use stithy_measure::Moment;
 
+use crate::model::NS_PER_S;
 use crate::profile::Disk;
-
-const NS_PER_S: f64 = 1e9;
 
 /// A wait of all but this share of a turn is none: the byte is under the head, to within a few
 /// nanoseconds of rounding.

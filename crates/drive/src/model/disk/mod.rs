@@ -13,19 +13,9 @@ use stithy_measure::Moment;
 
 use self::arm::{Arm, Job};
 pub use self::geometry::SeekCurve;
-use super::{Done, Model, Snapshot};
+use super::{Done, Model, Snapshot, NS_PER_S};
 use crate::profile::{Disk, Profile, WriteCache};
 use crate::request::{Operation, Request};
-
-const NS_PER_S: f64 = 1e9;
-
-/// A write that the cache has no room for yet.
-#[derive(Debug, Clone, Copy)]
-struct Blocked {
-    id: u64,
-    offset_bytes: u64,
-    length_bytes: u64,
-}
 
 /// A flush that waits for cached writes.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +33,8 @@ pub(super) struct DiskModel {
     flush_ns: u64,
     cache: Option<WriteCache>,
     fill_bytes: u64,
-    blocked: VecDeque<Blocked>,
+    /// Writes that the cache has no room for yet.
+    blocked: VecDeque<Job>,
     flushes: Vec<Flush>,
     /// Moment of finishing, place in the order of that, name.
     finished: BinaryHeap<Reverse<(Moment, u64, u64)>>,
@@ -106,27 +97,22 @@ impl DiskModel {
         self.fill_bytes == 0 || self.fill_bytes + length_bytes <= size_bytes
     }
 
-    fn cache_write(&mut self, at: Moment, write: Blocked) {
+    fn cache_write(&mut self, at: Moment, write: Job) {
         self.fill_bytes += write.length_bytes;
-        self.finish(Moment(at.0 + self.overhead_ns), write.id);
+        if let Some(id) = write.id {
+            self.finish(Moment(at.0 + self.overhead_ns), id);
+        }
         self.arm.queue(Job {
             id: None,
-            writes: true,
-            offset_bytes: write.offset_bytes,
-            length_bytes: write.length_bytes,
             arrived: at,
+            ..write
         });
     }
 
-    fn write(&mut self, now: Moment, id: u64, request: &Request) {
-        let write = Blocked {
-            id,
-            offset_bytes: request.offset_bytes,
-            length_bytes: request.length_bytes,
-        };
+    fn write(&mut self, now: Moment, write: Job) {
         if self.cache.is_none() {
-            self.arm.queue(job(now, id, request));
-        } else if self.blocked.is_empty() && self.has_room(request.length_bytes) {
+            self.arm.queue(write);
+        } else if self.blocked.is_empty() && self.has_room(write.length_bytes) {
             self.cache_write(now, write);
         } else {
             self.blocked.push_back(write);
@@ -161,7 +147,7 @@ impl Model for DiskModel {
         self.advance(now);
         match request.operation {
             Operation::Read => self.arm.queue(job(now, id, request)),
-            Operation::Write => self.write(now, id, request),
+            Operation::Write => self.write(now, job(now, id, request)),
             Operation::Flush => self.flush(now, id),
             // A disk that spins has nothing to discard.
             Operation::Discard => self.finish(Moment(now.0 + self.overhead_ns), id),
@@ -211,14 +197,14 @@ impl Model for DiskModel {
     fn restore(&mut self, now: Moment, snapshot: &Snapshot) {
         self.reset(now);
         for &(offset_bytes, length_bytes) in &snapshot.cached_writes {
-            self.fill_bytes += length_bytes;
-            self.arm.queue(Job {
+            let write = Job {
                 id: None,
                 writes: true,
                 offset_bytes,
                 length_bytes,
                 arrived: now,
-            });
+            };
+            self.cache_write(now, write);
         }
         self.arm.start(now);
     }

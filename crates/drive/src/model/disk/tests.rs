@@ -1,8 +1,8 @@
 //! Disks in simulated time.
 
 use super::*;
-use crate::model::bench::*;
 use crate::model::of_profile;
+use crate::model::tests::bench::*;
 
 const FIFTEEN: &str =
     "rpm = 15_000\nseek_track_ms = 0.2\nseek_average_ms = 2.6\nseek_full_ms = 4.9\n";

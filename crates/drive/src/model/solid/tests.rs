@@ -1,8 +1,8 @@
 //! A drive without moving parts in simulated time.
 
 use super::*;
-use crate::model::bench::*;
 use crate::model::of_profile;
+use crate::model::tests::bench::*;
 use crate::profile::Medium;
 
 fn reads() -> impl FnMut() -> Request {

@@ -17,7 +17,7 @@ use crate::support::{open_direct, spec};
 use stithy_drive::device::Device;
 use stithy_drive::drive::FaultOutcome;
 use stithy_drive::host::keep_only;
-use stithy_wire::{CutCounts, DriveBacking, DriveFault, DriveVolatile};
+use stithy_wire::{CutCounts, CutRule, DriveBacking, DriveFault, DriveVolatile, SlowRule};
 
 pub const LANES: u64 = 8;
 const WANDERERS: u64 = 2;
@@ -74,12 +74,12 @@ impl Shape {
         } else {
             (0.3, 0.4)
         };
-        DriveFault::PowerCut {
+        DriveFault::PowerCut(CutRule {
             seed,
             lost_share,
             torn_share,
             unit_bytes: self.whole_bytes,
-        }
+        })
     }
 }
 
@@ -144,11 +144,11 @@ impl Bench {
             shape,
         };
         if shape.is_unsteady {
-            bench.fault(DriveFault::Slow {
+            bench.fault(DriveFault::Slow(SlowRule {
                 factor: 1.0,
                 added_s: 0.0004,
                 share: 0.3,
-            });
+            }));
         }
         bench
     }

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 
 use super::disk::Disk;
 use super::pattern::UNIT_BYTES;
-use stithy_drive::backing::{CutRule, MemoryImage, Safety, Store, Write};
+use stithy_drive::backing::{MemoryImage, Store, Write};
+use stithy_wire::CutRule;
 
 /// What is wrong with a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +67,8 @@ pub struct Flawed {
 impl Flawed {
     pub fn new(flaw: Flaw, size_bytes: u64) -> Self {
         let image = MemoryImage::new(size_bytes).expect("memory");
-        let safety = Safety::Volatile {
-            cache_bytes: u64::MAX,
-        };
         let inner = Inner {
-            store: Store::new(Box::new(image), safety),
+            store: Store::new(Box::new(image), Some(u64::MAX)),
             requests: 0,
             powered: true,
             former: None,

@@ -104,59 +104,42 @@ impl From<io::Error> for NotOpened {
 impl Target {
     /// The error of a session that could not be opened.
     pub(super) fn not_opened(&self, e: NotOpened) -> HammerError {
-        use ErrorClass::{Infrastructure, Precondition};
         let mut problem = e.to_string();
         let (class, code, remedy) = match &e {
-            NotOpened::NoAddress(_) => (
-                Infrastructure,
+            NotOpened::NoAddress(_) => down(
                 "host-unknown",
                 "correct the host in the URL, or make its name known to this machine",
             ),
             NotOpened::NotConnected(cause) => {
                 let (code, text, remedy) = unreached(cause);
                 problem = text;
-                (Infrastructure, code, remedy)
+                down(code, remedy)
             }
-            NotOpened::TooLate(_) => (
-                Infrastructure,
-                "connect-timeout",
-                "check host, port and firewall",
-            ),
-            NotOpened::Silent(_) => (
-                Infrastructure,
+            NotOpened::TooLate(_) => down("connect-timeout", "check host, port and firewall"),
+            NotOpened::Silent(_) => down(
                 "connect-timeout",
                 "make sure that a PostgreSQL server listens there; if one does, see its log",
             ),
-            NotOpened::NotPostgresql => (
-                Infrastructure,
-                "not-postgresql",
-                "correct host and port in the URL",
-            ),
-            NotOpened::Ended(_) => (
-                Infrastructure,
+            NotOpened::NotPostgresql => down("not-postgresql", "correct host and port in the URL"),
+            NotOpened::Ended(_) => down(
                 "connect-failed",
                 "check host and port, and see the server's log",
             ),
-            NotOpened::TlsNotOffered => (
-                Precondition,
+            NotOpened::TlsNotOffered => unfit(
                 "tls-not-offered",
-                "set ssl = on in the server with a certificate and its key, or ask for less with sslmode=prefer",
+                "set ssl = on in the server with a certificate and its key, or ask for less with \
+                 sslmode=prefer",
             ),
-            NotOpened::Mistrusted(mistrust) => (Precondition, mistrust.code(), mistrust.remedy()),
-            NotOpened::Handshake(_) => (
-                Infrastructure,
+            NotOpened::Mistrusted(mistrust) => unfit(mistrust.code(), mistrust.remedy()),
+            NotOpened::Handshake(_) => down(
                 "tls-failed",
                 "see the server's log, and its ssl_min_protocol_version and ssl_ciphers",
             ),
-            NotOpened::NoPassword => (
-                Precondition,
-                "wrong-password",
-                "give the password in the URL",
-            ),
-            NotOpened::NotBound => (
-                Precondition,
+            NotOpened::NoPassword => unfit("wrong-password", "give the password in the URL"),
+            NotOpened::NotBound => unfit(
                 "not-bound",
-                "leave channel_binding=require out of the URL, or let the server use TLS and scram-sha-256",
+                "leave channel_binding=require out of the URL, or let the server use TLS and \
+                 scram-sha-256",
             ),
             NotOpened::Refused(e) => refused(e),
         };
@@ -176,6 +159,17 @@ impl Target {
         };
         HammerError::new(class, code, problem, place, remedy).caused_by(e)
     }
+}
+
+/// Class, code and remedy of an error.
+type Meaning = (ErrorClass, &'static str, &'static str);
+
+fn down(code: &'static str, remedy: &'static str) -> Meaning {
+    (ErrorClass::Infrastructure, code, remedy)
+}
+
+fn unfit(code: &'static str, remedy: &'static str) -> Meaning {
+    (ErrorClass::Precondition, code, remedy)
 }
 
 /// Code, problem and remedy of a call that nobody took.
@@ -199,68 +193,50 @@ fn unreached(e: &io::Error) -> (&'static str, String, &'static str) {
     }
 }
 
-fn refused(e: &ServerError) -> (ErrorClass, &'static str, &'static str) {
-    use ErrorClass::{Infrastructure, Precondition};
+fn refused(e: &ServerError) -> Meaning {
     match SqlState::from_code(&e.sqlstate) {
-        SqlState::INVALID_PASSWORD => (
-            Precondition,
+        SqlState::INVALID_PASSWORD => unfit(
             "wrong-password",
             "give the right user and password in the URL",
         ),
-        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => (
-            Precondition,
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => unfit(
             "not-admitted",
             "correct user and sslmode in the URL, or let the server's pg_hba.conf admit them",
         ),
-        SqlState::INSUFFICIENT_PRIVILEGE => (
-            Precondition,
+        SqlState::INSUFFICIENT_PRIVILEGE => unfit(
             "not-permitted",
             "use a user who may connect to this database",
         ),
-        SqlState::INVALID_CATALOG_NAME => (
-            Precondition,
+        SqlState::INVALID_CATALOG_NAME => unfit(
             "no-such-database",
             "create the database, or name another in the URL",
         ),
-        SqlState::TOO_MANY_CONNECTIONS => (
-            Precondition,
+        SqlState::TOO_MANY_CONNECTIONS => unfit(
             "too-many-connections",
             "raise max_connections, or use fewer users or loaders",
         ),
-        SqlState::CANNOT_CONNECT_NOW => (
-            Infrastructure,
+        SqlState::CANNOT_CONNECT_NOW => down(
             "not-ready",
             "wait until the server has started, then try again",
         ),
-        _ => (Infrastructure, "connect-failed", "see the server's log"),
+        _ => down("connect-failed", "see the server's log"),
     }
 }
 
-/// Class, code and remedy of an error on an open connection.
-fn classify(e: &tokio_postgres::Error) -> (ErrorClass, &'static str, &'static str) {
-    use ErrorClass::{Infrastructure, Precondition};
+/// The meaning of an error on an open connection.
+fn classify(e: &tokio_postgres::Error) -> Meaning {
     match e.code() {
-        Some(state) if *state == SqlState::INSUFFICIENT_PRIVILEGE => (
-            Precondition,
-            "not-permitted",
-            "use a user who owns the database",
-        ),
-        Some(state) if *state == SqlState::DISK_FULL => (
-            Infrastructure,
-            "disk-full",
-            "give the database's volume more space",
-        ),
-        Some(state) if is_shutdown(state) => (
-            Infrastructure,
-            "connection-lost",
-            "see why the server stopped in its log",
-        ),
-        Some(_) => (Infrastructure, "server-error", "see the server's log"),
-        None => (
-            Infrastructure,
-            "connection-lost",
-            "see the server's log for why it stopped",
-        ),
+        Some(state) if *state == SqlState::INSUFFICIENT_PRIVILEGE => {
+            unfit("not-permitted", "use a user who owns the database")
+        }
+        Some(state) if *state == SqlState::DISK_FULL => {
+            down("disk-full", "give the database's volume more space")
+        }
+        Some(state) if is_shutdown(state) => {
+            down("connection-lost", "see why the server stopped in its log")
+        }
+        Some(_) => down("server-error", "see the server's log"),
+        None => down("connection-lost", "see the server's log for why it stopped"),
     }
 }
 

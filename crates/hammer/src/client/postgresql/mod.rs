@@ -35,7 +35,6 @@ use crate::error::HammerError;
 use startup::Setting;
 use stithy_wire::Isolation;
 use tls::{Tls, Way};
-use url::Url;
 
 /// Settings of every session: plans are made once, as those of an application's prepared statements,
 /// and no transaction is long enough for compiling.
@@ -61,19 +60,7 @@ impl client::Target for Target {
     ///
     /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
     fn parse(url: &str) -> Result<Self, HammerError> {
-        let Url {
-            config,
-            tls,
-            patience,
-        } = url::parse(url)?;
-        let mut target = Target {
-            config,
-            tls,
-            patience,
-            place: String::new(),
-        };
-        target.place = target.described();
-        Ok(target)
+        url::parse(url)
     }
 
     /// Host, port and database.
@@ -113,15 +100,6 @@ fn kept(settings: SessionSettings) -> Setting {
 }
 
 impl Target {
-    /// User, password and options.
-    fn config(&self) -> &Config {
-        &self.config
-    }
-
-    fn tls(&self) -> &Tls {
-        &self.tls
-    }
-
     fn host(&self) -> &Host {
         // Parsing refuses a URL that does not name exactly one.
         &self.config.get_hosts()[0]
@@ -135,7 +113,7 @@ impl Target {
     fn ways(&self) -> &'static [Way] {
         match self.host() {
             Host::Unix(_) => &[Way::Plain],
-            Host::Tcp(_) => self.tls.ways(),
+            Host::Tcp(_) => self.tls.ways,
         }
     }
 

@@ -25,10 +25,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 pub(super) enum Opened {
     /// A socket of this host.
     Unix(UnixStream),
-    /// TCP.
-    Plain(TcpStream),
-    /// TLS over TCP, and what binds a password to it, where the certificate has such a thing.
-    Encrypted(Box<dyn Duplex>, Option<Vec<u8>>),
+    /// TCP or TLS over it, and what binds a password to that, where the certificate has such a thing.
+    Tcp(Box<dyn Duplex>, Option<Vec<u8>>),
 }
 
 /// Opens a stream and starts a session on it, in each way that the target's `sslmode` allows until
@@ -59,7 +57,7 @@ pub(super) async fn open(target: &Target, way: Way) -> Result<Opened, NotOpened>
         Host::Tcp(name) => {
             let stream = open_tcp(target, name).await?;
             match way {
-                Way::Plain => Ok(Opened::Plain(stream)),
+                Way::Plain => Ok(Opened::Tcp(Box::new(stream), None)),
                 Way::Offered | Way::Demanded => {
                     within(patience, encrypt(target, name, stream, way))
                         .await
@@ -96,7 +94,7 @@ async fn open_tcp(target: &Target, name: &str) -> Result<TcpStream, NotOpened> {
 
 async fn addresses(target: &Target, name: &str) -> Result<Vec<SocketAddr>, NotOpened> {
     let port = target.port();
-    if let Some(address) = target.config().get_hostaddrs().first() {
+    if let Some(address) = target.config.get_hostaddrs().first() {
         return Ok(vec![(*address, port).into()]);
     }
     let found = lookup_host((name, port)).await;
@@ -118,11 +116,11 @@ async fn encrypt(
     stream.write_all(&request).await?;
     match (stream.read_u8().await?, way) {
         (b'S', _) => {
-            let (stream, binding) = target.tls().encrypt(stream, name).await?;
-            Ok(Opened::Encrypted(Box::new(stream), binding))
+            let (stream, binding) = target.tls.encrypt(stream, name).await?;
+            Ok(Opened::Tcp(Box::new(stream), binding))
         }
         (b'N', Way::Demanded) => Err(NotOpened::TlsNotOffered),
-        (b'N', _) => Ok(Opened::Plain(stream)),
+        (b'N', _) => Ok(Opened::Tcp(Box::new(stream), None)),
         // An error that is not encrypted may be anyone's; the server's log has it.
         (b'E', _) => Err(NotOpened::Ended("the server answered with an error".into())),
         _ => Err(NotOpened::NotPostgresql),

@@ -33,7 +33,7 @@ impl Session {
     /// Connects, authenticates and applies `settings`.
     pub(super) async fn open(target: &Target, settings: &[Setting]) -> Result<Self, NotOpened> {
         open_and(target, |opened| async move {
-            let starting = startup::start(opened, target.config(), settings);
+            let starting = startup::start(opened, &target.config, settings);
             let started = tokio::time::timeout(target.patience, starting).await;
             Ok(Session {
                 stream: started.unwrap_or(Err(NotOpened::Silent(target.patience)))?,

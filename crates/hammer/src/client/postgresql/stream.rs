@@ -29,8 +29,7 @@ impl Stream {
     pub(super) fn new(opened: Opened) -> io::Result<(Self, Option<Vec<u8>>)> {
         Ok(match opened {
             Opened::Unix(stream) => (Stream::Unix(UnixSocket::new(stream)?), None),
-            Opened::Plain(stream) => (Stream::Other(Box::new(stream)), None),
-            Opened::Encrypted(stream, binding) => (Stream::Other(stream), binding),
+            Opened::Tcp(stream, binding) => (Stream::Other(stream), binding),
         })
     }
 

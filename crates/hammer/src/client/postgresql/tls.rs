@@ -47,7 +47,8 @@ pub(super) enum Way {
 /// How connections to a server are encrypted.
 #[derive(Debug, Clone)]
 pub(super) struct Tls {
-    ways: &'static [Way],
+    /// What is tried, in this order.
+    pub(super) ways: &'static [Way],
     client: Arc<ClientConfig>,
 }
 
@@ -74,11 +75,6 @@ impl Tls {
         };
         let client = Arc::new(client(trust)?);
         Ok(Tls { ways, client })
-    }
-
-    /// What is tried, in this order.
-    pub(super) fn ways(&self) -> &'static [Way] {
-        self.ways
     }
 
     /// Encrypts a connection to the server that the URL calls `host`; gives also what binds a password

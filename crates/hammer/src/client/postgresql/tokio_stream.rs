@@ -21,7 +21,7 @@ type Driving = Connection<Box<dyn Duplex>, AsItIs>;
 /// Starts a session on a stream.
 pub(super) async fn start(target: &Target, opened: Opened) -> Result<(Client, Driving), NotOpened> {
     let (stream, binding) = parts(opened);
-    let config = taking_streams_as_they_are(target.config());
+    let config = taking_streams_as_they_are(&target.config);
     let starting = config.connect_raw(stream, Take(binding));
     // Longer than for the first answer: reading the catalogue may wait for a device that stalls, and
     // after a run nobody tries again.
@@ -48,8 +48,7 @@ pub(super) async fn cancel(target: &Target, client: &Client) {
 fn parts(opened: Opened) -> (Box<dyn Duplex>, Option<Vec<u8>>) {
     match opened {
         Opened::Unix(stream) => (Box::new(stream), None),
-        Opened::Plain(stream) => (Box::new(stream), None),
-        Opened::Encrypted(stream, binding) => (stream, binding),
+        Opened::Tcp(stream, binding) => (stream, binding),
     }
 }
 

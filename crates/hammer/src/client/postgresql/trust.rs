@@ -1,7 +1,5 @@
 //! Whether a server's certificate proves what was asked of it.
 
-use std::fmt;
-
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{
@@ -61,7 +59,7 @@ impl Verifier {
             Err(e) if is_authority(&e) && roots.certificates.iter().any(|root| root == shown) => {
                 Ok(())
             }
-            Err(e) => Err(mistrusted(Doubt::of(&e), roots, e.to_string())),
+            Err(e) => Err(Mistrust::because(&e, roots).into()),
             Ok(()) => Ok(()),
         }
     }
@@ -81,8 +79,7 @@ impl ServerCertVerifier for Verifier {
             Trust::Signed(roots) => self.verify_signed(roots, end_entity, intermediates, now)?,
             Trust::Named(roots) => {
                 self.verify_signed(roots, end_entity, intermediates, now)?;
-                verify_name(end_entity, server_name)
-                    .map_err(|names| mistrusted(Doubt::OtherName, roots, names))?;
+                verify_name(end_entity, server_name).map_err(Mistrust::OtherName)?;
             }
         }
         Ok(ServerCertVerified::assertion())
@@ -152,48 +149,43 @@ fn is_authority(e: &Error) -> bool {
     inner.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
-/// What is wrong with a certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
-    /// No root signed it.
-    Unsigned,
+/// Why a server's certificate is not believed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Mistrust {
+    /// No root signed it; where they were read.
+    #[error("the server's certificate is signed by none of those in {0}")]
+    Unsigned(String),
     /// Its time is over.
+    #[error("the server's certificate has expired")]
     Expired,
     /// Its time is to come.
+    #[error("the server's certificate is not valid yet")]
     NotYet,
-    /// It is for another host.
-    OtherName,
+    /// It is for other hosts.
+    #[error("the server's certificate is for {0}, not for the host in the URL")]
+    OtherName(String),
     /// It cannot be judged.
-    Unusable,
+    #[error("the server's certificate cannot be verified: {0}")]
+    Unusable(String),
 }
 
-impl Doubt {
-    fn of(e: &Error) -> Self {
+impl Mistrust {
+    fn because(e: &Error, roots: &Roots) -> Self {
         use CertificateError::{
             BadSignature, Expired, ExpiredContext, NotValidYet, NotValidYetContext, UnknownIssuer,
         };
         let Error::InvalidCertificate(inner) = e else {
-            return Doubt::Unusable;
+            return Mistrust::Unusable(e.to_string());
         };
         match inner {
-            _ if is_authority(e) => Doubt::Unsigned,
-            UnknownIssuer | BadSignature => Doubt::Unsigned,
-            Expired | ExpiredContext { .. } => Doubt::Expired,
-            NotValidYet | NotValidYetContext { .. } => Doubt::NotYet,
-            _ => Doubt::Unusable,
+            _ if is_authority(e) => Mistrust::Unsigned(roots.place.clone()),
+            UnknownIssuer | BadSignature => Mistrust::Unsigned(roots.place.clone()),
+            Expired | ExpiredContext { .. } => Mistrust::Expired,
+            NotValidYet | NotValidYetContext { .. } => Mistrust::NotYet,
+            _ => Mistrust::Unusable(e.to_string()),
         }
     }
-}
 
-/// Why a server's certificate is not believed.
-#[derive(Debug, Clone)]
-pub(super) struct Mistrust {
-    doubt: Doubt,
-    roots: String,
-    text: String,
-}
-
-impl Mistrust {
     /// What [`Verifier`] said, where it was that which ended a handshake.
     pub(super) fn of(e: &Error) -> Option<Self> {
         match e {
@@ -206,53 +198,31 @@ impl Mistrust {
 
     /// The word for programs.
     pub(super) fn code(&self) -> &'static str {
-        match self.doubt {
-            Doubt::OtherName => "certificate-other-host",
+        match self {
+            Mistrust::OtherName(_) => "certificate-other-host",
             _ => "certificate-not-trusted",
         }
     }
 
     /// How to fix it.
     pub(super) fn remedy(&self) -> &'static str {
-        match self.doubt {
-            Doubt::Unsigned => "name the certificate of its issuer with sslrootcert=",
-            Doubt::Expired => "give the server a new certificate",
-            Doubt::NotYet => "set the clocks of both machines",
-            Doubt::OtherName => {
+        match self {
+            Mistrust::Unsigned(_) => "name the certificate of its issuer with sslrootcert=",
+            Mistrust::Expired => "give the server a new certificate",
+            Mistrust::NotYet => "set the clocks of both machines",
+            Mistrust::OtherName(_) => {
                 "use the certificate's name as host in the URL, or ask for less with \
                  sslmode=verify-ca"
             }
-            Doubt::Unusable => "give the server a certificate of version 3 with subjectAltName",
+            Mistrust::Unusable(_) => {
+                "give the server a certificate of version 3 with subjectAltName"
+            }
         }
     }
 }
 
-impl fmt::Display for Mistrust {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (roots, text) = (&self.roots, &self.text);
-        match self.doubt {
-            Doubt::Unsigned => write!(
-                out,
-                "the server's certificate is signed by none of those in {roots}"
-            ),
-            Doubt::Expired => write!(out, "the server's certificate has expired"),
-            Doubt::NotYet => write!(out, "the server's certificate is not valid yet"),
-            Doubt::OtherName => write!(
-                out,
-                "the server's certificate is for {text}, not for the host in the URL"
-            ),
-            Doubt::Unusable => write!(out, "the server's certificate cannot be verified: {text}"),
-        }
+impl From<Mistrust> for Error {
+    fn from(mistrust: Mistrust) -> Self {
+        CertificateError::Other(OtherError(std::sync::Arc::new(mistrust))).into()
     }
-}
-
-impl std::error::Error for Mistrust {}
-
-fn mistrusted(doubt: Doubt, roots: &Roots, text: String) -> Error {
-    let mistrust = Mistrust {
-        doubt,
-        roots: roots.place.clone(),
-        text,
-    };
-    CertificateError::Other(OtherError(std::sync::Arc::new(mistrust))).into()
 }

@@ -35,15 +35,8 @@ const OPTIONS: [&str; 12] = [
     "sslrootcert",
 ];
 
-/// What a URL says.
-pub(super) struct Url {
-    pub(super) config: Config,
-    pub(super) tls: Tls,
-    pub(super) patience: Duration,
-}
-
 /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
-pub(super) fn parse(url: &str) -> Result<Url, HammerError> {
+pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     if !Target::SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
         return Err(invalid("the URL is not one of a PostgreSQL database"));
     }
@@ -60,11 +53,14 @@ pub(super) fn parse(url: &str) -> Result<Url, HammerError> {
     refuse_incomplete(&config)?;
     config.application_name("stithy-hammer");
     let patience = config.get_connect_timeout().copied();
-    Ok(Url {
+    let mut target = Target {
         tls: Tls::new(mode.as_deref(), root.as_deref())?,
         patience: patience.filter(|each| !each.is_zero()).unwrap_or(PATIENCE),
         config,
-    })
+        place: String::new(),
+    };
+    target.place = target.described();
+    Ok(target)
 }
 
 /// The URL is not what it should be; `problem` holds no password.

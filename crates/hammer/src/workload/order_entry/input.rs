@@ -2,8 +2,9 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+
+use arrayvec::ArrayVec;
 
 pub use super::input_profile::District;
 use super::input_profile::{Deck, InputProfile, MIX};
@@ -115,37 +116,7 @@ pub struct Line {
 
 /// The lines of an order, in place: nearly every second transaction draws some, and memory of their own
 /// would be one more thing to fetch for each.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lines {
-    lines: [Line; LINES_MAX],
-    count: usize,
-}
-
-impl FromIterator<Line> for Lines {
-    /// Takes at most [`LINES_MAX`] lines.
-    fn from_iter<I: IntoIterator<Item = Line>>(drawn: I) -> Self {
-        let mut all = Lines::default();
-        for (place, line) in all.lines.iter_mut().zip(drawn) {
-            *place = line;
-            all.count += 1;
-        }
-        all
-    }
-}
-
-impl Deref for Lines {
-    type Target = [Line];
-
-    fn deref(&self) -> &[Line] {
-        &self.lines[..self.count]
-    }
-}
-
-impl DerefMut for Lines {
-    fn deref_mut(&mut self) -> &mut [Line] {
-        &mut self.lines[..self.count]
-    }
-}
+pub type Lines = ArrayVec<Line, LINES_MAX>;
 
 /// A payment.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use stithy_measure::locked;
 
 use super::options::{Options, Profile};
 use super::random::{Domain, NurandConstants, Rng};
@@ -51,7 +53,7 @@ impl Deck {
 
     /// The type of the next transaction, whoever does it.
     pub fn deal(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).deal()
+        locked(&self.0).deal()
     }
 }
 

@@ -75,12 +75,8 @@ async fn refuse_missing_tables(place: &str, control: &impl Control) -> Result<()
     if missing.is_empty() {
         return Ok(());
     }
-    Err(HammerError::precondition(
-        "tables-missing",
-        format!("tables are missing: {}", missing.join(", ")),
-        place,
-        LOAD_AGAIN,
-    ))
+    let problem = format!("tables are missing: {}", missing.join(", "));
+    Err(unusable(place, "tables-missing", problem))
 }
 
 fn refuse_other_version(place: &str, found: i64) -> Result<(), HammerError> {
@@ -88,15 +84,14 @@ fn refuse_other_version(place: &str, found: i64) -> Result<(), HammerError> {
         return Ok(());
     }
     let problem = format!("the tables have version {found}, this hammer knows {SCHEMA_VERSION}");
-    Err(HammerError::precondition(
-        "schema-version-differs",
-        problem,
-        place,
-        LOAD_AGAIN,
-    ))
+    Err(unusable(place, "schema-version-differs", problem))
 }
 
 fn incomplete(place: &str) -> HammerError {
     let problem = "the database was not loaded to the end, or with another workload";
-    HammerError::precondition("load-incomplete", problem, place, LOAD_AGAIN)
+    unusable(place, "load-incomplete", problem.into())
+}
+
+fn unusable(place: &str, code: &'static str, problem: String) -> HammerError {
+    HammerError::precondition(code, problem, place, LOAD_AGAIN)
 }

@@ -1,7 +1,9 @@
 //! Which new orders were acknowledged, and which are in doubt: sent, and never answered.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use stithy_measure::locked;
 
 use super::input::District;
 
@@ -52,30 +54,22 @@ impl OrderBook {
         after(last_us.unwrap_or_else(|last_us| last_us))
     }
 
-    fn open(&self) -> MutexGuard<'_, Vec<Option<OrderKey>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lost(&self) -> MutexGuard<'_, Vec<OrderKey>> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// An order is about to be sent.
     pub fn send(&self, user: u32, key: OrderKey) {
-        self.open()[user as usize] = Some(key);
+        locked(&self.open)[user as usize] = Some(key);
     }
 
     /// An answer came: acknowledged as committed, or certainly not committed.
     pub fn answer(&self, user: u32, committed: bool) {
-        self.open()[user as usize] = None;
+        locked(&self.open)[user as usize] = None;
         self.acknowledged
             .fetch_add(committed.into(), Ordering::Relaxed);
     }
 
     /// No answer will come: the order stays in doubt, whatever the user does next.
     pub fn lose(&self, user: u32) {
-        let order = self.open()[user as usize].take();
-        self.lost().extend(order);
+        let order = locked(&self.open)[user as usize].take();
+        locked(&self.lost).extend(order);
     }
 
     /// Orders acknowledged as committed.
@@ -85,8 +79,8 @@ impl OrderBook {
 
     /// Orders that were sent and never answered.
     pub fn in_doubt(&self) -> Vec<OrderKey> {
-        let mut in_doubt = self.lost().clone();
-        in_doubt.extend(self.open().iter().flatten());
+        let mut in_doubt = locked(&self.lost).clone();
+        in_doubt.extend(locked(&self.open).iter().flatten());
         in_doubt
     }
 }

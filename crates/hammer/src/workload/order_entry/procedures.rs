@@ -2,37 +2,25 @@
 
 use stithy_measure::Outcome;
 
-use super::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
+use super::input::{Customer, Input, NewOrder};
 use super::output::Shown;
+use super::plain::put_district;
 use super::sql::Sql;
 use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
 
-/// The prepared calls of one session.
+/// The prepared calls of one session, as [`Sql::calls`] lists them.
 #[derive(Debug, Clone, Copy)]
-pub struct Procedures {
-    new_order: Statement,
-    payment: Statement,
-    order_status: Statement,
-    delivery: Statement,
-    stock_level: Statement,
-    begin: Statement,
-}
+pub struct Procedures([Statement; 6]);
+
+/// The place of the one that begins a transaction block.
+const BEGIN: usize = 5;
 
 impl Procedures {
     /// Prepares the calls.
     pub async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
         let prepared = session.prepare(&sql.calls).await?;
-        let [new_order, payment, order_status, delivery, stock_level, begin] = prepared[..] else {
-            unreachable!("each call is prepared once");
-        };
-        Ok(Procedures {
-            new_order,
-            payment,
-            order_status,
-            delivery,
-            stock_level,
-            begin,
-        })
+        let calls = prepared.try_into();
+        Ok(Procedures(calls.expect("each call is prepared once")))
     }
 
     /// Does one transaction; `date_us` is its date, microseconds since the start of 2000.
@@ -42,16 +30,10 @@ impl Procedures {
         input: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
-        match input {
-            Input::NewOrder(order) if order.unused_item => {
-                return self.new_order_to_roll_back(session, order, date_us).await;
-            }
-            Input::NewOrder(order) => self.queue_new_order(session, order, date_us),
-            Input::Payment(payment) => self.queue_payment(session, payment, date_us),
-            Input::OrderStatus(question) => self.queue_order_status(session, question),
-            Input::Delivery(delivery) => self.queue_delivery(session, *delivery, date_us),
-            Input::StockLevel(question) => self.queue_stock_level(session, *question),
+        if matches!(input, Input::NewOrder(order) if order.unused_item) {
+            return self.new_order_to_roll_back(session, input, date_us).await;
         }
+        self.queue(session, input, date_us);
         let answer = session.exchange().await?;
         let mut shown = Shown::from(Outcome::Committed);
         if let Input::NewOrder(_) = input {
@@ -67,11 +49,11 @@ impl Procedures {
     async fn new_order_to_roll_back(
         &self,
         session: &mut impl Session,
-        order: &NewOrder,
+        order: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
-        session.queue(self.begin, |_| {});
-        self.queue_new_order(session, order, date_us);
+        session.queue(self.0[BEGIN], |_| {});
+        self.queue(session, order, date_us);
         let answer = session.exchange().await?;
         let order_id = answer.first(1).and_then(|row| row.integer(0));
         session.roll_back().await?;
@@ -83,58 +65,45 @@ impl Procedures {
         }
     }
 
-    fn queue_new_order(&self, session: &mut impl Session, order: &NewOrder, date_us: i64) {
-        let (passes, last_pass) = order.passes();
-        session.queue(self.new_order, |params| {
-            params.int4(order.district.w_id);
-            params.int2(order.district.d_id);
-            params.int4(order.c_id);
-            params.timestamp(date_us);
-            params.int2(order.all_local().into());
-            params.int4_array(order.lines.iter().map(|line| line.i_id));
-            params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
-            params.int2_array(order.lines.iter().map(|line| line.quantity));
-            params.int2_array(passes[..order.lines.len()].iter().copied());
-            params.int2(last_pass);
-            params.boolean(order.unused_item);
+    fn queue(&self, session: &mut impl Session, input: &Input, date_us: i64) {
+        session.queue(self.0[input.kind()], |params| match input {
+            Input::NewOrder(order) => put_new_order(params, order, date_us),
+            Input::Payment(payment) => {
+                put_district(params, payment.district);
+                put_district(params, payment.customer_district);
+                put_customer(params, &payment.customer);
+                params.cents(payment.amount_cents);
+                params.timestamp(date_us);
+            }
+            Input::OrderStatus(question) => {
+                put_district(params, question.district);
+                put_customer(params, &question.customer);
+            }
+            Input::Delivery(delivery) => {
+                params.int4(delivery.w_id);
+                params.int2(delivery.carrier_id);
+                params.timestamp(date_us);
+            }
+            Input::StockLevel(question) => {
+                put_district(params, question.district);
+                params.int2(question.threshold);
+            }
         });
     }
+}
 
-    fn queue_payment(&self, session: &mut impl Session, payment: &Payment, date_us: i64) {
-        session.queue(self.payment, |params| {
-            params.int4(payment.district.w_id);
-            params.int2(payment.district.d_id);
-            params.int4(payment.customer_district.w_id);
-            params.int2(payment.customer_district.d_id);
-            put_customer(params, &payment.customer);
-            params.cents(payment.amount_cents);
-            params.timestamp(date_us);
-        });
-    }
-
-    fn queue_order_status(&self, session: &mut impl Session, question: &OrderStatus) {
-        session.queue(self.order_status, |params| {
-            params.int4(question.district.w_id);
-            params.int2(question.district.d_id);
-            put_customer(params, &question.customer);
-        });
-    }
-
-    fn queue_delivery(&self, session: &mut impl Session, delivery: Delivery, date_us: i64) {
-        session.queue(self.delivery, |params| {
-            params.int4(delivery.w_id);
-            params.int2(delivery.carrier_id);
-            params.timestamp(date_us);
-        });
-    }
-
-    fn queue_stock_level(&self, session: &mut impl Session, question: StockLevel) {
-        session.queue(self.stock_level, |params| {
-            params.int4(question.district.w_id);
-            params.int2(question.district.d_id);
-            params.int2(question.threshold);
-        });
-    }
+fn put_new_order(params: &mut impl Params, order: &NewOrder, date_us: i64) {
+    let (passes, last_pass) = order.passes();
+    put_district(params, order.district);
+    params.int4(order.c_id);
+    params.timestamp(date_us);
+    params.int2(order.all_local().into());
+    params.int4_array(order.lines.iter().map(|line| line.i_id));
+    params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
+    params.int2_array(order.lines.iter().map(|line| line.quantity));
+    params.int2_array(passes[..order.lines.len()].iter().copied());
+    params.int2(last_pass);
+    params.boolean(order.unused_item);
 }
 
 /// Number and last name, one of them null.

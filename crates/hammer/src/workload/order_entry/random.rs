@@ -1,5 +1,6 @@
 //! Random numbers of the order-entry workload: what each stream is for, and the specified laws.
 
+use arrayvec::ArrayString;
 pub use stithy_measure::Rng;
 
 /// What a stream of random numbers is for. Streams of different domains are independent; the
@@ -120,40 +121,18 @@ const SYLLABLES: [&str; 10] = [
     "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
 ];
 
+/// A last name, at most 15 letters. Most transactions need one, so it lies where it is used and not in
+/// memory of its own.
+pub type LastName = ArrayString<15>;
+
 /// The last name of a number from 0 to 999: one syllable a digit (clause 4.3.2.3).
 pub fn last_name(number: u32) -> LastName {
     debug_assert!(number < 1000);
-    let mut name = LastName {
-        letters: [0; LETTERS_MAX],
-        count: 0,
-    };
+    let mut name = LastName::new();
     for digit in [number / 100, number / 10 % 10, number % 10] {
-        name.push(SYLLABLES[digit as usize]);
+        name.push_str(SYLLABLES[digit as usize]);
     }
     name
-}
-
-/// Letters of the longest last name.
-const LETTERS_MAX: usize = 15;
-
-/// A last name. Most transactions need one, so it lies where it is used and not in memory of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LastName {
-    letters: [u8; LETTERS_MAX],
-    count: u8,
-}
-
-impl LastName {
-    /// Its letters.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.letters[..usize::from(self.count)]
-    }
-
-    fn push(&mut self, syllable: &str) {
-        let at = usize::from(self.count);
-        self.letters[at..at + syllable.len()].copy_from_slice(syllable.as_bytes());
-        self.count += syllable.len() as u8;
-    }
 }
 
 #[cfg(test)]
@@ -259,6 +238,6 @@ mod tests {
         let all: std::collections::HashSet<_> = (0..1000).map(last_name).collect();
         assert_eq!(1000, all.len());
         let longest = all.iter().map(|name| name.as_bytes().len()).max();
-        assert_eq!(Some(LETTERS_MAX), longest);
+        assert_eq!(Some(15), longest);
     }
 }

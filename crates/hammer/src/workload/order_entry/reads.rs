@@ -2,9 +2,10 @@
 
 use stithy_measure::Outcome;
 
-use super::input::{Customer, Draws, Input};
+use super::input::{Customer, District, Draws, Input};
 use super::input_profile::{InputProfile, TouchedWarehouses};
 use super::options::Profile;
+use super::plain::put_district;
 use super::random::NurandConstants;
 use super::sql::Sql;
 use super::OrderEntry;
@@ -75,104 +76,78 @@ impl TransactionScript for Reader {
     }
 }
 
-/// The prepared statements that read.
+/// The prepared statements that read, as [`Sql::reads`] lists them.
 #[derive(Clone, Copy)]
-struct Prepared {
-    district: Statement,
-    customer_by_id: Statement,
-    customer_by_name: Statement,
-    lines: Statement,
-    last_order: Statement,
-    oldest: Statement,
-    stock_level: Statement,
-}
+struct Prepared([Statement; 7]);
 
 impl Prepared {
     async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
         let prepared = session.prepare(&sql.reads).await?;
-        let [district, customer_by_id, customer_by_name, lines, last_order, oldest, stock_level] =
-            prepared[..]
-        else {
-            unreachable!("each statement is prepared once");
-        };
-        Ok(Prepared {
-            district,
-            customer_by_id,
-            customer_by_name,
-            lines,
-            last_order,
-            oldest,
-            stock_level,
-        })
+        let reads = prepared.try_into();
+        Ok(Prepared(reads.expect("each statement is prepared once")))
     }
 
     fn queue(&self, session: &mut impl Session, input: &Input) {
+        let [district, by_id, by_name, lines, last_order, oldest, stock_level] = self.0;
         match input {
             Input::NewOrder(order) => {
-                let (w_id, d_id) = (order.district.w_id, order.district.d_id);
-                self.queue_district(session, w_id, d_id);
-                self.queue_customer(session, w_id, d_id, &Customer::Id(order.c_id));
-                session.queue(self.lines, |params| {
+                session.queue(district, |params| put_district(params, order.district));
+                session.queue(by_id, |params| {
+                    put_district(params, order.district);
+                    params.int4(order.c_id);
+                });
+                session.queue(lines, |params| {
                     params.int4_array(order.lines.iter().map(|line| line.i_id));
                     params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
                 });
             }
             Input::Payment(payment) => {
+                session.queue(district, |params| put_district(params, payment.district));
                 let at = payment.customer_district;
-                self.queue_district(session, payment.district.w_id, payment.district.d_id);
-                self.queue_customer(session, at.w_id, at.d_id, &payment.customer);
+                queue_customer(session, [by_id, by_name], at, &payment.customer);
             }
             Input::OrderStatus(question) => {
-                let (w_id, d_id) = (question.district.w_id, question.district.d_id);
-                self.queue_customer(session, w_id, d_id, &question.customer);
+                let at = question.district;
+                queue_customer(session, [by_id, by_name], at, &question.customer);
                 if let Customer::Id(c_id) = question.customer {
-                    session.queue(self.last_order, |params| {
-                        params.int4(w_id);
-                        params.int2(d_id);
+                    session.queue(last_order, |params| {
+                        put_district(params, at);
                         params.int4(c_id);
                     });
                 }
             }
             Input::Delivery(delivery) => {
                 for d_id in 1..=10 {
-                    session.queue(self.oldest, |params| {
+                    session.queue(oldest, |params| {
                         params.int4(delivery.w_id);
                         params.int2(d_id);
                     });
                 }
             }
-            Input::StockLevel(question) => session.queue(self.stock_level, |params| {
-                params.int4(question.district.w_id);
-                params.int2(question.district.d_id);
-            }),
+            Input::StockLevel(question) => {
+                session.queue(stock_level, |params| {
+                    put_district(params, question.district)
+                });
+            }
         }
     }
+}
 
-    fn queue_district(&self, session: &mut impl Session, w_id: i32, d_id: i16) {
-        session.queue(self.district, |params| {
-            params.int4(w_id);
-            params.int2(d_id);
-        });
-    }
-
-    fn queue_customer(
-        &self,
-        session: &mut impl Session,
-        w_id: i32,
-        d_id: i16,
-        customer: &Customer,
-    ) {
-        let statement = match customer {
-            Customer::Id(_) => self.customer_by_id,
-            Customer::LastName(_) => self.customer_by_name,
-        };
-        session.queue(statement, |params| {
-            params.int4(w_id);
-            params.int2(d_id);
-            match customer {
-                Customer::Id(c_id) => params.int4(*c_id),
-                Customer::LastName(name) => params.text(name.as_bytes()),
-            }
-        });
-    }
+fn queue_customer(
+    session: &mut impl Session,
+    [by_id, by_name]: [Statement; 2],
+    at: District,
+    customer: &Customer,
+) {
+    let statement = match customer {
+        Customer::Id(_) => by_id,
+        Customer::LastName(_) => by_name,
+    };
+    session.queue(statement, |params| {
+        put_district(params, at);
+        match customer {
+            Customer::Id(c_id) => params.int4(*c_id),
+            Customer::LastName(name) => params.text(name.as_bytes()),
+        }
+    });
 }

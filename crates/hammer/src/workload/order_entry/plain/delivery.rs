@@ -4,8 +4,7 @@
 use stithy_measure::Outcome;
 
 use super::super::input::{Delivery, District};
-use super::step::Step;
-use super::{put_district, Plain};
+use super::{put_district, Plain, Step};
 use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// An order that was taken for delivery.

@@ -8,7 +8,6 @@ mod delivery;
 mod new_order;
 mod order_status;
 mod payment;
-mod step;
 
 use stithy_measure::Outcome;
 
@@ -16,7 +15,6 @@ use super::input::{Customer, District, Input, StockLevel};
 use super::output::Shown;
 use super::sql::Sql;
 use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
-pub(crate) use step::Step;
 
 /// The prepared statements of one session.
 #[derive(Debug, Clone)]
@@ -88,7 +86,7 @@ impl Plain {
 }
 
 /// Warehouse and district.
-fn put_district(params: &mut impl Params, district: District) {
+pub(super) fn put_district(params: &mut impl Params, district: District) {
     params.int4(district.w_id);
     params.int2(district.d_id);
 }
@@ -113,4 +111,32 @@ fn customer_id(
             middle.ok_or_else(|| SessionError::unexpected("no customer has this last name"))
         }
     }
+}
+
+/// A step of a transaction; its number is its place in [`Sql::steps`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Begin,
+    Commit,
+    TakeNumber,
+    Rates,
+    Price,
+    TakeStock,
+    WriteOrder,
+    WriteWaiting,
+    WriteLine,
+    FindByName,
+    Labels,
+    Pay,
+    PayDistrict,
+    PayWarehouse,
+    WriteHistory,
+    Balance,
+    LastOrder,
+    Lines,
+    TakeOldest,
+    Carry,
+    DateLines,
+    Credit,
+    CountLowStock,
 }

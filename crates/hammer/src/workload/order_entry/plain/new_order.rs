@@ -4,8 +4,7 @@ use stithy_measure::Outcome;
 
 use super::super::input::NewOrder;
 use super::super::output::Shown;
-use super::step::Step;
-use super::{put_district, Plain};
+use super::{put_district, Plain, Step};
 use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// What the first batch learned.

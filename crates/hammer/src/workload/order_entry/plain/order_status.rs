@@ -3,8 +3,7 @@
 use stithy_measure::Outcome;
 
 use super::super::input::OrderStatus;
-use super::step::Step;
-use super::{customer_id, put_district, Plain};
+use super::{customer_id, put_district, Plain, Step};
 use crate::client::{Answer, Params, Row, Session, SessionError};
 
 impl Plain {

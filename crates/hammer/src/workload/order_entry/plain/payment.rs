@@ -4,8 +4,7 @@
 use stithy_measure::Outcome;
 
 use super::super::input::Payment;
-use super::step::Step;
-use super::{customer_id, put_district, Plain};
+use super::{customer_id, put_district, Plain, Step};
 use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// Between the names of warehouse and district in H_DATA.

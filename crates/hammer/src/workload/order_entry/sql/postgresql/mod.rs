@@ -80,25 +80,24 @@ const READS: [&str; 7] = [
       (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
 ];
 
-const STEPS: [(Step, &str); 23] = [
-    (Step::Begin, "BEGIN"),
-    (Step::Commit, "COMMIT"),
-    (
-        Step::TakeNumber,
+/// The steps that are statements, in the order in which [`Step`] counts them.
+macro_rules! steps {
+    ($($step:ident: $sql:literal;)*) => {
+        [$((Step::$step, $sql)),*]
+    };
+}
+
+const STEPS: [(Step, &str); 23] = steps! {
+    Begin: "BEGIN";
+    Commit: "COMMIT";
+    TakeNumber:
         "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
-         RETURNING d_next_o_id - 1, d_tax",
-    ),
-    (
-        Step::Rates,
+         RETURNING d_next_o_id - 1, d_tax";
+    Rates:
         "SELECT c_discount, w_tax FROM customer, warehouse \
-         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND w_id = $1",
-    ),
-    (
-        Step::Price,
-        "SELECT i_price, i_data FROM item WHERE i_id = $1",
-    ),
-    (
-        Step::TakeStock,
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND w_id = $1";
+    Price: "SELECT i_price, i_data FROM item WHERE i_id = $1";
+    TakeStock:
         "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= $3::smallint + 10 \
          THEN s_quantity - $3::smallint ELSE s_quantity - $3::smallint + 91 END, \
          s_ytd = s_ytd + $3::smallint, s_order_cnt = s_order_cnt + 1, \
@@ -108,103 +107,66 @@ const STEPS: [(Step, &str); 23] = [
          WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
          WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 \
          WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
-         ELSE s_dist_10 END, s_data",
-    ),
-    (
-        Step::WriteOrder,
+         ELSE s_dist_10 END, s_data";
+    WriteOrder:
         "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING o_id",
-    ),
-    (
-        Step::WriteWaiting,
-        "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)",
-    ),
-    (
-        Step::WriteLine,
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING o_id";
+    WriteWaiting: "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
+    WriteLine:
         "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, \
          ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    ),
-    (
-        Step::FindByName,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    FindByName:
         "SELECT c_id FROM customer \
-         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first",
-    ),
-    (
-        Step::Labels,
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first";
+    Labels:
         "SELECT w_name, d_name FROM warehouse, district \
-         WHERE w_id = $1 AND d_w_id = $1 AND d_id = $2",
-    ),
-    (
-        Step::Pay,
+         WHERE w_id = $1 AND d_w_id = $1 AND d_id = $2";
+    Pay:
         "UPDATE customer SET c_balance = c_balance - $4::numeric, \
          c_ytd_payment = c_ytd_payment + $4::numeric, c_payment_cnt = c_payment_cnt + 1, \
          c_data = CASE c_credit WHEN 'BC' THEN left(concat_ws(' ', c_id, c_d_id, c_w_id, \
          $6::smallint, $5::integer, $4::numeric) || ' | ' || c_data, 500) \
          ELSE c_data END \
          WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 \
-         RETURNING c_balance, c_street_1, c_street_2, c_city, c_state, c_zip",
-    ),
-    (
-        Step::PayDistrict,
+         RETURNING c_balance, c_street_1, c_street_2, c_city, c_state, c_zip";
+    PayDistrict:
         "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2 \
-         RETURNING d_street_1, d_street_2, d_city, d_state, d_zip",
-    ),
-    (
-        Step::PayWarehouse,
+         RETURNING d_street_1, d_street_2, d_city, d_state, d_zip";
+    PayWarehouse:
         "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1 \
-         RETURNING w_street_1, w_street_2, w_city, w_state, w_zip",
-    ),
-    (
-        Step::WriteHistory,
+         RETURNING w_street_1, w_street_2, w_city, w_state, w_zip";
+    WriteHistory:
         "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, \
-         h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-    ),
-    (
-        Step::Balance,
-        "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
-    ),
-    (
-        Step::LastOrder,
+         h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    Balance: "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
+    LastOrder:
         "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
-         WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 ORDER BY o_id DESC LIMIT 1",
-    ),
-    (
-        Step::Lines,
+         WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 ORDER BY o_id DESC LIMIT 1";
+    Lines:
         "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d \
-         FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3",
-    ),
-    (
-        Step::TakeOldest,
+         FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
+    TakeOldest:
         "DELETE FROM new_order AS waiting USING unnest($2::smallint[]) AS district (id) \
          WHERE no_w_id = $1 AND no_d_id = district.id AND no_o_id = \
          (SELECT oldest.no_o_id FROM new_order AS oldest \
          WHERE oldest.no_w_id = $1 AND oldest.no_d_id = district.id \
-         ORDER BY oldest.no_o_id LIMIT 1) RETURNING no_d_id, no_o_id",
-    ),
-    (
-        Step::Carry,
+         ORDER BY oldest.no_o_id LIMIT 1) RETURNING no_d_id, no_o_id";
+    Carry:
         "UPDATE orders SET o_carrier_id = $4 WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3 \
-         RETURNING o_c_id",
-    ),
-    (
-        Step::DateLines,
+         RETURNING o_c_id";
+    DateLines:
         "UPDATE order_line SET ol_delivery_d = $4 \
-         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3",
-    ),
-    (
-        Step::Credit,
+         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
+    Credit:
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1, c_balance = c_balance + \
          (SELECT sum(ol_amount) FROM order_line \
          WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $4) \
-         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
-    ),
-    (
-        Step::CountLowStock,
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
+    CountLowStock:
         "SELECT count(DISTINCT s_i_id) FROM district \
          JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
          AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id \
          JOIN stock ON s_w_id = d_w_id AND s_i_id = ol_i_id \
-         WHERE d_w_id = $1 AND d_id = $2 AND s_quantity < $3",
-    ),
-];
+         WHERE d_w_id = $1 AND d_id = $2 AND s_quantity < $3";
+};

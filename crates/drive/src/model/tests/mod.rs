@@ -1,11 +1,13 @@
 //! Whether the shipped drives give what is published of them, in simulated time. The numbers are those of the
 //! four reports that Stithy is checked against, as they print them.
 
+pub(super) mod bench;
+
 use stithy_measure::Rng;
 
-use super::bench::*;
+use self::bench::*;
 use super::{of_profile, Model};
-use crate::profile::{find, CATALOGUE};
+use crate::profile::{Profile, CATALOGUE};
 use crate::request::{Operation, Request};
 
 /// Random requests of one size, of which a share are reads.
@@ -18,7 +20,9 @@ fn mix(read_share: f64, length_bytes: u64) -> impl FnMut() -> Request {
 }
 
 fn shipped(name: &str) -> Box<dyn Model> {
-    of_profile(&find(name).expect("it is shipped"), 1)
+    let shipped = CATALOGUE.iter().find(|shipped| shipped.name == name);
+    let profile = Profile::check(shipped.expect("it is shipped").text);
+    of_profile(&profile.expect("it is right"), 1)
 }
 
 fn near(expected: f64, actual: f64, tolerance: f64) {

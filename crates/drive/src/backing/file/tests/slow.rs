@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use stithy_measure::Rng;
 
-use super::job::PAGES_MAX;
-pub(crate) use super::Task;
-use super::{Buffer, FileImage, Hands, Job, BLOCK_BYTES};
+use super::{Buffer, FileImage, Hands, Job, BLOCK_BYTES, PAGES_MAX};
+pub(crate) use crate::backing::file::Task;
 
 #[derive(Default)]
 pub(crate) struct Slow {

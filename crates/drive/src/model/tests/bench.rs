@@ -2,16 +2,16 @@
 
 use stithy_measure::{Moment, Rng};
 
-use super::{Done, Model};
+use crate::model::{Done, Model};
 use crate::profile::Profile;
 use crate::request::{Operation, Request};
 
-pub(super) const US: u64 = 1_000;
-pub(super) const MS: u64 = 1_000_000;
-pub(super) const S: u64 = 1_000_000_000;
+pub(crate) const US: u64 = 1_000;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const S: u64 = 1_000_000_000;
 
 /// A request.
-pub(super) fn request(operation: Operation, offset_bytes: u64, length_bytes: u64) -> Request {
+pub(crate) fn request(operation: Operation, offset_bytes: u64, length_bytes: u64) -> Request {
     Request {
         operation,
         offset_bytes,
@@ -21,7 +21,7 @@ pub(super) fn request(operation: Operation, offset_bytes: u64, length_bytes: u64
 
 /// A drive of 4 channels that takes 100 µs for a read, unless `more` tells otherwise, and 50 µs for a
 /// write. Every number is assumed.
-pub(super) fn profile(more: &str) -> Profile {
+pub(crate) fn profile(more: &str) -> Profile {
     let reads = match more.starts_with("read =") {
         true => "",
         false => "read = { p50_us = 100, p99_us = 100, bytes_per_s = 1e9 }\n",
@@ -42,19 +42,19 @@ pub(super) fn profile(more: &str) -> Profile {
 
 /// One finished request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     pub arrived: u64,
     pub done: u64,
 }
 
 impl Sample {
-    pub(super) fn latency_ns(&self) -> u64 {
+    pub(crate) fn latency_ns(&self) -> u64 {
         self.done - self.arrived
     }
 }
 
 /// `depth` requests are under way at all times until `until_ns`; `next` makes them.
-pub(super) fn closed_loop(
+pub(crate) fn closed_loop(
     model: &mut dyn Model,
     depth: u64,
     until_ns: u64,
@@ -88,7 +88,7 @@ pub(super) fn closed_loop(
 }
 
 /// Requests that arrive at given times, each with its name as its index; gives when each is finished.
-pub(super) fn open_loop(model: &mut dyn Model, arrivals: &[(u64, Request)]) -> Vec<u64> {
+pub(crate) fn open_loop(model: &mut dyn Model, arrivals: &[(u64, Request)]) -> Vec<u64> {
     let mut finished = vec![0; arrivals.len()];
     let mut done: Vec<Done> = Vec::new();
     for (id, (at, request)) in arrivals.iter().enumerate() {
@@ -106,25 +106,25 @@ pub(super) fn open_loop(model: &mut dyn Model, arrivals: &[(u64, Request)]) -> V
 }
 
 /// Offsets spread evenly over a range, on multiples of 4 KiB.
-pub(super) fn random_offsets(seed: u64, range_bytes: u64) -> impl FnMut() -> u64 {
+pub(crate) fn random_offsets(seed: u64, range_bytes: u64) -> impl FnMut() -> u64 {
     let mut rng = Rng::new(seed, 99);
     move || rng.below(range_bytes / 4096) * 4096
 }
 
 /// The latency at most this share of the samples exceed, nanoseconds.
-pub(super) fn quantile_ns(samples: &[Sample], share: f64) -> u64 {
+pub(crate) fn quantile_ns(samples: &[Sample], share: f64) -> u64 {
     let mut latencies: Vec<u64> = samples.iter().map(Sample::latency_ns).collect();
     latencies.sort_unstable();
     latencies[((latencies.len() - 1) as f64 * share) as usize]
 }
 
-pub(super) fn mean_ns(samples: &[Sample]) -> f64 {
+pub(crate) fn mean_ns(samples: &[Sample]) -> f64 {
     let sum: f64 = samples.iter().map(|each| each.latency_ns() as f64).sum();
     sum / samples.len() as f64
 }
 
 /// Requests a second, once the first of them have been answered.
-pub(super) fn iops_of(samples: &[Sample]) -> f64 {
+pub(crate) fn iops_of(samples: &[Sample]) -> f64 {
     let begin = 50 * MS;
     let counted = samples.iter().filter(|each| each.done > begin).count();
     let last = samples.last().expect("some are answered").done;
@@ -132,7 +132,7 @@ pub(super) fn iops_of(samples: &[Sample]) -> f64 {
 }
 
 /// How many finished in each slice of `slice_ns`, whole slices only.
-pub(super) fn slices(samples: &[Sample], slice_ns: u64) -> Vec<u64> {
+pub(crate) fn slices(samples: &[Sample], slice_ns: u64) -> Vec<u64> {
     let last = samples.last().map_or(0, |each| each.done) / slice_ns;
     let mut counts = vec![0; last as usize];
     for each in samples {

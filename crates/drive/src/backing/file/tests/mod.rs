@@ -1,6 +1,8 @@
 //! An image in a file against one in memory, whenever and in whatever order the file is read and written.
 
-use super::slow::SlowFile;
+pub(crate) mod slow;
+
+use self::slow::SlowFile;
 use super::*;
 use crate::backing::MemoryImage;
 use stithy_measure::Rng;
