@@ -57,11 +57,18 @@ master copy was finished; and the restore method.
 
 
 @pytest.mark.needs_postgresql
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "moment",
+    ["in the second window", "in the engine's own restore",
+     pytest.param("while loading", marks=pytest.mark.long)],
+)  # fmt: skip
 def test_a_killed_run_of_a_real_database_is_resumed(
     stithy: Stithy, place: Path, disk_place: Path, moment: str
 ) -> None:
-    """By the command: the windows of the plan, whole, with a report that says so."""
+    """By the command: the windows of the plan, whole, with a report that says so.
+
+    Loading is long: test_drives.py kills and resumes a run in it each time.
+    """
     users, is_there, loaded, restore = MOMENTS[moment]
     candidates, out = {"a": disk_place / "a"}, place / "out"
     study = write_study(
