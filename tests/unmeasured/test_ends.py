@@ -39,11 +39,14 @@ def _in_window(out: Path) -> bool:
     return seconds_measured(out, "w-a-u1-b0") >= 1
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("by", [signal.SIGHUP, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_there_is(
     stithy: Stithy, place: Path, hang_up: None, by: signal.Signals
 ) -> None:
-    """The window under way is there as incomplete, with the reason; no server stays behind."""
+    """The window under way is there as incomplete, with the reason; no server stays behind.
+
+    Ctrl-C is long: test_block_io_ended.py ends a run by it each time.
+    """
     out = place / "out"
     process = stithy.start("run", _study(place, users=(1, 2)), "--out", out)
     wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 2, process)
