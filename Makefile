@@ -23,6 +23,9 @@ RUST_AT_A_TIME ?= 2
 RUST_TEST_MAX_S := 1200
 PYTHON_TEST_MAX_S := 1800
 
+# Where it is set, each program that a test starts would compile every module again: half of its start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo papers papers-users papers-hci papers-block evidence-backups evidence-neighbours test test-all test-kernel setup browser check lint tests golden bench prove lock
