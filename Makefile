@@ -7,10 +7,10 @@ BENCHES := hammer collectors ledger users drives learned verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
-# Tests of pages, and of real drives and servers, which measure: after those of Rust, one at a time.
-AFTER_RUST := tests/browser tests/real
-# Tests of engines, and of whole runs, which mostly wait: one at a time, beside those.
-RUNS := tests/conformance tests/e2e
+# Tests of real drives and servers, which measure: after those of Rust, one at a time.
+AFTER_RUST := tests/real
+# Tests of engines, pages and whole runs, which mostly wait: one at a time, beside those.
+RUNS := tests/conformance tests/browser tests/e2e
 # So many of the others at a time.
 AT_A_TIME ?= 2
 # What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;
