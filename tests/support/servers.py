@@ -40,8 +40,9 @@ def server_place(parent: Path | None = None) -> Iterator[Path]:
     place.mkdir(mode=0o700)
     try:
         (place / "data").mkdir(mode=0o700)
-        for path in (place, place / "data") if user else ():
-            os.chown(path, user.uid, user.gid)
+        if user:
+            for path in (place, place / "data"):
+                os.chown(path, user.uid, user.gid)
         yield place
     finally:
         remove_tree(place)
