@@ -7,8 +7,10 @@ BENCHES := hammer collectors ledger users drives learned verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
-# Tests of real drives, servers, pages and runs, which mostly wait: one at a time, those with most to measure last.
-REAL := tests/conformance tests/real tests/browser tests/e2e
+# Tests of real drives and servers, which measure: after those of Rust, one at a time.
+AFTER_RUST := tests/real
+# Tests of engines, pages and whole runs, which mostly wait: one at a time, beside those.
+RUNS := tests/conformance tests/browser tests/e2e
 # So many of the others at a time.
 AT_A_TIME ?= 2
 # What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;
@@ -20,6 +22,9 @@ RUST_AT_A_TIME ?= 2
 # What takes longer than this hangs, and is told so instead of keeping everybody waiting.
 RUST_TEST_MAX_S := 1200
 PYTHON_TEST_MAX_S := 1800
+
+# Where it is set, each program that a test starts would compile every module again: half of its start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -96,14 +101,15 @@ RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeou
 	cargo test --quiet --locked --workspace --profile ci --no-fail-fast $(RUST_TIER)
 PYTEST = $(PYTHON) -m pytest $(TIER) --durations=20 --durations-min=5 --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
 
-# Two lanes beside each other: Rust tests and then those of REAL, which mostly wait, and all other Python tests, which
-# compute. Each runs to its end, whatever fails in the other. Measured runs come when the second lane has nearly ended.
+# Three lanes beside each other: Rust tests and what comes after them; runs, which mostly wait; all other Python tests,
+# which compute. Each runs to its end, whatever fails in another. What measures comes when no program is built any more.
 tests:
 	@code=0; export PYTHONHASHSEED=$$$$; mkdir -p target; \
-	{ ended=0; $(RUST_TEST) || ended=$$?; $(PYTEST) $(wildcard $(REAL)) || ended=$$?; exit $$ended; } \
-	>target/waiting-tests.log 2>&1 & waiting=$$!; \
-	$(PYTEST) $(foreach each,$(REAL),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
-	wait $$waiting || code=$$?; cat target/waiting-tests.log; exit $$code
+	{ ended=0; $(RUST_TEST) || ended=$$?; $(PYTEST) $(wildcard $(AFTER_RUST)) || ended=$$?; exit $$ended; } \
+	>target/rust-tests.log 2>&1 & rust=$$!; \
+	$(PYTEST) $(wildcard $(RUNS)) >target/runs-tests.log 2>&1 & runs=$$!; \
+	$(PYTEST) $(foreach each,$(AFTER_RUST) $(RUNS),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
+	wait $$rust || code=$$?; wait $$runs || code=$$?; cat target/rust-tests.log target/runs-tests.log; exit $$code
 
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden

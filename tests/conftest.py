@@ -17,11 +17,14 @@ import pytest
 from hypothesis import settings
 
 from capabilities import NOBODY, PROBES, missing
-from support.places import DISK, a_place
+from support.places import DISK, a_place, quick_parent
 from support.running import Stithy
 
 settings.register_profile("stithy", deadline=None)  # on a busy machine any test may be slow
 settings.load_profile("stithy")
+
+# Results are synced to disk file by file: on a disk tests mostly wait for that.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(quick_parent()))
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "needs_"

@@ -25,6 +25,7 @@ from stithy.registry import part
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Watch
+from support.places import DISK
 from support.servers import PASSWORD, mounted, request, server_place, start
 
 MIB = 2**20
@@ -132,13 +133,16 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
 
 @pytest.mark.needs_cgroup
 def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
-    """All of its processes are in the group from the start, with the page cache of its files."""
+    """All of its processes are in the group from the start, with the page cache of its files.
+
+    They lie on a disk: of files in memory none would be written back.
+    """
     made: list[Path] = []
     name = f"stithy-test-{os.getpid()}"
     group = make_group(name, 256 * MIB, runner=LocalRunner(), record=made.append).group
     assert group is not None
     try:
-        with loaded.copied() as place:
+        with server_place(DISK) as own, loaded.copied(own) as place:
             instance = loaded.start(place, memory_cgroup=group.path)
             try:
                 loaded.hammer(instance.url).run(loaded.choice, load())

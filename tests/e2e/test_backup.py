@@ -71,7 +71,8 @@ def killed(methods: Sequence[str]) -> dict[str, Window]:
 def kill_first_ones(place: Path, methods: Sequence[str], ended: threading.Event) -> None:
     """Kill the first backup of each method, while the run lasts."""
     left = {PROGRAMS[each] for each in methods}
-    while left and not ended.wait(0.005):
+    pause_s = 0.1 if len(methods) == 1 else 0.005  # those of one method are slow enough to be seen
+    while left and not ended.wait(pause_s):
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 words = path.read_bytes().split(b"\0")[:-1]

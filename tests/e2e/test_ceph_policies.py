@@ -51,13 +51,14 @@ def _iops(out: Path) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["coded-3-1", *(pytest.param(each, marks=pytest.mark.long)
-                    for each in ("coded-4-2", "thick", "two-drives"))],
-)  # fmt: skip
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["coded-3-1", "coded-4-2", "thick", "two-drives"])
 def test_block_io_runs_on_a_cluster_of_any_kind(stithy: Stithy, place: Path, kind: str) -> None:
-    """All that was written is read back; afterwards nothing of the cluster is left."""
+    """All that was written is read back; afterwards nothing of the cluster is left.
+
+    Long: a cluster for each. Each time `tests/real/test_ceph.py` has a coded one keep what its
+    policy says, and test_ceph.py runs a database on a mirror.
+    """
     out = _block_io(stithy, place, **{kind: CLUSTERS[kind]})
     assert _iops(out)[kind] > 0
 

@@ -23,6 +23,14 @@ from stithy.run.journal import Entry, read_journal
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
+ONCE = """import sys
+if {"run", "resume", "block"} & {*sys.argv[1:2]}:
+    from stithy.run import deciding
+    deciding.Repeats.__call__ = lambda self, so_far: None
+from stithy.cli.app import main
+main()
+"""
+"""Stithy as it is, but that it measures no block twice."""
 
 
 def write_study(
@@ -77,11 +85,13 @@ def _candidate(place: Path | str) -> str:
 class Stithy:
     """Starts `stithy` with a state directory of its own; `prefix` is put before its words.
 
-    `environment`: what is other than for the tests.
+    `repeats`: blocks with an invalid window are measured once more. Beside other tests that would
+    be nearly all, and prove nothing more. `environment`: what is other than for the tests.
     """
 
     state: Path
     prefix: Sequence[str] = ()
+    repeats: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -89,7 +99,8 @@ class Stithy:
         """Start a command and return at once."""
         own = {"STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
         environment = {**os.environ, **own, **self.environment}
-        command = [*(self.prefix or (sys.executable, "-m", "stithy")), *map(str, words)]
+        program = ("-m", "stithy") if self.repeats else ("-c", ONCE)
+        command = [*(self.prefix or (sys.executable, *program)), *map(str, words)]
         process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
         self.started.append(process)
         return process

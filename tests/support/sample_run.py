@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -48,6 +48,7 @@ from stithy.results.read import WINDOW_TABLES
 from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
 from stithy.units import Money
+from support.places import quick_parent
 from support.sample_conditions import condition, full_checks
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
@@ -69,7 +70,7 @@ CURVES = ("block", "cgroup", "cpu", "database", "pressure")
 Row = dict[str, Any]
 
 _PREFIX = "stithy-made-runs-"
-_MADE = TemporaryDirectory(prefix=_PREFIX)
+_MADE = TemporaryDirectory(prefix=_PREFIX, dir=quick_parent())
 """Made-up runs by a digest of their shape; removed when the program ends."""
 
 
@@ -85,7 +86,7 @@ def _locked(folder: str | Path, age_s: float = 0.0) -> bool:
 
 
 _locked(_MADE.name)
-for _left in Path(gettempdir()).glob(f"{_PREFIX}*"):
+for _left in quick_parent().glob(f"{_PREFIX}*"):
     # Of a program that was killed before it could remove them.
     if _locked(_left, age_s=60.0):
         shutil.rmtree(_left, ignore_errors=True)

@@ -1,6 +1,7 @@
 """A real PostgreSQL for a test: made, started and removed with everything it left."""
 
 import os
+import secrets
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import server_user
-from stithy.run.cleanup.register import make_scratch
+from stithy.run.cleanup.register import PREFIX
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
+from support.places import quick_parent
 
 PASSWORD = "it's a 'secret'/?"
 
@@ -31,14 +33,16 @@ def mounted(point: Path, size: str) -> Iterator[Path]:
 
 
 @contextmanager
-def server_place() -> Iterator[Path]:
+def server_place(parent: Path | None = None) -> Iterator[Path]:
     """A directory of the server's user, with `data`, as short as sockets need it."""
     user = server_user()
-    place = make_scratch(lambda kind, facts: None, user)
+    place = (parent or quick_parent()) / f"{PREFIX}{secrets.token_hex(4)}"
+    place.mkdir(mode=0o700)
     try:
         (place / "data").mkdir(mode=0o700)
         if user:
-            os.chown(place / "data", user.uid, user.gid)
+            for path in (place, place / "data"):
+                os.chown(path, user.uid, user.gid)
         yield place
     finally:
         remove_tree(place)

@@ -132,12 +132,13 @@ def test_a_backup_under_load_that_misses_one_acknowledged_commit_fails_the_study
     tmp_path: Path, hammer: type[Unequal]
 ) -> None:
     """Each restore of a window is compared with what was acknowledged before its backup began."""
-    load = "users: [2], rate: 6/min, ledger: true, ramp_up: 1 s, duration: 20 h"
+    load = "users: [2], rate: 6/min, ledger: true, ramp_up: 1 s, duration: 2 h"
     text = STUDY.replace("LOAD", load).replace("KEYS", "cycles: 1")
+    text = text.replace(', b: {path: "{root}/b"}', "")  # so many seconds have many rows
     faked = OwnEngine(tmp_path, hammer=hammer(), text=text, clock=HurriedClock())
     outcome = faked.run()
     spans = read_run(faked.out).spans.filter(name="restore").to_dicts()
-    assert len(spans) == 2, "of each candidate"
+    assert len(spans) == 1
     if hammer is Unequal:
         assert (outcome.error, {each["outcome"] for each in spans}) == (None, {PROVEN})
         return

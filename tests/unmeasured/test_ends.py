@@ -39,11 +39,14 @@ def _in_window(out: Path) -> bool:
     return seconds_measured(out, "w-a-u1-b0") >= 1
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("by", [signal.SIGHUP, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_there_is(
     stithy: Stithy, place: Path, hang_up: None, by: signal.Signals
 ) -> None:
-    """The window under way is there as incomplete, with the reason; no server stays behind."""
+    """The window under way is there as incomplete, with the reason; no server stays behind.
+
+    Ctrl-C is long: test_block_io_ended.py ends a run by it each time.
+    """
     out = place / "out"
     process = stithy.start("run", _study(place, users=(1, 2)), "--out", out)
     wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 2, process)
@@ -65,7 +68,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     stithy: Stithy, place: Path
 ) -> None:
     """The window is invalid with the reason and measured once more, the run goes on."""
-    out = place / "out"
+    out, stithy.repeats = place / "out", True
     process = stithy.start("run", _study(place, "3 s", (1, 2)), "--out", out)
     wait_for(lambda: _in_window(out), process)
     os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
@@ -90,11 +93,17 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "moment",
+    ["while loading", "in a window", pytest.param("while restoring", marks=pytest.mark.long)],
+)
 def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
-    """Servers, hammers, sockets, groups and files go; the results and the user's files stay."""
+    """Servers, hammers, sockets, groups and files go; the results and the user's files stay.
+
+    Restoring is long: test_killed.py kills a run with fakes in it each time.
+    """
     (place / "a").mkdir()
     out = place / "out"
     stithy.kill(lambda: MOMENTS[moment](out), "run", _study(place), "--out", out)

@@ -4,13 +4,29 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from conftest import Unprivileged
+from stithy.cli import app
 from support.running import Stithy, write_study
 
 pytestmark = pytest.mark.needs_postgresql
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(own_state: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process: what is refused starts nothing."""
+
+    def ended(*words: str | Path) -> CompletedProcess[str]:
+        capsys.readouterr()
+        code = app.run([*map(str, words)])
+        return CompletedProcess(words, code, *capsys.readouterr())
+
+    return ended
 
 
 def _made(path: Path, *, file: bool = False, mode: int = 0o755) -> Path:
@@ -37,7 +53,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_candidate_that_cannot_be_used_is_refused(stithy: Stithy, place: Path, case: str) -> None:
+def test_a_candidate_that_cannot_be_used_is_refused(run: Run, place: Path, case: str) -> None:
     """Exit code 3, the reason and the remedy; nothing of the user's is touched, nothing is made."""
     make, reason = REFUSED[case]
     used = make(place)
@@ -45,7 +61,7 @@ def test_a_candidate_that_cannot_be_used_is_refused(stithy: Stithy, place: Path,
         used.parent.chmod(0o700)
     study = write_study(place / "study.yaml", {"a": used})
     before = sorted(path for path in place.rglob("*") if path.name != "state")
-    ended = stithy.run("run", study, "--out", place / "out")
+    ended = run("run", study, "--out", place / "out")
     assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
     assert ended.stderr.startswith("error: candidate a: ")
     assert reason in ended.stderr
@@ -61,13 +77,13 @@ scenario: {{block-io: {{profiles: [sql], size: 32 MiB}}}}
 
 @pytest.mark.needs_root
 def test_a_directory_that_is_closed_to_others_will_do_where_no_server_runs(
-    stithy: Stithy, place: Path
+    run: Run, place: Path
 ) -> None:
     """No other user has to go there."""
     _made(place / "closed", mode=0o700)
     (place / "closed").chmod(0o700)
     (place / "study.yaml").write_text(WITHOUT_A_SERVER.format(place=place))
-    planned = stithy.run("plan", place / "study.yaml")
+    planned = run("plan", place / "study.yaml")
     assert planned.returncode == 0, planned.stderr
 
 
@@ -81,7 +97,7 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("case", STUDIES)
-def test_a_study_that_cannot_be_run_so_is_refused(stithy: Stithy, place: Path, case: str) -> None:
+def test_a_study_that_cannot_be_run_so_is_refused(run: Run, place: Path, case: str) -> None:
     """By the server's own words, by the plan's numbers; results are never overwritten."""
     settings, out, code, reason = STUDIES[case]
     candidates = {"a": place / "a"}
@@ -94,7 +110,7 @@ def test_a_study_that_cannot_be_run_so_is_refused(stithy: Stithy, place: Path, c
     study = write_study(place / "study.yaml", candidates, settings=settings)
     if case == "no room":
         study.write_text(study.read_text().replace("warehouses: 1", "warehouses: 90000"))
-    ended = stithy.run("run", study, "--out", place / out)
+    ended = run("run", study, "--out", place / out)
     assert ended.returncode == code
     assert reason in ended.stderr
     assert report.read_text() == "last year's"
@@ -102,14 +118,13 @@ def test_a_study_that_cannot_be_run_so_is_refused(stithy: Stithy, place: Path, c
     assert not (place / "out").exists()
 
 
-def test_a_new_study_of_this_machine_can_be_planned(place: Path) -> None:
+def test_a_new_study_of_this_machine_can_be_planned(run: Run, place: Path) -> None:
     """Nothing but the file is made."""
-    stithy = Stithy(place / "state")
     study = place / "study.yaml"
-    written = stithy.run("new", study, "--short")
+    written = run("new", study, "--short")
     assert written.returncode == 0, written.stderr
     assert [each.name for each in place.iterdir()] == ["study.yaml"]
-    assert stithy.run("plan", study).returncode == 0
+    assert run("plan", study).returncode == 0
 
 
 @pytest.mark.needs_unprivileged

@@ -57,13 +57,20 @@ master copy was finished; and the restore method.
 
 
 @pytest.mark.needs_postgresql
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    "moment",
+    ["in the second window", "in the engine's own restore",
+     pytest.param("while loading", marks=pytest.mark.long)],
+)  # fmt: skip
 def test_a_killed_run_of_a_real_database_is_resumed(
-    stithy: Stithy, place: Path, disk_place: Path, moment: str
+    stithy: Stithy, place: Path, moment: str
 ) -> None:
-    """By the command: the windows of the plan, whole, with a report that says so."""
+    """By the command: the windows of the plan, whole, with a report that says so.
+
+    Loading is long: test_drives.py kills and resumes a run in it each time.
+    """
     users, is_there, loaded, restore = MOMENTS[moment]
-    candidates, out = {"a": disk_place / "a"}, place / "out"
+    candidates, out = {"a": place / "a"}, place / "out"
     study = write_study(
         place / "study.yaml", candidates, users=users, duration="1 s", restore=restore
     )
@@ -92,7 +99,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert len(entries(out, "step-started", kind="prepare")) == loaded
     assert "The run was resumed at" in page_text(RunDirectory(out).page)
     assert [*left_by(out), *stithy.registered()] == []
-    assert not (disk_place / "a").exists()
+    assert not (place / "a").exists()
     again = stithy.run("resume", out)
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
 
@@ -100,13 +107,13 @@ def test_a_killed_run_of_a_real_database_is_resumed(
 @pytest.mark.long
 @pytest.mark.needs_postgresql
 def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_kept(
-    stithy: Stithy, place: Path, disk_place: Path
+    stithy: Stithy, place: Path
 ) -> None:
     """Each window then has the rows of its own point, by all conditions and by their number.
 
     Long: two datasets are loaded, one of them twice. A kill in the first one is tried each time.
     """
-    candidates, out = {"a": disk_place / "a"}, place / "out"
+    candidates, out = {"a": place / "a"}, place / "out"
     vary = "{workload.warehouses: [1, 2]}"
     study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", vary=vary)
     process = stithy.start("run", study, "--out", out)
@@ -125,4 +132,4 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     assert conditions["holds"].all()
     assert (conditions["moment"] == "load").sum() == 2 * 12
     assert [*left_by(out), *stithy.registered()] == []
-    assert not (disk_place / "a").exists()
+    assert not (place / "a").exists()

@@ -234,7 +234,7 @@ def test_a_server_of_the_neighbour_that_is_killed_costs_its_window_and_no_other(
     stithy: Stithy, place: Path
 ) -> None:
     """It says why, the tenants' own values stay, and the block is measured once more."""
-    out = place / "out"
+    out, stithy.repeats = place / "out", True
     running = stithy.start("run", _of_databases(place, "aggressor: analytic-scan"), "--out", out)
     said = RunDirectory(out).window(BESIDE).of_tenant("tenant-2").hammer_output
     wait_for(lambda: said.exists() and '"second"' in said.read_text(), running)

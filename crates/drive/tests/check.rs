@@ -40,7 +40,7 @@ fn the_newest_is_read_everywhere(seeds: impl IntoIterator<Item = u64>, each: Dur
 /// Of each kind of cache, sector, image and drive one.
 #[test]
 fn the_newest_write_is_read_everywhere() {
-    the_newest_is_read_everywhere([0, 3, 5, 8], Duration::from_secs(4));
+    the_newest_is_read_everywhere([0, 3, 5, 8], Duration::from_secs(2));
 }
 
 /// Of every shape, three minutes in all. An hour of it is a part of `make prove`.

@@ -247,8 +247,9 @@ def _process(folder: Path) -> tuple[int, int, Process] | None:
     if stat is None:
         return None
     field = stat.fields
-    ticks = sum(int(each) for each in field[11:15])
-    return int(field[19]), int(field[6]), Process(stat.name, int(field[1]), ticks, _moved(folder))
+    flags, ticks = int(field[6]), sum(int(each) for each in field[11:15])
+    moved = 0 if flags & KERNEL_THREAD else _moved(folder)  # there are many, and none counts
+    return int(field[19]), flags, Process(stat.name, int(field[1]), ticks, moved)
 
 
 def _moved(folder: Path) -> int:

@@ -6,6 +6,7 @@ the JSON Schema for editors and the reference page. Validation never looks at th
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
+from weakref import finalize
 
 from pydantic import (
     AfterValidator,
@@ -74,6 +75,9 @@ BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
 how many connections each has."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+_AT: dict[int, dict[tuple[tuple[str, Value], ...], "Study"]] = {}
+"""What each study is at its points: whoever plans asks for that thousands of times."""
 _SECTION = WithJsonSchema({"type": "object"})
 _OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a database"}
 
@@ -313,8 +317,15 @@ class Study(BaseModel):
 
     def at(self, point: Point) -> "Study":
         """The study as it is at a point: what varies has its value there."""
-        values = {key: value for key, value in point.factors if key in self.vary}
-        return resolved(self, values, self._data) if values else self
+        values = tuple((key, value) for key, value in point.factors if key in self.vary)
+        if not values:
+            return self
+        if (known := _AT.get(id(self))) is None:
+            known = _AT[id(self)] = {}
+            finalize(self, _AT.pop, id(self))
+        if values not in known:
+            known[values] = resolved(self, dict(values), self._data)
+        return known[values]
 
     @property
     def cpu_percent(self) -> int | None:

@@ -145,9 +145,8 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
     assert added[-1] == "the search measures 6 users again on b"
 
 
-@pytest.mark.parametrize("users", [None, (2,)])
 def test_there_is_one_search_at_each_point_of_what_else_varies(
-    tmp_path: Path, users: tuple[int, ...] | None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Those behind go first, each from its own windows; the report names each point."""
 
@@ -159,7 +158,7 @@ def test_there_is_one_search_at_each_point_of_what_else_varies(
         return 0.010 * request.users / (SERVES[name.split("-")[1]] - fewer)
 
     hammer = FakeHammer(sound=True, response_s=response_s)
-    faked = searching(tmp_path, users, vary="{workload.warehouses: [1, 2]}", hammer=hammer)
+    faked = searching(tmp_path, vary="{workload.warehouses: [1, 2]}", hammer=hammer)
     assert faked.run().end == "finished"
     context = _context(faked)
     found = capacity_findings(context.evidence)
@@ -173,10 +172,9 @@ def test_there_is_one_search_at_each_point_of_what_else_varies(
     }
     assert deciding.answered(context)
     asked = [str(each.facts["because"]) for each in entries(faked.out, "windows-added")]
-    if users is None:
-        assert asked[:2] == [
-            f"the search tries 1 user with workload.warehouses {size} on a and b" for size in (1, 2)
-        ]
+    assert asked[:2] == [
+        f"the search tries 1 user with workload.warehouses {size} on a and b" for size in (1, 2)
+    ]
     loaded = [each.facts["dataset"] for each in entries(faked.out, "step-started", kind="prepare")]
     assert loaded == ["warehouses1", "warehouses2"]
     page = Page(context)

@@ -23,10 +23,10 @@ class Store:
         self.rows, self.settings = rows, settings
         self.committed, self.checkpoints = 0, 0
 
-    def commit(self, name: str) -> None:
-        """One transaction more."""
-        self.rows[name] = self.rows.get(name, 0) + 1
-        self.committed += 1
+    def commit(self, name: str, times: int) -> None:
+        """So many transactions more."""
+        self.rows[name] = self.rows.get(name, 0) + times
+        self.committed += times
 
 
 RUNNING: dict[str, Store] = {}
