@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn problem(url: &str) -> String {
-        let error = parse(url).err().expect(url);
+        let error = parse(url).expect_err(url);
         assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");
         assert!(!error.to_string().contains("sesame"), "{error}");
         error.problem

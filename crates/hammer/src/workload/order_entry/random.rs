@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(b"EINGEINGEING", last_name(999).as_bytes());
         let all: std::collections::HashSet<_> = (0..1000).map(last_name).collect();
         assert_eq!(1000, all.len());
-        let longest = all.iter().map(|name| name.as_bytes().len()).max();
+        let longest = all.iter().map(|name| name.len()).max();
         assert_eq!(Some(15), longest);
     }
 }
