@@ -165,7 +165,7 @@ def shut_down(folder: Path) -> None:
 def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
     """Check an unmounted file system, and mend nothing."""
     tool, *options = filesystems.KINDS[kind].check
-    argv = [filesystems.program_path(tool, kind), *options, device]
+    argv = [filesystems.program_path(tool, filesystems.KINDS[kind].package), *options, device]
     command = Command(argv=argv, environment={"LC_ALL": "C"})
     finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
     return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())

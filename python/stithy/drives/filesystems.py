@@ -85,7 +85,7 @@ def _program(name: str, package: Package, *, why: str, optional: bool = False) -
 
 def need_tools(kind: str) -> None:
     """Raise where file systems of this kind cannot be made here; changes nothing."""
-    program_path(_kind(kind).make[0], kind)
+    program_path(_kind(kind).make[0], _kind(kind).package)
 
 
 def make(
@@ -107,7 +107,9 @@ def make(
     tool, *words = _kind(kind).make
     if uuid is not None:
         words += [each.format(uuid) for each in _kind(kind).uuid]
-    finished = _run([program_path(tool, kind), *words, *options, device, *others], runner)
+    finished = _run(
+        [program_path(tool, _kind(kind).package), *words, *options, device, *others], runner
+    )
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} could not be created: {_last_words(finished)}",
@@ -124,7 +126,7 @@ def tag_on(
     None where nothing known lies on it. Raises InfrastructureError where it cannot be read.
     """
     words = ["--probe", "--match-tag", tag, "--output", "value", device]
-    finished = _run([program_path("blkid", "any"), *words], runner)
+    finished = _run([program_path("blkid", UTILITIES), *words], runner)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
     if finished.code == NOTHING_FOUND:
@@ -146,7 +148,7 @@ def mount(
 ) -> None:
     """Mount a device at a folder that exists; InfrastructureError where the kernel refuses."""
     argv = [
-        program_path("mount", kind),
+        program_path("mount", MOUNTING),
         "-t",
         kind,
         *(["-o", ",".join(options)] if options else []),
@@ -174,7 +176,7 @@ def unmount(
     time = clock or SystemClock()
     until_s = time.monotonic_s() + BUSY_PATIENCE_S
     while is_mounted(folder, *devices):
-        finished = _run([program_path("umount", "any"), "--", str(folder)], runner)
+        finished = _run([program_path("umount", MOUNTING), "--", str(folder)], runner)
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
                 raise _busy(folder, finished)
@@ -203,13 +205,11 @@ def _kind(kind: str) -> Kind:
     return found
 
 
-def program_path(name: str, kind: str) -> str:
-    """The full path of a program."""
+def program_path(name: str, package: Package) -> str:
+    """The full path of a program. Raises PreconditionError that names its package."""
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):
             return str(folder / name)
-    own = KINDS[kind].package if kind in KINDS else UTILITIES
-    package = MOUNTING if name in ("mount", "umount") else own
     raise PreconditionError(
         f"the program {name} was not found", where="this machine", remedy=package.install()
     )

@@ -24,13 +24,13 @@ SETTINGS = (
     "activation/monitoring=0 backup/backup=0 backup/archive=0 activation/verify_udev_operations=1"
 )
 """Nothing watches the array or remembers it, and its device is there also where udev is not."""
+PACKAGE, MAPPER = Package("lvm2", "lvm2"), Package("dmsetup", "device-mapper")
 
 
 def needs(why: str) -> tuple[Need, ...]:
     """What groups take of a machine."""
-    package = Package("lvm2", "lvm2")
     return (
-        Program(name="lvm", package=package, asked=("version",), why=why),
+        Program(name="lvm", package=PACKAGE, asked=("version",), why=why),
         Device(path="/dev/mapper/control", module="dm_mod", why=why),
     )
 
@@ -133,7 +133,7 @@ class Group:
         left = self._mapped(blocks)
         while left:
             for name in left:
-                argv = [filesystems.program_path("dmsetup", "lvm"), "remove", name]
+                argv = [filesystems.program_path("dmsetup", MAPPER), "remove", name]
                 self._runner.run(Command(argv=argv), timeout_s=TIMEOUT_S)
             before, left = left, self._mapped(blocks)
             if left == before:
@@ -148,7 +148,7 @@ class Group:
         return [name for name in names if name.startswith(f"{self.name}-")]
 
     def _run(self, command: str, *words: str) -> tuple[int, str, str]:
-        program = filesystems.program_path("lvm", "lvm")
+        program = filesystems.program_path("lvm", PACKAGE)
         # It sees these devices and no others.
         options = ["--devices", ",".join(self._devices), "--config", SETTINGS]
         ended = self._runner.run(

@@ -1,22 +1,46 @@
 """What layers promise: from the sizes of their devices, and the sizes that a plan asks for."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from stithy.drives import filesystems
+from stithy.errors import PreconditionError
+from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
 from stithy.results.manifest import ArrayFacts
+from stithy.storage import lvm
 from stithy.storage.layer import Layer, OneLayer
 from stithy.storage.layers import btrfs
+from stithy.storage.layers.zfs import pool
 from stithy.storage.providers.drive.keys import DriveKeys
 from stithy.storage.raid import MEMBERS, Level
 from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
 from support.studies import study
 
 LEVELS = tuple(MEMBERS)
+
+
+@pytest.mark.parametrize(
+    ("ask", "package"),
+    [(lvm.Group(["/dev/a"], str(UUID(int=1)), LocalRunner()).make, "lvm2"),
+     (partial(pool.done, "zpool", ["list"], "p", LocalRunner()), "zfsutils-linux")],
+)  # fmt: skip
+def test_a_missing_program_of_an_array_names_its_own_package(
+    ask: Callable[[], object], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that lost it since, such as in cleaning up."""
+    monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PreconditionError, match="was not found") as refused:
+        ask()
+    assert package in refused.value.remedy
 
 
 @pytest.mark.parametrize(

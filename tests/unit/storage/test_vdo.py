@@ -55,7 +55,7 @@ STATS = (
 
 def test_the_books_of_vdo_are_read_for_each_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own data count as what drives hold, not as what is stored."""
-    monkeypatch.setattr(filesystems, "program_path", lambda name, _kind: name)
+    monkeypatch.setattr(filesystems, "program_path", lambda name, _package: name)
     runner = EndingRunner(stdout=STATS)
     found = vdo.usage_below("/dev/mapper/stithy_1-array", 2.0, runner)
     assert list(runner.asked[0]) == [

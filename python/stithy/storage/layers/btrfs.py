@@ -148,7 +148,7 @@ def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
 
 def usage(mount_point: Path, runner: Runner) -> Usage:
     """What all files take, by `btrfs filesystem usage`; root alone sees levels with parity."""
-    program = filesystems.program_path("btrfs", FILESYSTEM)
+    program = filesystems.program_path("btrfs", filesystems.KINDS[FILESYSTEM].package)
     argv = (program, "filesystem", "usage", "-b", str(mount_point))
     finished = runner.run(
         Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=TIMEOUT_S

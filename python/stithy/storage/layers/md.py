@@ -127,7 +127,7 @@ def _free_node(blocks: Path = BLOCKS) -> str:
 
 
 def _mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
-    argv = [filesystems.program_path("mdadm", "md"), *words]
+    argv = [filesystems.program_path("mdadm", PACKAGE), *words]
     return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
 
 

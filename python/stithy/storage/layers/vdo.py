@@ -147,7 +147,7 @@ def convert_words(spec: Spec, group: str, size_bytes: int) -> list[str]:
 def usage_below(device: str, redundancy: float, runner: Runner) -> Usage:
     """What its blocks take, by its own books."""
     pool = f"{device.removesuffix(f'-{lvm.VOLUME}')}-{POOL}-vpool"
-    argv = [filesystems.program_path("dmsetup", "lvm"), "message", pool, "0", "stats"]
+    argv = [filesystems.program_path("dmsetup", lvm.MAPPER), "message", pool, "0", "stats"]
     finished = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=60.0)
     if finished.code != 0:
         raise InfrastructureError(

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from stithy.hosts.runner import LocalRunner
-from stithy.needs import Device, Need, Package, Program
+from stithy.needs import Device, Need, Program
 from stithy.storage import raid
 from stithy.storage.layer import Task, rule
 from stithy.storage.layers.zfs import pool
@@ -41,13 +41,8 @@ METADATA_SHARE = 0.03
 """A block pointer of 128 bytes in two copies for each record of 8 KiB."""
 
 WHY = "arrays of ZFS"
-PACKAGE = Package(
-    "zfs-dkms zfsutils-linux",
-    "zfs",
-    found_in="Debian: of the component contrib; Fedora: from OpenZFS's own repository",
-)
 NEEDS: tuple[Need, ...] = (
-    Program(name="zpool", package=PACKAGE, asked=("--version",), why=WHY),
+    Program(name="zpool", package=pool.PACKAGE, asked=("--version",), why=WHY),
     Device(path="/dev/zfs", module="zfs", why=WHY),
 )
 

@@ -8,9 +8,15 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.devices import mount_of
 from stithy.hosts.runner import Command, Runner
+from stithy.needs import Package
 from stithy.storage.formatted import erase_ends
 from stithy.storage.space import Usage
 
+PACKAGE = Package(
+    "zfs-dkms zfsutils-linux",
+    "zfs",
+    found_in="Debian: of the component contrib; Fedora: from OpenZFS's own repository",
+)
 TIMEOUT_S = 600.0
 CLASS = Path("/sys/class/block")
 CONTROL = Path("/dev/zfs")
@@ -32,7 +38,7 @@ def done(program: str, words: Sequence[str], name: str, runner: Runner) -> str:
 
 
 def _run(program: str, words: Sequence[str], runner: Runner) -> tuple[int, str, str]:
-    argv = [filesystems.program_path(program, "zfs"), *words]
+    argv = [filesystems.program_path(program, PACKAGE), *words]
     ended = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=TIMEOUT_S)
     return ended.code, ended.stdout, ended.stderr
 
