@@ -7,8 +7,8 @@ BENCHES := hammer collectors ledger users drives learned verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
-# Tests of real drives and servers, which measure: after those of Rust, one at a time.
-AFTER_RUST := tests/real
+# Tests of real drives and servers, which measure, and of what is promised: after those of Rust, one at a time.
+AFTER_RUST := tests/real tests/contract
 # Tests of engines, pages and whole runs, which mostly wait: one at a time, beside those.
 RUNS := tests/conformance tests/browser tests/e2e
 # So many of the others at a time.

@@ -3,14 +3,14 @@
 import math
 import re
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from statistics import fmean
 
 from recompute import between, bounds, statistics
 from recompute.asked import limit_of
 from recompute.files import Files, Row
 from recompute.levels import level, logs_of, needed, printed
-from recompute.tables import Expected, Source, candidate, compared, query, question, users_of
+from recompute.tables import Expected, Rows, Source, candidate, compared, query, question, users_of
 
 PLACE = "users candidate block"
 PARTS = {
@@ -200,13 +200,26 @@ _BORNE = """committed + rolled_back AS done, CASE WHEN done >= 200 THEN response
   CASE WHEN done >= 10000 THEN response_p99_s END AS p99"""
 """Percentiles of a window, where enough of its transactions lie beyond them."""
 
+
+def _response(files: Files) -> list[Row]:
+    """Percentiles of windows; of all windows of a level where none of them has values enough."""
+    windows = files.rows(
+        f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
+        "ON p50, p95, p99 INTO NAME percentile VALUE value"
+    )
+    alone = {(row["percentile"], row["users"], row["candidate"]) for row in windows}
+    every = set(product(("p50", "p95", "p99"), files.levels, files.candidates))
+    together = [
+        {"percentile": key, "users": users, "candidate": name, "block": None, "value": value}
+        for key, users, name in every - alone
+        if (value := printed(files, name, users, key)) is not None
+    ]
+    return [*windows, *together]
+
+
 FIGURES: dict[str, Source] = {
     "throughput-by-users": by_place("headline_per_min"),
-    "response-by-users": query(
-        f"percentile {PLACE}",
-        f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
-        "ON p50, p95, p99 INTO NAME percentile VALUE value",
-    ),
+    "response-by-users": Rows(("percentile", *PLACE.split()), _response),
     "response-by-transaction": query(
         f"percentile transaction {PLACE}",
         f"UNPIVOT (SELECT transaction, users, candidate, block, {_BORNE} FROM tx "

@@ -119,7 +119,7 @@ def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
     stores = {name: endpoint.Store({}, {}) for name in "ab"}
     urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
     monkeypatch.setattr(endpoint, "RUNNING", urls)
-    stores["b"].commit("mine")
+    stores["b"].commit("mine", 1)
     with pytest.raises(PreconditionError, match="it is not empty"):
         _run(tmp_path / "refused", text=BY_URL).run()
     assert stores["b"].rows == {"mine": 1}

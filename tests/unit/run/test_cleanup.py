@@ -169,7 +169,7 @@ def test_neither_a_failure_nor_a_full_disk_keeps_the_rest_from_going(tmp_path: P
 
 
 FAR = {"marked-database"}
-"""On somebody's server: whether nothing is there only that server tells (test_by_url.py)."""
+"""On somebody's server: whether nothing is there only that server tells (e2e/test_by_url.py)."""
 
 
 @pytest.mark.parametrize("kind", sorted({*handlers.cleanup_handlers()} - FAR))

@@ -65,7 +65,9 @@ def _all_text(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize(("restore", "repeat"), [("reload", 1), ("native", 2)])
+@pytest.mark.parametrize(
+    ("restore", "repeat"), [("native", 1), pytest.param("reload", 2, marks=pytest.mark.long)]
+)
 def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
     knowing: Stithy, place: Path, there: Offer, restore: str, repeat: int
 ) -> None:
