@@ -192,19 +192,23 @@ def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) 
     assert {each.metric for each in found} | rare == common | own | rare
     assert all((each.value is None) == (each.missing_because is not None) for each in found)
     values = {each.metric: each.value or 0.0 for each in found if each.subject == ""}
-    assert min(values["commits_per_s"], values["log_bytes_per_s"], values["active_sessions"]) > 0
+    assert min(values[each] for each in SEEN) > 0
+
+
+SEEN = ("commits_per_s", "log_bytes_per_s", "active_sessions")
+"""What users do, as samples of a server have it."""
 
 
 def sampled(loaded: Loaded, instance: Instance) -> Sequence[Sample]:
-    """What the collector gives of two seconds of work."""
+    """What the collector gives once users are at work."""
     collector = database.create(Scope(()), InstanceScope("", instance))
     found: list[Sample] = []
 
     def look() -> bool:
         collector.sample()
         until_s = time.monotonic() + 60.0
-        # Its counts are handed over about once a second, and who works may wait for nothing.
-        while not any(each.metric == "commits_per_s" and each.value for each in found):
+        # Its counts are handed over about once a second, and in a moment nobody may be at work.
+        while not {*SEEN} <= {each.metric for each in found if each.value}:
             assert time.monotonic() < until_s
             time.sleep(0.5)
             found[:] = collector.sample()
