@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from statistics import median
 
-import polars as pl
-
 from stithy.report.blocks import Block, Section, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.servers import are_there
 from stithy.report.words.wording import listing, took
 
@@ -41,9 +39,7 @@ def tables(page: Page) -> Iterator[PageTable]:
         Show("least_s", "Least", "duration"), Show("most_s", "Most", "duration"),
         Show("windows", "Windows", "count"),
     )  # fmt: skip
-    times = dict.fromkeys(("round_trip_s", "least_s", "most_s"), pl.Float64)
-    schema = {"candidate": pl.String, "url": pl.String, **times, "windows": pl.Int64}
-    yield PageTable(NAME, TITLE, shows, pl.DataFrame(rows, schema=schema))
+    yield table_of(NAME, TITLE, shows, rows)
 
 
 def sections(page: Page) -> Iterator[Section]:
@@ -53,8 +49,9 @@ def sections(page: Page) -> Iterator[Section]:
 
 
 def _blocks(page: Page) -> Iterator[Block]:
-    yield from paragraph(_sentence(page.context), NOT_SEEN)
-    yield from grid(page.tables[NAME])
+    table = page.tables[NAME]
+    yield from paragraph(_sentence(table), NOT_SEEN)
+    yield from grid(table)
     yield from paragraph(NOTE, style="note")
 
 
@@ -66,9 +63,9 @@ def _round_trips_s(context: Context) -> dict[str, list[float]]:
     return {name: each for name, each in found.items() if each}
 
 
-def _sentence(context: Context) -> str:
-    known = {name: median(each) for name, each in _round_trips_s(context).items()}
-    said = listing([f"{took(each_s)} on {name}" for name, each_s in known.items()])
+def _sentence(table: PageTable) -> str:
+    known = table.frame.select("round_trip_s", "candidate").iter_rows()
+    said = listing([f"{took(each_s)} on {name}" for each_s, name in known])
     return (
         "The network to the servers is a part of what was measured: the median round trip of a "
         f"question without work took {said or 'a time that is not known'}."

@@ -4,13 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import parse_qs, quote, urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.database.remote import Mark, Remote, remote_of
 from stithy.engines import engine_of
@@ -19,6 +13,7 @@ from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.needs import Need
 from stithy.registry import plugins
 from stithy.secrets import Secret, given_secret
+from stithy.storage.layer import rule
 from stithy.storage.provider import NOWHERE, Record, Room, Site, Volume
 from stithy.storage.space import Space
 
@@ -31,10 +26,6 @@ SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
 
 
-def _wrong(what: str, right: str) -> PydanticCustomError:
-    return PydanticCustomError("url", "{what}: {right}", {"what": what, "right": right})
-
-
 def _without_password(url: str) -> str:
     """Whoever reads the study, its results or a log reads the URL, too."""
     try:
@@ -43,18 +34,18 @@ def _without_password(url: str) -> str:
         engine_of(Secret(url))
     except (ValueError, UserError) as error:
         right = error.remedy if isinstance(error, UserError) else "write it in full"
-        raise _wrong("not the URL of a database", right) from error
+        raise rule("not the URL of a database", right) from error
     if named:
         right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
-        raise _wrong("a URL with a password in it", right)
+        raise rule("a URL with a password in it", right)
     if not parts.username:
-        raise _wrong("a URL without a user", f"begin it as {EXAMPLE.partition(':5432')[0]}")
+        raise rule("a URL without a user", f"begin it as {EXAMPLE.partition(':5432')[0]}")
     return url
 
 
 def _variable(name: str) -> str:
     if not name.isidentifier():
-        raise _wrong("not the name of a variable", "such as DB_A_PASSWORD")
+        raise rule("not the name of a variable", "such as DB_A_PASSWORD")
     return name
 
 
