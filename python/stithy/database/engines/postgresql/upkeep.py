@@ -6,7 +6,8 @@ from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, 
 
 SEGMENTS_MIN = 5
 SEGMENTS = "SELECT count(*) FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'"
-FILL = "SELECT pg_logical_emit_message(false, 'stithy', 'fill')"
+FILL = "SELECT pg_logical_emit_message(true, 'stithy', 'fill')"
+"""A message with a transaction: its commit writes it, and with it the segment that it lies in."""
 BESIDE = 2
 """The segment that is written, and one that the shutdown's checkpoint may begin."""
 
@@ -35,6 +36,8 @@ def fill_log(session: Connection, log_bytes: int) -> None:
     which take segments away; there are then as many as these leave.
     """
     wanted = _segments(session, log_bytes) + BESIDE
+    # Loading does without: then the server may write a message only after segments were counted.
+    session.run("SET synchronous_commit = on")
     session.run(FILL)
     # Those that are there for the future are used first.
     for _ in range(2 * wanted):
