@@ -1,5 +1,6 @@
 """Candidates that are databases by URL, on a real server on loopback that asks for a password."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -139,6 +140,55 @@ def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
     assert cleaned.returncode == 0, cleaned.stderr
     assert there.databases() == ["a", "b"]
     assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_server_that_is_started_anew_in_a_window_gives_no_numbers(
+    knowing: Stithy, place: Path, there: Offer
+) -> None:
+    """The other one has, and what the run has made is gone at its end."""
+    study, out = _study(place, there, "native"), place / "out"
+    study.write_text(study.read_text().replace("duration: 2 s", "duration: 8 s"))
+    process = knowing.start("run", study, "--out", out)
+    windows = RunDirectory(out).windows
+    wait_for(lambda: any(seconds_measured(out, w.name) > 1 for w in windows.glob("w-*")), process)
+    there.restart()
+    process.communicate(timeout=300)
+    assert process.returncode == Exit.INVALID
+    rows = [window_row(out, each.name) for each in windows.glob("w-*")]
+    assert sorted(row["missing_because"] or "" for row in rows) == [
+        "", "the server was restarted: its log is not here to be read"
+    ]  # fmt: skip
+    assert "the server was restarted" in page_text(RunDirectory(out).page)
+    assert there.databases() == ["a", "b"]
+    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+
+
+def test_a_server_that_has_too_few_sessions_for_the_users_is_refused(
+    knowing: Stithy, place: Path, there: Offer
+) -> None:
+    """Before anything is made; users may share connections."""
+    study = _study(place, there)
+    study.write_text(study.read_text().replace("users: [2]", "users: [2, 200]"))
+    refused = knowing.run("plan", study)
+    assert refused.returncode == Exit.PRECONDITION, refused.stderr
+    assert re.search(r"may open 9\d sessions now, and 200 of users and 10", refused.stderr)
+    study.write_text(study.read_text().replace("users:", "connections: 50, users:"))
+    assert knowing.run("plan", study).returncode == 0
+
+
+def test_one_database_under_two_names_is_refused(
+    knowing: Stithy, place: Path, there: Offer
+) -> None:
+    """Comparing it with itself would find that two offers do not differ."""
+    study = _study(place, there)
+    again = there.url("a").replace("127.0.0.1", "localhost")
+    study.write_text(study.read_text().replace(there.url("b"), again))
+    refused = knowing.run("run", study, "--out", place / "out")
+    assert refused.returncode == Exit.PRECONDITION, refused.stderr
+    assert "candidates gp3 and io2 are the same database" in refused.stderr
+    assert there.ask("a", HELD) == []
 
 
 def test_a_database_that_holds_anything_is_refused_and_not_touched(

@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from stithy.database.engines.postgresql.engine import find_installation
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end
-from stithy.hosts.runner import Command, LocalRunner
+from stithy.hosts.runner import Command, LocalRunner, Running
 from stithy.secrets import Secret
 from support import servers
 
@@ -29,6 +29,7 @@ class Offer:
     """A server; `bench`, who is no superuser, owns its databases `a` and `b`."""
 
     port: int
+    restart: Callable[[], None]
 
     def url(self, database: str, user: str = "bench") -> str:
         """As a study names it."""
@@ -69,19 +70,29 @@ def offer() -> Iterator[Offer]:
         words += ["-c", "listen_addresses=127.0.0.1", "-c", "max_wal_size=64MB"]
         user = host.user.name if host.user else None
         command = Command(words, user=user, environment={"LC_ALL": "C"})
-        running = LocalRunner().start(command, stderr=place / "server.log")
+        log = place / "server.log"
+        running = [LocalRunner().start(command, stderr=log)]
+
+        def restart() -> None:
+            _end(running.pop())
+            running.append(LocalRunner().start(command, stderr=log))
+
         try:
-            made = Offer(port)
-            _prepare(made, place)
+            made = Offer(port, restart)
+            _prepare(made, log)
             yield made
         finally:
-            end([running.pid], signal.SIGINT, PATIENCE_S)
-            running.wait()
-            for pipe in filter(None, (running.stdin, running.stdout)):
-                pipe.close()
+            _end(running.pop())
 
 
-def _prepare(made: Offer, place: Path) -> None:
+def _end(running: Running) -> None:
+    end([running.pid], signal.SIGINT, PATIENCE_S)
+    running.wait()
+    for pipe in filter(None, (running.stdin, running.stdout)):
+        pipe.close()
+
+
+def _prepare(made: Offer, log: Path) -> None:
     """As an administrator would, once the server answers."""
     until_s = time.monotonic() + PATIENCE_S
     while True:
@@ -89,7 +100,7 @@ def _prepare(made: Offer, place: Path) -> None:
             [[checkpoints]] = made.ask("postgres", CHECKPOINTS, "stithy")
             break
         except StithyError:
-            assert time.monotonic() < until_s, (place / "server.log").read_text()
+            assert time.monotonic() < until_s, log.read_text()
             time.sleep(0.05)
     word = WORD.replace("'", "''")
     attribute = "CREATEDB" if checkpoints else "SUPERUSER"

@@ -137,6 +137,26 @@ def test_databases_by_url_of_an_engine_of_ones_own_go_from_study_to_report(
     assert "hush" not in report
 
 
+def test_a_window_in_which_the_server_of_a_url_was_started_anew_has_no_numbers(
+    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it answers afterwards as if nothing had been; the run goes on with the others."""
+    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
+    endpoint = part("engine", "memory", "endpoint")
+    stores = {f"memory://me:hush@{name}/db": endpoint.Store({}, {}) for name in "ab"}
+    monkeypatch.setattr(endpoint, "RUNNING", stores)
+    monkeypatch.setattr(part("engine", "memory", "remote"), "MARKS", {})
+
+    def start_anew() -> None:
+        if len(faked.hammer.runs) == 1:
+            stores.update({url: endpoint.Store(of.rows, {}) for url, of in stores.items()})
+
+    faked = _run(tmp_path / "own", text=BY_URL)
+    faked.hammer.before_run = start_anew
+    assert faked.run().end == "finished"
+    assert len([each for each in _reasons(faked) if "the server was restarted" in each]) == 1
+
+
 BACKED_UP = """study: Does a backup restore to an equal database?
 candidates: {a: {path: "{root}/a"}}
 database: {engine: memory, memory: 64 MiB}

@@ -21,19 +21,24 @@ UNSEEN = "the database is reached by URL: its server is not one that Stithy star
 
 @dataclass(frozen=True)
 class Mark:
-    """Whose a database is: the run, and the process that was at it last (`hosts.processes`)."""
+    """Whose a database is: the run, and the process that was at it last (`hosts.processes`).
+
+    `candidate` is how the run names it.
+    """
 
     run_id: str
     owner: Mapping[str, str]
+    candidate: str = ""
 
 
 class Remote(Instance, Protocol):
     """A seam: a database of somebody's server. Each one remembers when that was started."""
 
-    def check(self, *, keeps_inside: bool = False) -> None:
+    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
         """Raise PreconditionError for a server or user of no use, and if it holds anything.
 
         What it holds under a mark is no matter. `keeps_inside`: `database.native` is to be used.
+        `sessions`: the most that users will have at once.
         """
         ...
 

@@ -162,7 +162,7 @@ class Site:
     ones that what emulates storage may use, None for any. `role`: the one that the volume is for,
     which a provider need not know but to name what it makes. `less_room`: with what the study would
     need less, as a remedy names it; empty if nothing is known. `keeps_inside`: servers keep copies
-    of the database within themselves.
+    of the database within themselves. `sessions`: the most that users have with a database at once.
     """
 
     runner: Runner
@@ -173,6 +173,7 @@ class Site:
     role: Role = "data"
     less_room: str = ""
     keeps_inside: bool = False
+    sessions: int = 0
 
 
 Record = Callable[[str, dict[str, str]], object]

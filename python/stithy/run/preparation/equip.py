@@ -290,6 +290,7 @@ def providers_of(
             cpus=cpus,
             less_room=less_room(file.study),
             keeps_inside=_keeps_inside(file.study),
+            sessions=file.study.connections_max if file.study.given_database else 0,
         )
         sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
         made[name] = provider_of(sources, name, site)

@@ -93,23 +93,22 @@ def _place(netloc: str) -> str:
 class DatabaseProvider:
     """One candidate's database."""
 
-    def __init__(self, spec: Spec, candidate: str, *, keeps_inside: bool) -> None:
-        """Nothing is connected yet; `keeps_inside` as in `Site`."""
-        self._spec, self._keeps_inside = spec, keeps_inside
-        self._where = f"candidate {candidate}"
+    def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
+        """Nothing is connected yet."""
+        self._spec, self._candidate, self._site = spec, candidate, site
 
     def check(self) -> None:
         """Raise PreconditionError for a database that may not be used, UserError for its secret."""
         try:
             there = self._there()
-            there.check(keeps_inside=self._keeps_inside)
+            there.check(keeps_inside=self._site.keeps_inside, sessions=self._site.sessions)
             mark = there.mark()
         except InfrastructureError as error:
             raise PreconditionError(
                 error.problem, where=error.where, remedy=error.remedy
             ) from error
         if mark is not None:
-            _refuse_others(mark, there.place)
+            _refuse_others(mark, there.place, self._candidate)
 
     def place(self) -> None:
         """It has no directory."""
@@ -121,9 +120,9 @@ class DatabaseProvider:
     def cautions(self) -> tuple[str, ...]:
         """What a plan cannot know."""
         return (
-            f"{self._where} is a database by URL: whether there is room for it is not known, its "
-            "server's memory, devices and log cannot be seen, and the network to it is measured, "
-            "too",
+            f"candidate {self._candidate} is a database by URL: whether there is room for it is "
+            "not known, its server's memory, devices and log cannot be seen, and the network to it "
+            "is measured, too",
         )
 
     def fingerprint(self) -> str | None:
@@ -154,7 +153,7 @@ class DatabaseProvider:
         record("marked-database", {**self._spec.model_dump(include=set(FACTS), exclude_none=True),
                                    "run_id": run_id})  # fmt: skip
         there = self._there()
-        there.claim(Mark(run_id, own_identity().facts()))
+        there.claim(Mark(run_id, own_identity().facts(), self._candidate))
         return Volume(
             path=NOWHERE, filesystem="", mount_point=NOWHERE, mount_options="", devices=(),
             memory_backed=False, database=there.url,
@@ -188,9 +187,18 @@ def _there(facts: Mapping[str, str]) -> Remote:
     return remote_of(Secret(parts._replace(netloc=f"{user}:{word}@{host}").geturl()))
 
 
-def _refuse_others(mark: Mark, place: str) -> None:
-    """One that a living process is at, or of which that cannot be told."""
+def _refuse_others(mark: Mark, place: str, candidate: str) -> None:
+    """One that a living process is at, or of which that cannot be told.
+
+    A server may have many names: only its mark tells that two candidates are one database.
+    """
     owner, own = identity_from(mark.owner), own_identity()
+    if owner == own and mark.candidate != candidate:
+        raise PreconditionError(
+            f"candidates {mark.candidate} and {candidate} are the same database",
+            where=place,
+            remedy="name two databases; on one server they share its storage",
+        )
     if owner == own or (owner.boot_id == own.boot_id and not is_alive(owner)):
         return
     where = "on this machine" if owner.boot_id == own.boot_id else "elsewhere, or before a restart"
@@ -210,4 +218,4 @@ HANDLERS = {"marked-database": _give_back}
 
 def create(spec: Spec, candidate: str, site: Site) -> DatabaseProvider:
     """The provider of a candidate."""
-    return DatabaseProvider(spec, candidate, keeps_inside=site.keeps_inside)
+    return DatabaseProvider(spec, candidate, site)

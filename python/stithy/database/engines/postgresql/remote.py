@@ -25,12 +25,25 @@ OLDEST = 140000
 
 ROUND_TRIPS = 101
 
+OWN_SESSIONS = 10
+"""The most that look at the server beside its users; fewer, most of the time."""
+
 USABLE = """SELECT rolsuper, pg_has_role('pg_monitor', 'USAGE'),
  coalesce((SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname = 'pg_checkpoint'), false),
  coalesce(has_schema_privilege(to_regnamespace('public')::oid, 'CREATE'), false),
  NOT pg_is_in_recovery(),
  rolcreatedb AND (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database
   WHERE datname = current_database()) FROM pg_roles WHERE rolname = current_user"""
+
+ROOM = """SELECT least(current_setting('max_connections')::int - CASE WHEN rolsuper THEN 0
+   ELSE current_setting('superuser_reserved_connections')::int
+    + coalesce(current_setting('reserved_connections', true)::int, 0) END
+  - (SELECT count(*) FROM pg_stat_activity
+     WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
+  CASE WHEN NOT rolsuper THEN nullif(rolconnlimit, -1) END,
+  CASE WHEN NOT rolsuper THEN nullif(datconnlimit, -1) END)
+ FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()"""
+"""The sessions that its user may open now; a limit is -1 where there is none."""
 
 HELD = """SELECT kind, name, owner FROM (
   SELECT CASE relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' ELSE 'relation' END AS kind,
@@ -71,10 +84,10 @@ class Remote(NotStarted, Endpoint):
         with self._elsewhere() as session:
             return session.run("SELECT pg_postmaster_start_time()")[0][0]
 
-    def check(self, *, keeps_inside: bool = False) -> None:
-        """Version, rights, and whether it is empty."""
+    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
+        """Version, rights, room for users, and whether it is empty."""
         with self._session() as session:
-            if problem := _unfit(session, keeps_inside=keeps_inside):
+            if problem := _unfit(session, keeps_inside=keeps_inside) or _full(session, sessions):
                 what, remedy = problem
                 raise PreconditionError(what, where=self.place, remedy=remedy)
             held = _held(session)
@@ -91,8 +104,8 @@ class Remote(NotStarted, Endpoint):
         with self._session() as session:
             if session.run(f"SELECT to_regclass('{MARK}')")[0][0] is None:
                 return None
-            rows = session.run(f"SELECT run_id, owner FROM {MARK}")
-        return Mark(rows[0][0], json.loads(rows[0][1])) if rows else None
+            rows = session.run(f"SELECT run_id, owner, candidate FROM {MARK}")
+        return Mark(rows[0][0], json.loads(rows[0][1]), rows[0][2]) if rows else None
 
     def claim(self, mark: Mark) -> None:
         """What an older mark stood for goes first."""
@@ -100,10 +113,12 @@ class Remote(NotStarted, Endpoint):
         if self.mark() is not None:
             self.empty()
         with self._session() as session:
-            session.run(f"CREATE TABLE IF NOT EXISTS {MARK} (run_id text, owner text)")
+            columns = "run_id text, owner text, candidate text"
+            session.run(f"CREATE TABLE IF NOT EXISTS {MARK} ({columns})")
             session.run(
-                f"WITH gone AS (DELETE FROM {MARK}) INSERT INTO {MARK} VALUES (:run_id, :owner)",
-                run_id=mark.run_id, owner=json.dumps(dict(mark.owner)),
+                f"WITH gone AS (DELETE FROM {MARK})"
+                f" INSERT INTO {MARK} VALUES (:run_id, :owner, :candidate)",
+                run_id=mark.run_id, owner=json.dumps(dict(mark.owner)), candidate=mark.candidate,
             )  # fmt: skip
 
     def empty(self) -> None:
@@ -211,3 +226,16 @@ def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None
         remedy = "give it CREATEDB and the database, or use `restore: reload`"
         return "the user may not make copies of this database", remedy
     return None
+
+
+def _full(session: Connection, sessions: int) -> tuple[str, str] | None:
+    """As `_unfit`, for so many users at once."""
+    [[room]] = session.run(ROOM)
+    if room >= sessions + OWN_SESSIONS:
+        return None
+    return (
+        f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
+        f"{OWN_SESSIONS} of Stithy are needed",
+        "raise the limit (`max_connections`, or that of the role or the database), or give "
+        "`load.connections`, which users share",
+    )

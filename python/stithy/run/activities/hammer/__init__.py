@@ -14,6 +14,7 @@ from stithy.collect.collector import TimedSample
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.database.remote import NotStarted
 from stithy.engines import declaration
+from stithy.errors import InfrastructureError
 from stithy.hosts.resources import MemoryGroup, MemoryLimit
 from stithy.metrics import ALL, values_needed
 from stithy.plan.steps import WindowPlan, derive_seed
@@ -148,7 +149,16 @@ class HammerActivity:
             session.start.give(session.clock.now_s())
 
     def end(self) -> None:
-        """Read the counters again."""
+        """Read the counters again; a server that was started anew meanwhile has others.
+
+        Raises InfrastructureError for that.
+        """
+        if ended := self._server.ended_by():
+            raise InfrastructureError(
+                f"the server {ended} while users worked",
+                where=f"candidate {self.window.candidate}",
+                remedy="read its log, and measure the window again",
+            )
         self._read()
 
     def aftermath(self) -> None:

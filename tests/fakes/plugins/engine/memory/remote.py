@@ -23,9 +23,9 @@ class Remote(NotStarted, Endpoint):
         super().__init__(url)
         self._since = self.store
 
-    def check(self, *, keeps_inside: bool = False) -> None:
+    def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
         """Whether it is empty or marked."""
-        del keeps_inside  # it may all
+        del keeps_inside, sessions  # it may all, for any number of users
         if self.store.rows and self.mark() is None:
             raise PreconditionError("it is not empty", where=self.place, remedy="name another")
 
