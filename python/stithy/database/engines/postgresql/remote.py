@@ -236,6 +236,6 @@ def _full(session: Connection, sessions: int) -> tuple[str, str] | None:
     return (
         f"the user may open {max(0, room)} sessions now, and {sessions} of users and "
         f"{OWN_SESSIONS} of Stithy are needed",
-        "raise the limit (`max_connections`, or that of the role or the database), or give "
-        "`load.connections`, which users share",
+        "raise the limit (`max_connections`, or that of the role or the database), give "
+        "`load.connections`, which users share, or give fewer users (`find_within` of a search)",
     )
