@@ -151,6 +151,13 @@ verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "The m
 
 OPERATIONS = ("read", "write", "flush")
 
+ROLES_OF_DRIVES = ("data", "log", "temp", "backup")
+
+
+def role_of(drive: str) -> str:
+    """What an emulated drive holds, by its name: `data` of `data`, `data-2` or `data-host1-2`."""
+    return drive.partition("-")[0]
+
 
 def values_needed(percent: float) -> int:
     """How many values a window must have for this percentile of it to support a verdict.
@@ -368,7 +375,7 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
     elif metric.source == "values":
         known, what = (*metric.subjects, ALL), f"`{metric.name}` has no `{of}`"
     elif metric.source == "drives":
-        known, what = ("data", "log", "temp", "backup"), f"unknown role of a drive, `{of}`"
+        known, what = ROLES_OF_DRIVES, f"unknown role of a drive, `{of}`"
     else:
         known, what = metric.subjects, f"`{metric.name}` has no `{of}`"
     return Problem(what, instead(of, known), "of") if known and of not in known else None

@@ -70,7 +70,7 @@ def new(
     short
         A small database and short windows: some minutes instead of an hour.
     json
-        Print one JSON document about the file.
+        Print one JSON document about the file; not with `-`, which prints the study itself.
     """
     from stithy.hosts.host import LocalHost
     from stithy.run.preparation.draft import Wishes, draft
@@ -78,6 +78,9 @@ def new(
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
+    elif json:
+        remedy = "leave out --json, or name a file"
+        raise UserError("a study is printed as YAML", where="- --json", remedy=remedy)
     for family, name, what in (
         ("engine", engine, "a database engine"),
         ("workload", workload, "a workload"),

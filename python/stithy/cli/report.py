@@ -52,8 +52,8 @@ def report(
         The directory of the run, as `stithy run` wrote it.
     formats
         The formats, separated by commas. `html`: the page. `pdf`: for print, tagged for screen
-        readers. `md`: a short summary for a pull request or ticket. `json`: the answer for
-        programs. Each file is named `report.FORMAT`.
+        readers. `md`: Markdown for a pull request or ticket. `json`: for programs. All have every
+        section. Each file is named `report.FORMAT`.
     compare
         Add a section that compares this run with earlier runs, by the rules of `stithy compare`. A
         change is this run relative to the earlier one. Without this option the report has no such

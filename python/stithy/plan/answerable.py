@@ -1,23 +1,38 @@
 """Questions that no run of a study could answer, found before it runs.
 
-A percentile supports a verdict where enough values of a window lie beyond it, and some metrics are
-reported by some kinds of storage alone. How many transactions a candidate does is bounded by the
-users' pace, and known from earlier runs on the machine; the machine itself is not asked.
+A percentile supports a verdict where enough values of a window lie beyond it. Some metrics are
+measured by some activities, or reported by some kinds of storage, alone. How many transactions a
+candidate does is bounded by the users' pace, and known from earlier runs on the machine; the
+machine itself is not asked.
 """
 
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from stithy.activity import tables_of
 from stithy.errors import InvalidMeasurement, StithyError, UserError
-from stithy.metrics import ALL, Quantity, parse_quantity, values_needed
+from stithy.metrics import (
+    ALL,
+    IN_COLUMNS,
+    Metric,
+    Quantity,
+    find,
+    parse_quantity,
+    role_of,
+    values_needed,
+)
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
+from stithy.plan.order import block
 from stithy.plan.steps import Question
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.study.model import Study
 from stithy.study.sections import drive_names, workload_named
+from stithy.study.vary import combination_of
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_duration
 
@@ -37,19 +52,35 @@ Rates = Mapping[str, float]
 """Transactions a second of earlier windows on this machine, by `rate_key`."""
 
 
+Planned = Mapping[Point, frozenset[str]]
+"""The activities of the windows at each point that is measured."""
+
+
 @dataclass(frozen=True)
 class Requested:
     """A quantity of candidates at a level, and where the study asks for it.
 
-    `of_each_window`: each window must have a value of its own, as a verdict needs it; a threshold
-    is judged by all windows of a level merged, however few values they have.
+    `value`: as a threshold names it, None for the primary question. Each window must have a value
+    of its own for a verdict; a threshold is judged by all windows of a level merged, however few
+    values they have.
     """
 
     quantity: Quantity
     candidates: Sequence[str]
     point: Point
-    where: str
-    of_each_window: bool = True
+    value: MeasuredValue | None = None
+
+    @property
+    def where(self) -> str:
+        """The key of the study."""
+        return "thresholds" if self.value else "primary.metric"
+
+    def written(self, of: str | None, metric: str | None = None) -> str:
+        """As the study would ask for it, or for another metric, of this owner."""
+        metric = metric or self.quantity.metric
+        if self.value is None:
+            return str(Quantity(metric, of))
+        return replace(self.value, metric=metric, of=of).name
 
 
 def rate_key(study: Study, candidate: str, point: Point) -> str:
@@ -66,20 +97,33 @@ def unanswerable(study: Study, question: Question | None, rates: Rates) -> Itera
 
     Of the primary question only what the study itself declares.
     """
-    for asked in _asked(study, question):
-        error = _unreported(study, asked)
-        if error is None and asked.of_each_window:
+    every = tuple(_asked(study, question))
+    planned = _planned(study) if every else {}
+    for asked in every:
+        error = _unplanned(study, asked, planned) or _unreported(study, asked)
+        if error is None and asked.value is None:
             error = _too_few(study, asked, rates)
         if error is not None:
             yield error
 
 
 def doubtful(study: Study, question: Question | None, rates: Rates) -> Iterator[str]:
-    """What the derived primary question lacks: it was not asked for, so it prevents nothing."""
+    """What is asked of fewer values than a percentile needs, and prevents nothing.
+
+    The derived primary question was not asked for, and thresholds are judged all the same.
+    """
     if question is not None and "metric" in question.derived:
         asked = _of_question(study, question)
         if (error := _too_few(study, asked, rates)) is not None:
             yield f"the primary question cannot be answered: {error.problem}: {error.remedy}"
+    blocks = study.repeat or (question.blocks_least if question else 1)
+    every = tuple(dict.fromkeys(_of_thresholds(study)))
+    planned = _planned(study) if every else {}
+    for asked in every:
+        refused = _unplanned(study, asked, planned)
+        error = None if refused else _too_few(study, asked, rates, blocks)
+        if error is not None:
+            yield f"`{asked.written(asked.quantity.of)}` is judged by few values: {error.problem}"
 
 
 def check_counted(study: Study, question: Question, window_id: str, count: int) -> None:
@@ -99,49 +143,128 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
 def _asked(study: Study, question: Question | None) -> Iterator[Requested]:
     if question is not None and "metric" not in question.derived:
         yield _of_question(study, question)
-    for threshold in study.thresholds:
-        for side in (threshold.left, threshold.right):
-            if isinstance(side, MeasuredValue):
-                yield Requested(side.quantity, (side.candidate,), side.point, "thresholds", False)
+    yield from _of_thresholds(study)
 
 
 def _of_question(study: Study, question: Question) -> Requested:
     names = [name for name in question.candidates or study.candidates if name in study.candidates]
-    return Requested(parse_quantity(question.metric), names, question.point, "primary.metric")
+    return Requested(parse_quantity(question.metric), names, question.point)
+
+
+def _of_thresholds(study: Study) -> Iterator[Requested]:
+    for threshold in study.thresholds:
+        for side in (threshold.left, threshold.right):
+            if isinstance(side, MeasuredValue):
+                value = replace(side, factor=1.0)
+                yield Requested(value.quantity, (value.candidate,), value.point, value)
+
+
+def _planned(study: Study) -> Planned:
+    scenario, names = plugins("scenario")[study.scenario.name], tuple(study.candidates)
+    return {
+        point: frozenset(
+            name
+            for window in scenario.windows_of(study, block(names, point, 0, study.seed))
+            for name in window.activities
+        )
+        for point in study.points
+    }
+
+
+def _unplanned(study: Study, asked: Requested, planned: Planned) -> UserError | None:
+    """A point without a window, or a metric that no activity of its windows measures."""
+    known, name = asked.quantity.known, asked.written(asked.quantity.of)
+    if asked.point not in planned:
+        why = study.impossible.get(combination_of(study, asked.point), "another one stands for it")
+        return UserError(
+            f"`{name}` is at a combination of `vary` that is not measured ({why})",
+            where=asked.where,
+            remedy="ask at another combination",
+        )
+    if _measures(planned[asked.point], known):
+        return None
+    elsewhere = next((each for each, names in planned.items() if _measures(names, known)), None)
+    return UserError(
+        f"no window {asked.point.at()} measures `{known.name}`",
+        where=asked.where,
+        remedy=f"ask it {elsewhere.at()}"
+        if elsewhere is not None
+        else f"name a metric of the scenario {study.scenario.name}",
+    )
+
+
+def _measures(activities: frozenset[str], known: Metric) -> bool:
+    """Whether windows with these activities have a metric; collectors and drives are in all.
+
+    What is paired needs something beside the users.
+    """
+    if known.source in IN_COLUMNS:
+        needed = "load" if known.source == "window" else "transactions"
+        return needed in tables_of(", ".join(activities))
+    if known.source != "values":
+        return True
+    declared = (known in plugins("activity")[name].METRICS for name in activities)
+    return (known.combined != "paired" or len(activities) > 1) and any(declared)
 
 
 def _unreported(study: Study, asked: Requested) -> UserError | None:
     """A metric that the storage of a candidate does not report, or its tenants not together."""
+    return _of_servers(study, asked) or _of_drives(study, asked) or _of_devices(study, asked)
+
+
+def _of_servers(study: Study, asked: Requested) -> UserError | None:
+    """What is of one server, where there are several or none."""
     known, of = asked.quantity.known, asked.quantity.of
-    tenants = int(getattr(study.at(asked.point).scenario.spec, "tenants", 1))
+    if known.of_instance and study.given_database is None:
+        return UserError(
+            f"`{known.name}` is of a database server, and the scenario {study.scenario.name} has "
+            "none",
+            where=asked.where,
+            remedy="name a metric of the scenario or of the storage",
+        )
+    tenants = _tenants(study.at(asked.point))
     if known.of_instance and tenants > 1:
         names = [f"tenant-{number + 1}" for number in range(tenants)]
         if of is None or of.partition(":")[0] not in names:
             return UserError(
                 f"`{asked.quantity}` is of one server, and each of {tenants} tenants has its own",
                 where=asked.where,
-                remedy=f"name a tenant: `{known.name} of {names[0]}`",
+                remedy=f"name a tenant: `{asked.written(names[0])}`",
             )
-    if known.source == "drives" or known.collector == "drive":
-        by_name = {name: drive_names(study.candidates[name]) for name in asked.candidates}
-        lacking = [name for name, roles in by_name.items() if not roles]
-        if lacking:
-            return UserError(
-                f"only an emulated drive reports `{asked.quantity}`, and {_are(lacking)} none",
-                where=asked.where,
-                remedy=f"compare emulated drives, or ask {_by_kernel(asked.quantity)}",
-            )
-        lacking = [name for name, roles in by_name.items() if known.source == "drives"
-                   and of is not None and of not in roles]  # fmt: skip
-        if lacking:
-            return UserError(
-                f"`{asked.quantity}` needs a drive for the {of}, and {_are(lacking)} none",
-                where=asked.where,
-                remedy=f"give it one with `drives: {{{of}: …}}`, or leave out `of {of}`",
-            )
+    return None
+
+
+def _of_drives(study: Study, asked: Requested) -> UserError | None:
+    """What only emulated drives report, of candidates without one, or without one for a role."""
+    known, of = asked.quantity.known, asked.quantity.of
+    if known.source != "drives" and known.collector != "drive":
+        return None
+    by_name = {name: drive_names(study.candidates[name]) for name in asked.candidates}
+    lacking = [name for name, drives in by_name.items() if not drives]
+    if lacking:
+        return UserError(
+            f"only an emulated drive reports `{asked.quantity}`, and {_are(lacking)} none",
+            where=asked.where,
+            remedy=f"compare emulated drives, or ask {_by_kernel(asked)}",
+        )
+    if known.source != "drives" or of is None:
+        return None
+    lacking = [name for name, drives in by_name.items() if of not in map(role_of, drives)]
+    if lacking:
+        keys = "drive: …" if of == "data" else f"roles: {{{of}: {{drive: …}}}}"
+        return UserError(
+            f"`{asked.quantity}` needs a drive for the {of}, and {_are(lacking)} none",
+            where=asked.where,
+            remedy=f"give it one with `{keys}`, or ask `{asked.written(None)}`",
+        )
+    return None
+
+
+def _of_devices(study: Study, asked: Requested) -> UserError | None:
+    """What only block devices have, of candidates in memory."""
     memory = likely_memory_backed(study)
     lacking = [name for name in asked.candidates if name in memory]
-    if known.collector == "block" and lacking:
+    if asked.quantity.known.collector == "block" and lacking:
         return UserError(
             f"`{asked.quantity}` is of a block device, and {_are(lacking)} none: it is memory",
             where=asked.where,
@@ -150,39 +273,58 @@ def _unreported(study: Study, asked: Requested) -> UserError | None:
     return None
 
 
+def _tenants(study: Study) -> int:
+    """How many servers a candidate has at a point; `study` is as it is there."""
+    return int(getattr(study.scenario.spec, "tenants", 1))
+
+
 def _are(names: Sequence[str]) -> str:
     of = " and ".join(names)
     return f"candidate {of} has" if len(names) == 1 else f"candidates {of} have"
 
 
-def _by_kernel(quantity: Quantity) -> str:
-    operation = quantity.metric.removeprefix("drive.").partition("_")[0]
-    return f"`block.{operation}_latency_s`, which the kernel counts for every block device"
+def _by_kernel(asked: Requested) -> str:
+    """What of the kernel's own counters is nearest to a metric of drives."""
+    known = asked.quantity.known
+    name = f"block.{known.column}{'_latency_s' if known.source == 'drives' else ''}"
+    nearest = f"`{asked.written(None, name)}`" if find(name) else "a metric of `block`"
+    return f"{nearest}, which the kernel counts for every block device"
 
 
-def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
-    """A percentile of response time for which a window has too few transactions."""
+class _Rate(NamedTuple):
+    """Transactions a second; else known from earlier runs here the most that users ask for."""
+
+    per_s: float
+    is_known: bool
+
+
+def _rate(study: Study, asked: Requested, rates: Rates) -> _Rate:
+    earlier = [rates.get(rate_key(study, name, asked.point)) for name in asked.candidates]
+    measured = [rate for rate in earlier if rate is not None]
+    if len(measured) == len(earlier):
+        return _Rate(min(measured), is_known=True)
+    here, workload = study.at(asked.point), workload_named(study.workload.name)
+    most = _tenants(here) * paced_per_s_max(here.load, workload, asked.point.level)
+    return _Rate(most, is_known=False)
+
+
+def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> UserError | None:
+    """A percentile of response time for which so many windows have too few transactions."""
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
-    share, workload = _share(study, quantity.of), workload_named(study.workload.name)
-    earlier = [rates.get(rate_key(study, name, asked.point)) for name in asked.candidates]
-    measured = [rate for rate in earlier if rate is not None]
-    is_known = len(measured) == len(earlier)
-    per_s = (
-        min(measured)
-        if is_known
-        else paced_per_s_max(study.at(asked.point).load, workload, asked.point.level)
-    )
+    share, (per_s, is_known) = _share(study, quantity.of), _rate(study, asked, rates)
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s
-    if count >= needed * (STOP_SHARE if is_known else 1.0):
+    if windows * count >= needed * (STOP_SHARE if is_known else 1.0):
         return None
-    source = "gave about" if is_known else "give at most"
-    when = " in earlier runs here" if is_known else ""
+    each = "in each window, and one" if asked.value is None else "to be printed, and a window"
+    there = f"{each} of {format_duration(duration_s)} {asked.point.at()}"
+    has = (
+        f"had about {count:,.0f} in earlier runs here" if is_known else f"has at most {count:,.0f}"
+    )
     return UserError(
-        f"{quantity.noun} needs {needed:,} values in each window, and {asked.point.level:,} users "
-        f"{source} {count:,.0f} in {format_duration(duration_s)}{when}",
+        f"{quantity.noun} needs {needed:,} values {there} {has}",
         where=asked.where,
         remedy=_remedy(quantity, duration_s, per_s * share),
     )

@@ -121,7 +121,11 @@ class Load(Levels, BaseModel):
         WrapValidator(_or_searched),
     ] = Field(
         json_schema_extra={"default": "required without a search"},
-        description="The levels: numbers of virtual users, measured in this order.",
+        description=(
+            "The levels: numbers of virtual users. They are measured in this order, the level of "
+            "the primary question last unless there is `repeat`. With `vary`, and in scenarios "
+            "that measure in rounds, the order is random."
+        ),
         examples=[[1, 4, 13]],
     )
     find: SearchValue = Field(

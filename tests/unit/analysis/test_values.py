@@ -158,5 +158,7 @@ def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have
     assert "needs 10,000 values in each window, and one window has 9,999" in str(
         found.windows["few"].missing_because
     )
-    data = of_drives(windows, {}, parse_quantity("drive.read_p99 of data"))
-    assert data.windows["w"].number == FAST.percentile_s(99)
+    of_data = parse_quantity("drive.read_p99 of data")
+    assert of_drives(windows, {}, of_data).windows["w"].number == FAST.percentile_s(99)
+    several = {"w": {"data-1": FAST, "data-2": SLOW, "log": histogram(*[4000] * 10_000)}}
+    assert of_drives(several, {}, of_data).windows["w"].number == SLOW.percentile_s(99)

@@ -105,6 +105,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("--scenario backups", "'backups' is not a scenario: did you mean backup?"),
         ("--scenario block-io --size 3", "--size: the scenario block-io has no workload"),
         ("--size 0", "warehouses"),
+        ("- --json", "a study is printed as YAML"),
         ("--path /a --path /a/b", "share the same storage"),
     ):
         assert app.run(["new", *words.split()]) == 2

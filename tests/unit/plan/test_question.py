@@ -12,6 +12,7 @@ from stithy.exits import Exit
 from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerable
 from stithy.plan.steps import Question, question
 from stithy.study import primary as asked
+from stithy.study.load import parse_study
 from stithy.study.model import Study
 from support.points import at
 from support.studies import load, primary, study
@@ -81,11 +82,18 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     """4 users who pause 100 ms do at most 48 transactions a second; a threshold needs no more."""
     [found] = _errors(_asking("{metric: p99}", PAUSING))
     assert found.exit == Exit.USAGE
-    assert "needs 10,000 values in each window, and 4 users give at most 960 in 20 s" in str(found)
+    assert "needs 10,000 values in each window, and one of 20 s at 4 users has at most 960" in str(
+        found
+    )
     assert "`duration: 3 min 50 s` is enough, or ask `p50`" in found.remedy
     assert _errors(_asking("{metric: p99}", PAUSING, duration="230 s")) == []
-    bound = ("workload:", "thresholds: [disk.p99_at_1 < 5 ms]\nworkload:")
-    assert _errors(_asking("", PAUSING, bound)) == []
+    bound = _asking("", PAUSING, _threshold("disk.p99_at_1 < 5 ms"))
+    assert _errors(bound) == []
+    [_, doubt] = doubtful(bound, question(bound, PAIR), {})
+    assert doubt.startswith("`disk.p99_at_1` is judged by few values: 99th percentile of response")
+    assert (
+        "needs 10,000 values to be printed, and a window of 20 s at 1 user has at most 240" in doubt
+    )
 
 
 def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:
@@ -94,7 +102,7 @@ def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:
     assert _errors(asked) == []
     rates = {rate_key(asked, "disk", at(4)): 900.0, rate_key(asked, "memory", at(4)): 300.0}
     [found] = _errors(asked, rates)
-    assert "gave about 2,609 in 20 s in earlier runs here" in found.problem
+    assert "one of 20 s at 4 users had about 2,609 in earlier runs" in found.problem
     assert _errors(asked, {rate_key(asked, "memory", at(4)): 300.0}) == []
     assert _errors(_asking("{metric: p99 of payment, users: 1}"), rates) == []
     paced = _asking("", ("[1, 4]", "[1]"), load("pace: keyed"))
@@ -107,14 +115,25 @@ DRIVES = (
     ("{path: /var/tmp/stithy}", "{drive: generic-sata}"),
     ("{path: /dev/shm/stithy}", "{drive: b}"),
 )
+ARRAY = (
+    ("{path: /var/tmp/stithy}", "{drive: generic-sata, count: 2, layer: {btrfs: {level: raid0}}}"),
+    DRIVES[1],
+)
 TENANTS = (("database:", "scenario: {noisy-neighbour: {tenants: 2, rate: [20]}}\ndatabase:"),)
-READ = ("workload:", "thresholds: [disk.drive.read_p99_at_1 < 5 ms]\nworkload:")
+
+
+def _threshold(text: str) -> Change:
+    return "workload:", f"thresholds: [{text}]\nworkload:"
+
+
+READ = _threshold("disk.drive.read_p99_at_1 < 5 ms")
 UNREPORTED: list[tuple[str, tuple[Change, ...], tuple[str, str] | None]] = [
     ("drive.read_p99", (), ("primary.metric", "only an emulated drive reports `drive.read_p99`")),
     ("block.read_latency_s", (), ("primary.metric", "candidate memory has none: it is memory")),
     ("drive.read_p99", DRIVES, None),
     ("block.read_latency_s", DRIVES, None),
     ("drive.flush_p99 of log", DRIVES, ("primary.metric", "needs a drive for the log, and candid")),
+    ("drive.read_p99 of data", ARRAY, None),
     ("", (READ,), ("thresholds", "only an emulated drive reports")),
     ("database.active_sessions", (), None),
     ("database.active_sessions", TENANTS, ("primary.metric", "each of 2 tenants has its own")),
@@ -136,6 +155,83 @@ def test_what_the_storage_does_not_report_is_refused(
         assert expected
         assert error.where == expected[0]
         assert expected[1] in error.problem
+
+
+BACKUPS = (
+    ("study:", "scenario: {backup: {during: {users: 4}}}\nstudy:"),
+    ("  users: [1, 4]\n", "  users: [4]\n"),
+)
+SETTINGS = (
+    *BACKUPS,
+    (
+        "study:",
+        "vary: {scenario.backup.processes: [1, 2], scenario.backup.compression: [none, zstd]}"
+        "\nstudy:",
+    ),
+)
+FRONTIER = "backup.duration_s_at_u4-backup{}-processes{}-compression{} < 9 s"
+UNPLANNED: list[tuple[str, tuple[Change, ...], str, str]] = [
+    ("backup.p99_ratio_at_1 < 2", (), "no window at 1 user measures `backup.p99_ratio`", "load"),
+    ("fio.iops_at_1 > 1", (), "no window at 1 user measures `fio.iops`", "of the scenario load"),
+    (
+        "backup.p99_ratio_at_u4-backupoff < 2", BACKUPS,
+        "no window at 4 users without backups measures", "ask it at 4 users with backups",
+    ),
+    ("isolation_at_u4-neighbour0 > 90%", TENANTS, "measures `isolation`", "neighbour 20"),
+    (FRONTIER.format("on", 2, "none"), SETTINGS, "(basebackup uses several", "another combination"),
+    (FRONTIER.format("off", 1, "zstd"), SETTINGS, "(another one stands for it)", "another comb"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("threshold", "changes", "problem", "remedy"), UNPLANNED)
+def test_what_no_window_of_a_threshold_measures_is_refused(
+    threshold: str, changes: tuple[Change, ...], problem: str, remedy: str
+) -> None:
+    """No activity of its windows has it, nothing is beside the users, or there is no window."""
+    asked = _asking("", *changes, _threshold(f"disk.{threshold}"))
+    [found] = _errors(asked)
+    assert (found.where, found.exit) == ("thresholds", Exit.USAGE)
+    assert problem in found.problem
+    assert remedy in found.remedy
+    assert list(doubtful(asked, None, {})) == []
+
+
+def test_a_scenario_without_users_or_server_has_none_of_their_metrics() -> None:
+    """Response time as the question, and what only a server has."""
+    for metric, problem in (
+        ("p99", "no window at profile sql measures `p99`"),
+        ("database.active_sessions", "is of a database server, and the scenario block-io has none"),
+    ):
+        text = (
+            "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+            f"scenario: {{block-io: {{profiles: [sql]}}}}\nprimary: {{metric: {metric}}}\n"
+        )
+        [found] = _errors(parse_study("study.yaml", text.encode()))
+        assert problem in found.problem
+
+
+REMEDIES = [
+    ("drive.read_p99_at_1 < 5 ms", (), "or ask `disk.block.read_latency_s_at_1`, which the"),
+    ("drive.queue_length_at_1 < 5", (), "or ask `disk.block.queue_length_at_1`, which the"),
+    ("drive.cpu_share_at_1 < 50%", (), "or ask a metric of `block`, which the kernel counts"),
+    (
+        "log.drive.flush_p99_at_1 < 5 ms", DRIVES,
+        "give it one with `roles: {log: {drive: …}}`, or ask `disk.drive.flush_p99_at_1`",
+    ),
+    (
+        "database.active_sessions_at_u1-neighbour0 < 5", TENANTS,
+        "`disk.tenant-1.database.active_sessions_at_u1-neighbour0`",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("threshold", "changes", "remedy"), REMEDIES)
+def test_what_would_do_instead_is_written_as_a_threshold_has_it_and_there_is_such_a_metric(
+    threshold: str, changes: tuple[Change, ...], remedy: str
+) -> None:
+    """The kernel counts some of what drives report; a role has its drive by a key of its own."""
+    [found] = _errors(_asking("", *changes, _threshold(f"disk.{threshold}")))
+    assert remedy in found.remedy
 
 
 def test_the_first_window_stops_a_run_that_cannot_have_the_values() -> None:

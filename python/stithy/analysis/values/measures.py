@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from stithy.analysis.values.series import Sampled
-from stithy.metrics import ALL, Quantity, find, values_needed
+from stithy.metrics import ALL, Quantity, find, role_of, values_needed
 from stithy.point import Point
 from stithy.results.hlog import Histogram, merge
 
@@ -112,7 +112,7 @@ def _is(subject: str, of: str) -> bool:
 
 
 Times = Mapping[str, Histogram]
-"""The times of a drive's operation in a window, by the drive's role."""
+"""The times of a drive's operation in a window, by the drive's name: its role, or `data-2`."""
 
 
 def of_drives(
@@ -121,14 +121,16 @@ def of_drives(
     """A percentile of emulated drives, of each window and of windows merged.
 
     `windows`: the times of the quantity's operation by the window's id. `cells`: the valid windows
-    of each candidate and level. Of several drives it is the slowest one's, unless a role is named.
+    of each candidate and level. Of several drives, or those of a named role, it is the slowest's.
     Edge cases: a window with too few values for the percentile gives a reason; a cell of which a
     window has none at all is not merged.
     Own: histograms are merged, never averaged; see `values_needed`.
     """
     percent = quantity.known.percent or 100.0
     asked = {
-        name: {role: each for role, each in times.items() if quantity.of in (None, role)}
+        name: {
+            drive: each for drive, each in times.items() if quantity.of in (None, role_of(drive))
+        }
         for name, times in windows.items()
     }
     return Measure(

@@ -25,9 +25,9 @@ def verify_ledger(
 ) -> Exit:
     """Prove from a commit ledger that the database has lost nothing that it acknowledged.
 
-    Lists every acknowledged transaction of the ledger that is missing or changed. Also lists
-    whether transactions without an answer were committed. Changes nothing. The exit code is 5 if
-    something is lost.
+    Counts the acknowledged transactions of the ledger that are missing or changed, those that were
+    refused and are there, and those without an answer. Lists the first 100 of each kind. Changes
+    nothing. The exit code is 5 if one is missing, changed or was refused.
 
     Example: `stithy hammer verify-ledger {local_url} run.ledger`
 
