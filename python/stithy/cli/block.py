@@ -180,6 +180,8 @@ def _learned(trace: Path, profile: tuple[str, ...]) -> "Learned":
     keep(learned, Path(profile[0]))
     span = format_size(learned.span_bytes)
     say(f"{profile[0]}: {learned.rate_per_s:,.0f} reads and writes per second over {span}")
+    if learned.caution is not None:
+        say(learned.caution)
     return learned
 
 

@@ -45,6 +45,11 @@ BATCHED_FROM, MET_LEAST = 3.0, 4.0
 any moment, and more than a few. Independent ones meet as many."""
 
 
+UNTIMED = (
+    "The trace has no latencies: each stream has one request outstanding, so measure it at a rate."
+)
+
+
 class Request(NamedTuple):
     """A request; `latency_s` is None where the trace does not say."""
 
@@ -69,12 +74,19 @@ class Learned:
     """A profile as a file's text, and what was seen.
 
     `rate_per_s`: reads and writes a second. `span_bytes`: what they touched, first to last.
+    `caution`: what a person must know of the profile.
     """
 
     text: str
     rate_per_s: float
     span_bytes: int
     served: Mapping[Operation, Served]
+    caution: str | None = None
+
+
+def has_latencies(requests: Iterable[Request]) -> bool:
+    """Whether a trace has latencies."""
+    return any(each.latency_s is not None for each in requests)
 
 
 def learn(requests: Iterable[Request], source: str) -> Learned:
@@ -97,24 +109,26 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
     served = {each: _served(ordered, each, duration_s) for each in OPERATIONS}
     commits = streams.get("commits", [])
     writers = _writers(commits, served["flush"], duration_s) if commits else 1
-    parts = [_head(source, seen, len(moved) / duration_s, span)]
+    caution = None if has_latencies(moved) else UNTIMED
+    parts = [_head(source, seen, len(moved) / duration_s, span, caution)]
     parts += [
         _stream(name, found, first, span, len(found) / len(moved), writers)
         for name, found in streams.items()
     ]
     parts += [f'[[source]]\nkeys = ["*"]\ntext = "{_quoted(source)}: {seen}."\n']
-    return Learned("\n".join(parts), len(moved) / duration_s, span, served)
+    return Learned("\n".join(parts), len(moved) / duration_s, span, served, caution)
 
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _head(source: str, seen: str, rate_per_s: float, span_bytes: int) -> str:
+def _head(source: str, seen: str, rate_per_s: float, span_bytes: int, caution: str | None) -> str:
+    more = "" if caution is None else f"{caution}\n"
     return (
         f'title = "Learned from {_quoted(source)}"\n'
         f'note = """\n{seen.capitalize()}: {rate_per_s:.0f} reads and writes a second, over '
-        f'{span_bytes:,} bytes of the drive.\n"""\n\n[[pattern]]\nname = "learned"\n'
+        f'{span_bytes:,} bytes of the drive.\n{more}"""\n\n[[pattern]]\nname = "learned"\n'
     )
 
 

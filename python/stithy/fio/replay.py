@@ -5,7 +5,7 @@ turn, so that a slow answer holds up only the submitter that waits for it. fio's
 used: of an asynchronous engine fio 3.33 counts answers late, and newer ones never sleep
 (`iolog_delay` in iolog.c). A `wait` in a log of version 2 lasts until so many milliseconds after
 fio's start, in any version. Without times one submitter keeps as many requests outstanding as the
-trace had.
+trace had, which a trace without latencies does not say.
 
 A trace that is shorter than a measurement begins again at its end.
 """
@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 from stithy.errors import UserError
-from stithy.fio.learned import REQUESTS_LEAST, Request, outstanding
+from stithy.fio.learned import REQUESTS_LEAST, Request, has_latencies, outstanding
 from stithy.fio.load import ALIGNED_BYTES, Load, Target
 from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
 from stithy.fio.streamjob import OPEN_ENGINE, OPEN_RAMP_S, RenderedStream, Words, engine_for, ms
@@ -36,12 +36,15 @@ ACTIONS = {"read": "read", "write": "write", "flush": "datasync"}
 
 @dataclass(frozen=True)
 class Trace:
-    """The requests of a file by their arrival, the first at 0; they begin at place 0."""
+    """The requests of a file by their arrival, the first at 0; they begin at place 0.
+
+    `outstanding`: while any was, in the mean; None where the trace has no latencies.
+    """
 
     requests: tuple[Request, ...]
     duration_s: float
     span_bytes: int
-    outstanding: int
+    outstanding: int | None
 
     def during(self, length_s: float) -> Iterator[Request]:
         """Requests of so long, the trace again and again."""
@@ -97,7 +100,20 @@ def _read(path: Path, _changed_ns: int, _size_bytes: int) -> Trace:
     )
     span = max(each.offset_bytes + each.length_bytes for each in shifted)
     gap_s = max(1e-6, length_s / len(ordered))
-    return Trace(shifted, length_s + gap_s, span, outstanding(moved))
+    return Trace(
+        shifted, length_s + gap_s, span, outstanding(moved) if has_latencies(moved) else None
+    )
+
+
+def depth_of(pattern: Pattern) -> int:
+    """How many requests are outstanding as fast as it goes. Raises UserError where none can say."""
+    if (depth := trace_of(pattern).outstanding) is None:
+        raise UserError(
+            "a trace without latencies does not say how many requests were outstanding",
+            where=str(pattern.trace),
+            remedy="replay it at its own times",
+        )
+    return depth
 
 
 def profile(path: Path) -> Profile:
@@ -108,7 +124,7 @@ def profile(path: Path) -> Profile:
     count = {way: sum(found.values()) for way, found in sizes.items()}
     share = count["read"] / sum(count.values())
     stream = Stream(
-        name=STREAM, read_share=share, random_share=1.0, jobs=1, iodepth=trace.outstanding,
+        name=STREAM, read_share=share, random_share=1.0, jobs=1, iodepth=trace.outstanding or 1,
         read_sizes=_shares(sizes["read"]), write_sizes=_shares(sizes["write"]),
     )  # fmt: skip
     title = f"Trace {path.name}, replayed"
@@ -149,7 +165,9 @@ def replayed(pattern: Pattern, target: Target, load: Load) -> Replayed:
             where=target.shown,
             remedy="give a larger `size`, or fewer `workers`",
         )
-    return _timed(trace, target, load) if load.replay == "times" else _fast(trace, target, load)
+    if load.replay == "times":
+        return _timed(trace, target, load)
+    return _fast(trace, depth_of(pattern), target, load)
 
 
 def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
@@ -168,8 +186,7 @@ def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
     return Replayed(stream, sections, logs)
 
 
-def _fast(trace: Trace, target: Target, load: Load) -> Replayed:
-    depth = trace.outstanding
+def _fast(trace: Trace, depth: int, target: Target, load: Load) -> Replayed:
     turns = max(1, REQUESTS_MOST // 3 // len(trace.requests))
     requests = trace.requests * turns
     words: Words = {

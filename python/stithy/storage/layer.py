@@ -8,6 +8,7 @@ It is one module in `layers/` with
 - `capacity_bytes(spec, sizes_bytes)`: how much can be written, from the sizes of its members,
 - `build(spec, devices, task)`: makes it of empty devices, and gives the device to be mounted,
 - `redundancy(spec, count)`: bytes on that many devices for a byte of files,
+- `multiple(spec)`, if the number of devices must be a multiple of more than one,
 - `UNEQUAL`, if its members must differ in speed: drives of one profile are refused then,
 - `FILESYSTEM`, if it brings a file system of its own: the kind by which that is mounted,
 - `mount_options(spec)`, if its keys are options of mounting it,
@@ -214,12 +215,17 @@ def _misfit(
         names = ", ".join(plugins("layer"))
         error = rule("several devices without a layer", f"add `layer`, which is one of {names}")
         return None if count == 1 else ("count", count, error)
-    least, most = plugins("layer")[layer.name].members(layer.spec)
+    module = plugins("layer")[layer.name]
+    least, most = module.members(layer.spec)
     if count < least:
         return "layer", str(layer), rule("too few devices for it", f"at least {least}, not {count}")
     if most is not None and count > most:
         return "layer", str(layer), rule("too many devices for it", f"at most {most}, not {count}")
-    if equal and getattr(plugins("layer")[layer.name], "UNEQUAL", False):
+    of = module.multiple(layer.spec) if hasattr(module, "multiple") else 1
+    if count % of:
+        right = f"a multiple of {of}, not {count}: it would leave {count % of} unused"
+        return "layer", str(layer), rule("not a number of devices for it", right)
+    if equal and getattr(module, "UNEQUAL", False):
         right = "use `device` with a slow and a fast one, or `ceph` with `cache`"
         return "layer", str(layer), rule("a cache that is as slow as what it is in front of", right)
     if layer.filesystem is not None and filesystem not in (None, layer.filesystem):

@@ -14,6 +14,9 @@ from stithy.units import parse_size
 MEMBERS: dict[Level, tuple[int, int | None]] = {**raid.MEMBERS, "raid6": (5, None)}
 """Parity of two needs three others."""
 
+PAIRS: dict[Level, int] = {"raid10": 2}
+"""Of how many devices it takes a multiple: `lvcreate` leaves an odd one unused."""
+
 REDUNDANT = (*COPIES, *PARITY)
 CHUNK_USUAL = "64 KiB"
 JOURNAL_BYTES = 64 * lvm.MIB

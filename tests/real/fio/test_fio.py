@@ -188,12 +188,15 @@ def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
     machine: Machine, target: Target, disk: Path
 ) -> None:
     """400 requests a second, a tenth of them writes with flushes; each second has as many."""
-    lines = ["fio version 3 iolog"]
+    lines = []
     for number in range(1000):
-        at_us, way = number * 2500, "write" if number % 10 == 9 else "read"
-        lines.append(f"{at_us} /dev/x {way} {number * 37 % 1000 * 8192} 8192")
-        lines += [f"{at_us + 50} /dev/x datasync 0 0"] if way == "write" else []
-    trace = disk / "db.iolog"
+        at_s, way = number * 0.0025, "W" if number % 10 == 9 else "R"
+        asked = [f"{way} {number * 37 % 1000 * 16} + 16"] + (["FN"] if way == "W" else [])
+        for place, each in enumerate(asked):
+            for action, after_s in (("D", 0.0), ("C", 0.0004)):
+                moment_s = at_s + place * 0.0005 + after_s
+                lines.append(f"8,0 3 1 {moment_s:.9f} 697 {action} {each} [x]")
+    trace = disk / "db.blkparse"
     trace.write_text("\n".join(lines) + "\n")
 
     def keeps_its_times() -> None:

@@ -99,8 +99,11 @@ def test_a_profile_is_learned_into_a_new_file_that_can_be_measured(
     lines = [f"{i * 10_000} /x write {i * 8192} 8192" for i in range(201)]
     trace.write_text("\n".join(["fio version 3 iolog", *lines]))
     words = ("gp3", "--learn", str(trace), "--profile", str(file))
-    text = printed(capsys, *words)
-    assert text.splitlines()[-2:] == [f"    profiles: [{file}]", "    rate: [100]"]
+    assert app.run(["block", *words, "--print"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-2:] == [f"    profiles: [{file}]", "    rate: [100]"]
+    assert "100 reads and writes per second" in err
+    assert "no latencies" in err
     for changed, said in (
         (words, "exists already"),
         ((*words[:4], str(tmp_path / "x.fio")), "name one new file"),

@@ -99,6 +99,10 @@ def test_programs_are_needed_only_where_the_kernel_has_no_client(
     assert judged(krbd, limited=True) == judged() == "not found"
     assert judged(krbd, nbd, limited=True) == "not needed: images go by nbd"
     assert (ways.way(limited=False), ways.way(limited=True)) == ("krbd", "nbd")
+    assert ways.other_way() == "krbd"
     (rbd / "rbd-nbd").unlink()
     lacking = "QEMU, nbdfuse and a loop device (nbd: the program rbd-nbd was not found)"
     assert ways.way(limited=True) == lacking
+    assert ways.other_way() == "krbd"
+    monkeypatch.setattr(ways, "KERNELS", (nbd,))
+    assert ways.other_way() is None

@@ -108,6 +108,28 @@ def test_sweeps_of_vdbench_are_a_pattern_for_each_of_their_points(tmp_path: Path
     assert (found["seq-24"].is_sequential, found["seq-24"].outstanding) == (True, 24)
 
 
+OPENED = """\
+sd=sd1,lun=/dev/sdb,openflags=(o_direct,O_DSYNC)
+sd=sd2,lun=/dev/sdc,openflags=directio
+wd=commits,sd=sd1,rdpct=0,xfersize=8k
+wd=reads,sd=sd1,rdpct=100,xfersize=8k
+wd=plain,sd=sd2,rdpct=0,xfersize=8k
+rd=synced,wd=(commits,reads),iorate=max
+rd=not-synced,wd=plain,iorate=max
+rd=synced-by-the-run,wd=plain,iorate=max,openflags=o_sync
+"""
+
+
+def test_storage_that_vdbench_opens_for_synced_writes_has_them_in_the_profile(
+    tmp_path: Path,
+) -> None:
+    """By the flags of the storage that a workload is on, or of its run; reads need none."""
+    file = tmp_path / "opened.vdb"
+    file.write_text(OPENED)
+    found = [[each.sync for each in one.streams] for one in library.find(str(file)).patterns]
+    assert found == [["dsync", "none"], ["none"], ["dsync"]]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
     [
@@ -116,6 +138,11 @@ def test_sweeps_of_vdbench_are_a_pattern_for_each_of_their_points(tmp_path: Path
         ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=often\niodepth=1\n", (1, 4)),
         ("a.vdb", "wd=w,rdpct=50,rhpct=20\nfsd=f\nrd=r,wd=w,iorate=500\nrd=s,wd=x*\n",
                   (1, 2, 3, 4)),
+        ("d.fio", "[a]\nrw=write\niodepth=8\niodepth_low=2\niodepth_batch=4\n"
+                  "iodepth_batch_submit=4\niodepth_batch_complete=4\nstartdelay=9\n",
+                  (4, 5, 6, 7, 8)),
+        ("d.vdb", "sd=a,openflags=clear_cache\nsd=b,openflags=o_sync\nsd=c\nwd=v,sd=a,rdpct=0\n"
+                  "wd=w,sd=(b,c),rdpct=0\nrd=r,wd=*,iorate=max\nrd=s,wd=*,iorate=max\n", (1, 5)),
         ("c.fio", "; nothing\n", ()),
     ],
 )  # fmt: skip

@@ -78,10 +78,14 @@ def test_writes_that_arrive_together_are_a_batch(together: int, batch: int) -> N
 
 
 def test_without_latencies_nobody_knows_what_was_under_way() -> None:
-    """No batch is made up."""
-    requests = (each._replace(latency_s=None) for each in flushed_by_the_kernel(64))
-    (stream,) = profile_of(requests).patterns[0].streams
-    assert stream.batch == 1
+    """No batch is made up, and the profile says that its depth is none of the trace."""
+    requests = [each._replace(latency_s=None) for each in flushed_by_the_kernel(64)]
+    profile = profile_of(iter(requests))
+    (stream,) = profile.patterns[0].streams
+    assert (stream.batch, stream.iodepth) == (1, 1)
+    assert "no latencies" in profile.note
+    assert learn(requests, "a.trace").caution is not None
+    assert learn(flushed_by_the_kernel(64), "a.trace").caution is None
 
 
 def test_rare_sizes_count_as_their_nearest_and_no_share_is_lost() -> None:

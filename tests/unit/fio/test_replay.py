@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from stithy.errors import UserError
 from stithy.fio import library
@@ -12,6 +13,7 @@ from stithy.fio.blktrace import EVENT
 from stithy.fio.jobfile import job_file, why_no_rate
 from stithy.fio.load import Load, Target
 from stithy.fio.traces import read_requests
+from stithy.plan.scenarios.block_io.keys import Spec
 
 MIB = 2**20
 
@@ -26,6 +28,18 @@ def iolog(folder: Path, count: int = 200, gap_us: int = 5000) -> Path:
         if way == "write":
             lines.append(f"{at + 100} /dev/x datasync 0 0")
     path = folder / "db.iolog"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def blkparse(folder: Path) -> Path:
+    """Reads of 8 KiB in sequence, three under way at once for 1 ms, every 5 ms."""
+    lines = []
+    for number in range(200):
+        at_s, sector = number // 3 * 0.005, MIB // 512 + 16 * number
+        for action, moment_s in (("D", at_s), ("C", at_s + 0.001)):
+            lines.append(f"8,0 3 1 {moment_s:.9f} 697 {action} R {sector} + 16 [x]")
+    path = folder / "db.blkparse"
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -53,14 +67,28 @@ def test_at_its_own_times_each_request_waits_for_its_moment_and_all_are_there(
 
 
 def test_as_fast_as_it_goes_one_submitter_has_all_in_their_order(tmp_path: Path) -> None:
-    """Without times, again and again."""
-    (pattern,) = library.find(str(iolog(tmp_path))).patterns
+    """Without times, again and again, with as many outstanding as the trace had."""
+    (pattern,) = library.find(str(blkparse(tmp_path))).patterns
     made = job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
     (text,) = made.logs.values()
     lines = text.splitlines()[3:]
     assert lines[:2] == ["target read 0 8192", "target read 8192 8192"]
     assert not any("wait" in each for each in lines)
     assert made.text.count("read_iolog") == 1
+    assert "\niodepth=3\n" in made.text
+
+
+def test_a_trace_without_latencies_is_not_replayed_as_fast_as_it_goes(tmp_path: Path) -> None:
+    """One request at a time would be nobody's I/O; the study is refused, too."""
+    path = iolog(tmp_path)
+    (pattern,) = library.find(str(path)).patterns
+    with pytest.raises(UserError, match="how many requests were outstanding"):
+        job_file(pattern, Target("/dev/y", 16 * MIB), Load(2.0, 0.0, 7, replay="fast"))
+    asked = {"profiles": [str(path)], "replay": "fast"}
+    with pytest.raises(ValidationError, match="how many requests were outstanding"):
+        Spec.model_validate(asked)
+    assert Spec.model_validate(asked | {"replay": "times"}).replay == "times"
+    assert Spec.model_validate(asked | {"profiles": [str(blkparse(tmp_path))]}).replay == "fast"
 
 
 def test_a_trace_says_what_it_is_like_and_takes_no_rate_or_shape(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ def test_a_policy_is_the_level_that_honours_it(
         ({"drives": 3, "engine": "zfs", "policy": {"ftt": 0}}, "policy"),
         ({"drives": 4, "engine": "zfs", "policy": {"ftt": 3}}, "policy"),
         ({"drives": 3, "engine": "md", "level": "raid1"}, "level"),
+        ({"drives": 5, "engine": "lvm", "level": "raid10"}, "level"),
+        ({"drives": 7, "engine": "vdo", "level": "raid10"}, "level"),
         ({"drives": 2, "engine": "paper"}, "engine"),
         ({"drives": 2, "engine": "writecache"}, "engine"),
         ({"drives": 2, "wipe": True}, "wipe"),

@@ -1,10 +1,15 @@
 """What a study says about a cluster of Ceph, and what its policies mean."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from stithy.cli.cluster.up import ClusterOptions, keys_of
 from stithy.errors import UserError
+from stithy.hosts.runner import LocalRunner
+from stithy.storage.provider import ROLES, Site
+from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.study.sections import daemons_bytes, image_bytes, read_candidate, set_aside
 
@@ -89,3 +94,15 @@ def test_options_by_hand_are_keys_of_a_study() -> None:
     assert (found.cache.drive, found.drive, found.hosts) == ("generic-nvme", "generic-7200", 4)
     with pytest.raises(UserError, match="^these options: .*zeros compress to nothing"):
         keys_of(ClusterOptions(space="thick", compression="lz4"))
+
+
+@pytest.mark.parametrize(("limit", "is_said"), [({}, False), ({"iops_limit": 500}, True)])
+def test_a_plan_says_that_a_limit_takes_an_image_another_way(
+    limit: dict[str, int], is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Candidates of one study would differ in their way, too."""
+    monkeypatch.setattr(laboratory, "other_way", lambda: "krbd")
+    keys = CephKeys.model_validate({"hosts": 1, "policy": {"ftt": 0, **limit}})
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**6), tmp_path, dict.fromkeys(ROLES, 1))
+    said = laboratory.LaboratoryProvider(keys, "a", site).cautions()
+    assert any("without `iops_limit` go by krbd" in each for each in said) is is_said

@@ -19,7 +19,7 @@ GIB = 2**30
 
 @pytest.mark.parametrize(
     ("level", "count", "share"),
-    [("single", 2, 1), ("raid0", 2, 1), ("raid1", 2, 1 / 2), ("raid10", 5, 2 / 5),
+    [("single", 2, 1), ("raid0", 2, 1), ("raid1", 2, 1 / 2), ("raid10", 6, 1 / 2),
      ("raid5", 4, 3 / 4), ("raid6", 6, 4 / 6)],
 )  # fmt: skip
 def test_capacity_is_what_copies_and_parity_leave(

@@ -133,7 +133,8 @@ def test_a_person_hears_of_the_cache_and_of_what_small_records_cost() -> None:
 
     assert "zfs_arc_max" in said()
     assert "as much space as 2 copies" in said(level="raid5")
-    assert "copies" not in said(level="raid5", recordsize="128 KiB")
+    assert "as much space as 3 copies" in said(level="raid6")
+    assert all("copies" not in said(level=f"raid{n}", recordsize="128 KiB") for n in (5, 6))
     assert "blocks of 4 KiB" in said(compression="lz4")
     assert "old data" in said(checksum=False)
     assert "old data" not in said(level="single", checksum=False)

@@ -23,13 +23,12 @@ READ = frozenset({
 })  # fmt: skip
 OF_THE_STUDY = frozenset({
     "name", "description", "filename", "directory", "filesize", "ioengine", "runtime", "timeout",
-    "time_based", "ramp_time", "startdelay", "loops", "group_reporting", "new_group", "thread",
+    "time_based", "ramp_time", "loops", "group_reporting", "new_group", "thread",
     "randseed", "randrepeat", "allrandrepeat", "random_generator", "norandommap", "refill_buffers",
     "scramble_buffers", "invalidate", "fallocate", "create_on_open", "overwrite", "unlink",
     "lat_percentiles", "clat_percentiles", "percentile_list", "disable_lat", "gtod_reduce",
     "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec",
     "log_hist_msec", "log_unix_epoch", "exitall", "exitall_on_error", "continue_on_error",
-    "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_low",
     "userspace_reap",
     "buffer_compress_chunk", "dedupe_mode", "dedupe_working_set_percentage", "end_fsync",
     "allow_mounted_write", "allow_file_create", "cpus_allowed", "numa_cpu_nodes",

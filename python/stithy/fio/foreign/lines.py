@@ -69,8 +69,9 @@ class Reader:
         self._found = found
 
     def refuse(self, line: int, problem: str, remedy: str) -> None:
-        """Note a problem."""
-        self._found.append(Problem(line, problem, remedy))
+        """Note a problem, once."""
+        if (found := Problem(line, problem, remedy)) not in self._found:
+            self._found.append(found)
 
     def value(self, word: Word | None, parse: Callable[[str], T], default: T) -> T:
         """What `parse` makes of a word; the default where there is none."""

@@ -11,16 +11,16 @@ from itertools import product
 from typing import Any
 
 from stithy.fio.foreign.lines import Problem, Reader, Word, block_size, different, percent
-from stithy.fio.profile import Pattern, Profile, Stream, size_of, size_text
+from stithy.fio.profile import Pattern, Profile, Stream, Sync, size_of, size_text
 from stithy.fio.shares import whole_percents
 
 DATA = ("compratio", "dedupratio")
 KINDS = {
-    "sd": ({"threads"}, {"lun", "size", "openflags", "host", "hd", "offset", "align", "hitarea"}),
-    "wd": ({"xfersize", "rdpct", "seekpct", "skew", "range"}, {"sd", "host", "hd"}),
+    "sd": ({"threads", "openflags"}, {"lun", "size", "host", "hd", "offset", "align", "hitarea"}),
+    "wd": ({"xfersize", "rdpct", "seekpct", "skew", "range", "sd"}, {"host", "hd"}),
     "rd": (
-        {"wd", "iorate", "threads", "forthreads", "forrdpct", "forxfersize"},
-        {"elapsed", "warmup", "interval", "pause", "curve", "stopcurve", "openflags"},
+        {"wd", "iorate", "threads", "forthreads", "forrdpct", "forxfersize", "openflags"},
+        {"elapsed", "warmup", "interval", "pause", "curve", "stopcurve"},
     ),
     "hd": (set(), {"system", "vdbench", "user", "shell", "jvms", "clients"}),
 }
@@ -31,6 +31,10 @@ REPORTING = ("messagescan", "data_errors", "histogram", "report", "monitor", "po
 
 THREADS = 8
 """What Vdbench gives a storage definition that does not say."""
+
+SYNCED = ("o_dsync", "o_sync")
+DIRECT = ("o_direct", "directio")
+"""Flags of opening: each write is waited for, or as a study opens its target anyway."""
 
 MANY = ("max", "curve")
 _PART = re.compile(r"(\w+)=(\([^)]*\)|[^,]*)")
@@ -208,10 +212,8 @@ def _pattern(
     asked, threads = run.definition.words.get("wd"), run.threads
     wanted = ["*"] if asked is None else _list(asked.text)
     works = [
-        replace(each, words={**each.words, **run.words}) for each in known
-        if each.kind == "wd" and each.name != "default"
-        and any(fnmatch.fnmatchcase(each.name, one) for one in wanted)
-    ]  # fmt: skip
+        replace(each, words={**each.words, **run.words}) for each in _named("wd", wanted, known)
+    ]
     if not works:
         reader.refuse(run.line, "no workload definition is run", "name one with wd=")
         return None
@@ -222,13 +224,45 @@ def _pattern(
     depths = _divided(threads, weights or [1.0] * len(works))
     names = different(each.name for each in works)
     streams = [
-        _stream(called, each, depths[i], weights[i] if weights else None, reader)
+        _stream(called, each, depths[i], weights[i] if weights else None,
+                _sync(run.definition, each, known, reader), reader)
         for i, (called, each) in enumerate(zip(names, works, strict=True))
-    ]
+    ]  # fmt: skip
     found = [each.model_dump(exclude_unset=True) for each in streams if each is not None]
     if len(found) < len(works):
         return None
     return reader.model(Pattern, run.line, {"name": name, "streams": found, **shares})
+
+
+def _named(kind: str, wanted: list[str], known: list[_Definition]) -> list[_Definition]:
+    """Definitions of a kind whose names fit one of those wanted, which may have `*`."""
+    return [
+        each for each in known
+        if each.kind == kind and each.name != "default"
+        and any(fnmatch.fnmatchcase(each.name, one) for one in wanted)
+    ]  # fmt: skip
+
+
+def _sync(run: _Definition, work: _Definition, known: list[_Definition], reader: Reader) -> Sync:
+    """By the flags of the run, or else of the storage that the workload is on."""
+    asked = work.words.get("sd")
+    storage = _named("sd", ["*"] if asked is None else _list(asked.text), known)
+    flags = [run.words.get("openflags")]
+    flags = flags if flags[0] else [each.words.get("openflags") for each in storage]
+    found = {reader.value(each, _opened, "none") for each in flags}
+    if len(found) > 1:
+        problem = "its storage is opened both with and without syncs"
+        reader.refuse(work.line, problem, "give all of its storage the same openflags")
+    return "dsync" if "dsync" in found else "none"
+
+
+def _opened(text: str) -> Sync:
+    """`o_direct`, or `(o_direct,o_dsync)`. Raises ValueError."""
+    flags = list(filter(None, map(str.lower, _list(text))))
+    strange = [each for each in flags if each not in (*SYNCED, *DIRECT)]
+    if strange:
+        raise ValueError(f"no profile has the flag {strange[0]!r}")
+    return "dsync" if set(flags) & set(SYNCED) else "none"
 
 
 def _weights(works: list[_Definition], reader: Reader) -> list[float]:
@@ -250,7 +284,7 @@ def _divided(threads: int, weights: list[float]) -> list[int]:
 
 
 def _stream(
-    name: str, work: _Definition, depth: int, weight: float | None, reader: Reader
+    name: str, work: _Definition, depth: int, weight: float | None, sync: Sync, reader: Reader
 ) -> Stream | None:
     words = work.words
     reads = reader.value(words.get("rdpct"), percent, 1.0)
@@ -262,6 +296,8 @@ def _stream(
     }  # fmt: skip
     if weight is not None:
         values["weight"] = weight
+    if reads < 1:
+        values["sync"] = sync
     for direction, share in (("read", reads), ("write", 1 - reads)):
         if share > 0:
             values[f"{direction}_sizes"] = sizes

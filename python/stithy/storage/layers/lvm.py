@@ -41,6 +41,11 @@ def members(spec: Spec) -> tuple[int, int | None]:
     return MEMBERS[spec.level]
 
 
+def multiple(spec: Spec) -> int:
+    """Pairs, where the level has them."""
+    return lvm_raid.PAIRS.get(spec.level, 1)
+
+
 def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     """What copies, parity and checksums leave."""
     return lvm_raid.capacity_bytes(spec.level, sizes_bytes, checksum=spec.checksum)

@@ -79,6 +79,11 @@ def members(spec: Spec) -> tuple[int, int | None]:
     return lvm_raid.MEMBERS[spec.level]
 
 
+def multiple(spec: Spec) -> int:
+    """By the level below."""
+    return lvm_raid.PAIRS.get(spec.level, 1)
+
+
 def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     """What it holds if nothing shrinks: of the level's capacity, less its index and books."""
     return _holds_bytes(lvm_raid.capacity_bytes(spec.level, sizes_bytes))

@@ -67,6 +67,20 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _no_depth(pattern: Pattern, name: str, here: tuple[str | int, ...]) -> Iterator[Violation]:
+    """A trace that cannot be replayed as fast as it goes."""
+    if pattern.trace is None:
+        return
+    from stithy.fio.replay import depth_of
+
+    try:
+        depth_of(pattern)
+    except UserError as error:
+        yield Violation(
+            f"{name}: {error.problem}", f"{error.remedy}: leave out `replay`", name, here
+        )
+
+
 class Spec(BaseModel):
     """Which patterns of I/O are run on each candidate, on how much data, for how long."""
 
@@ -132,7 +146,8 @@ class Spec(BaseModel):
         default="times",
         description=(
             "How traces among the profiles are replayed: at their own `times`, or as `fast` as it "
-            "goes, with as many requests outstanding as the trace had while it was busy."
+            "goes, with as many requests outstanding as the trace had while it was busy. A log of "
+            "fio does not say that: it is replayed at its own times only."
         ),
         examples=["fast"],
     )
@@ -409,6 +424,8 @@ class Spec(BaseModel):
                             None, ("volumes",))  # fmt: skip
         if self.verify and any(each.trace for each in patterns):
             yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name, here)
+        for pattern in patterns if self.replay == "fast" else ():
+            yield from _no_depth(pattern, name, here)
         whole = all(
             size % CHECK_BYTES == 0
             for pattern in patterns

@@ -155,12 +155,14 @@ def cautions(spec: Spec) -> tuple[str, ...]:
     """Its cache, and what its records cost."""
     found = [
         "ZFS reads through its own cache (ARC), which the database's memory limit does not count: "
-        "limit it by zfs_arc_max in /sys/module/zfs/parameters, else it takes half of the memory"
+        "limit it by zfs_arc_max in /sys/module/zfs/parameters, else it may take half of the "
+        "memory, from OpenZFS 2.3 on all but 1 GiB of it"
     ]
-    if spec.level in PARITY and redundancy(spec, 2 + PARITY[spec.level]) >= 2:
+    copies = 1 + PARITY.get(spec.level, 0)
+    if spec.level in PARITY and redundancy(spec, 1 + copies) >= copies:
         found.append(
             f"ZFS {spec.level} with records of {spec.recordsize} takes about as much space as "
-            f"{1 + PARITY[spec.level]} copies: each record has parity of its own"
+            f"{copies} copies: each record has parity of its own"
         )
     if spec.compression != "none" and spec.record_bytes <= BLOCKS_FEW * SECTOR_BYTES:
         found.append(

@@ -79,7 +79,7 @@ class ArrayKeys(BaseModel):
     )
     compression: str | None = Field(
         default=None,
-        json_schema_extra={"default": "none"},
+        json_schema_extra={"default": "as the engine has it"},
         description="What compresses all data, such as `zstd:1`, if the engine can.",
         examples=["zstd:1"],
     )

@@ -20,7 +20,7 @@ from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpace
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.way import unless_kernel, way
+from stithy.storage.providers.ceph.way import other_way, unless_kernel, way
 from stithy.storage.space import Space, give_back, lacking, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
@@ -156,6 +156,11 @@ class LaboratoryProvider(MadeAnew):
             f"its image goes by {way(limited=self._limited)}",
         ]
         said += ["its limit also slows loading and restoring data down"] if self._limited else []
+        if self._limited and (other := other_way()) is not None:
+            said.append(
+                f"candidates without `iops_limit` go by {other}, which does not keep it: compare "
+                "only candidates that all have a limit, or none"
+            )
         return tuple(f"{self._candidate}: {each}" for each in said)
 
     @property

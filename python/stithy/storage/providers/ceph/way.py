@@ -47,5 +47,14 @@ def way(*, limited: bool) -> str:
     return f"{THROUGH_PROGRAMS} ({'; '.join(reasons)})" if reasons else THROUGH_PROGRAMS
 
 
+def other_way() -> str | None:
+    """How images without a limit go, where those with one go otherwise on this machine now."""
+    free, limited = (
+        next((each.kind for each in _fit(kept) if each.why_not() is None), None)
+        for kept in (False, True)
+    )
+    return free if free != limited else None
+
+
 def _fit(limited: bool) -> list[Kernel]:
     return [each for each in KERNELS if each.limits or not limited]
