@@ -1,6 +1,7 @@
 """Candidates that are whole devices, on loop devices: refused, consented to, used, emptied."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -94,6 +95,17 @@ def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, dev
         provider(twice, place, layer={"btrfs": {}}).check()
     with pytest.raises(PreconditionError, match="/dev/null is not a block device"):
         provider(Path("/dev/null"), place).check()
+
+
+def test_a_device_that_a_program_has_open_is_never_taken(device: Path, place: Path) -> None:
+    """Not even with consent, though the kernel would let two have it; the program is named."""
+    with device.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as user:
+        try:
+            with pytest.raises(PreconditionError, match=rf"it is open in sleep \({user.pid}\)"):
+                provider(device, place, wipe=True).check()
+        finally:
+            user.kill()
+    provider(device, place, wipe=True).check()
 
 
 def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, place: Path) -> None:
