@@ -1,6 +1,7 @@
 """Candidates that are whole devices, on loop devices: refused, consented to, used, emptied."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -30,9 +31,12 @@ def device(place: Path) -> Iterator[Path]:
         yield found
 
 
-def provider(device: Path | list[Path], place: Path, **keys: object) -> DeviceProvider:
+def provider(
+    device: Path | list[Path], place: Path, *, as_found: bool = False, **keys: object
+) -> DeviceProvider:
     """The provider of a candidate `disk` with these keys."""
-    site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
+    needed, seeds = dict.fromkeys(ROLES, 10**8), dict.fromkeys(ROLES, 1)
+    site = Site(RUNNER, needed, place, seeds, as_found=as_found)
     return create(Spec.model_validate({"device": device, **keys}), "disk", site)
 
 
@@ -96,6 +100,17 @@ def test_what_a_device_holds_protects_it_until_consent_is_given(place: Path, dev
         provider(Path("/dev/null"), place).check()
 
 
+def test_a_device_that_a_program_has_open_is_never_taken(device: Path, place: Path) -> None:
+    """Not even with consent, though the kernel would let two have it; the program is named."""
+    with device.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as user:
+        try:
+            with pytest.raises(PreconditionError, match=rf"it is open in sleep \({user.pid}\)"):
+                provider(device, place, wipe=True).check()
+        finally:
+            user.kill()
+    provider(device, place, wipe=True).check()
+
+
 def test_consent_is_given_by_a_name_that_stays_with_the_device(device: Path, place: Path) -> None:
     """Not by one of a slot, or one that goes with the content; the message has the right ones."""
     filesystems.make(str(device), "ext4")
@@ -144,8 +159,15 @@ def test_a_foreign_file_system_is_not_erased_by_what_a_run_recorded(
 
 
 def test_a_device_without_a_file_system_is_the_volume(device: Path, place: Path) -> None:
-    """Nobody else can have it meanwhile; a database cannot be told to."""
+    """Nobody else can have it meanwhile; a database cannot be told to.
+
+    What it held stays only where a study says so.
+    """
     filesystems.make(str(device), "ext4")
+    kept = provider(device, place, as_found=True, filesystem="none", wipe=True)
+    assert kept.provision("r1", lambda kind, facts: None).path == device
+    kept.release()
+    assert holds(device) == "ext4"
     made = provider(device, place, filesystem="none", wipe=True)
     volume = made.provision("r1", lambda kind, facts: None)
     assert (volume.raw, volume.path, volume.filesystem) == (True, device, "none")

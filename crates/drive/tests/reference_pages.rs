@@ -145,11 +145,12 @@ const FAULTS: &str = "\
 Written from `crates/drive/src/fault/`; do not edit.
 
 Set a fault on a running drive with `stithy drive fault`, or over the control socket (`wire/README.md`). Faults of different kinds add
-up. A fault replaces an earlier one of its kind. Each random choice follows from the drive's seed.
+up. A fault replaces an earlier one of its kind. Random choices follow from the drive's seed; those of `corrupt` and `power-cut`
+from a seed of their own, 0 unless `--seed` says otherwise.
 
 | fault | until | what it does |
 | --- | --- | --- |
-| `stall` | its duration is over | no request is answered |
+| `stall` | its duration is over, or `none` or `power-on` | no request is answered |
 | `slow` | `none` | a share of the requests takes a multiple of its time, plus an added time |
 | `schedule` | its last phase is over, or `none` | slow in phases; each phase has its shares of the reads and of the other requests; a request belongs to the phase in which it arrives |
 | `errors` | `none` | a share of the requests in a range fails |

@@ -11,7 +11,7 @@ from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.hosts.host import SYSTEM_FOLDERS
-from stithy.hosts.processes import users_of
+from stithy.hosts.processes import named, users_of
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import KernelFileSystem, Need, Package, Program
 
@@ -228,7 +228,7 @@ def _last_words(finished: Finished) -> str:
 
 
 def _busy(folder: Path, finished: Finished) -> PreconditionError:
-    users = ", ".join(f"{each.name} ({each.pid})" for each in users_of(folder)[:5])
+    users = named(users_of(folder))
     return PreconditionError(
         f"it could not be unmounted: {_last_words(finished)}",
         where=str(folder),

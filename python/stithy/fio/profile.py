@@ -264,15 +264,13 @@ class Source(_Model):
 class Profile(_Model):
     """One or more patterns, each measured by itself by so many workers at once.
 
-    `assumed` gives a reason for each number that has no source. `verify`: what was written is read
-    back and compared at the end.
+    `assumed` gives a reason for each number that has no source.
     """
 
     name: Name
     title: Annotated[str, Field(min_length=1)]
     note: str = ""
     workers: Annotated[int, Field(ge=1)] = 1
-    verify: bool = False
     working_set: WorkingSet | None = None
     patterns: Annotated[tuple[Pattern, ...], Field(min_length=1)]
     sources: tuple[Source, ...] = ()

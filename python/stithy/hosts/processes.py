@@ -6,8 +6,9 @@ their environment, so that those of a killed Stithy can be ended without having 
 
 import os
 import signal
+import stat
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -144,10 +145,63 @@ class User:
     name: str
 
 
+def named(users: Sequence[User]) -> str:
+    """The first few of them, as messages name them."""
+    return ", ".join(f"{each.name} ({each.pid})" for each in users[:5])
+
+
 def users_of(point: Path) -> list[User]:
     """The processes that work in, or hold a file of, the file system mounted at `point`."""
     place = str(point.resolve())
     return [User(pid, _name(pid)) for pid in sorted(_all_pids()) if _uses(pid, place)]
+
+
+PASSING_S = 2.0
+"""How long a program may have a device open and let go by itself: udev looks into each device after
+somebody wrote to it."""
+
+
+def openers_of(
+    numbers: Container[str], serves: Callable[[int], bool], proc: Path = PROC
+) -> list[User]:
+    """The processes that have block devices of these numbers (`major:minor`) open, for longer.
+
+    By whatever name of the device. `serves`: whether the device is what a process makes.
+    """
+    until_s = time.monotonic() + PASSING_S
+    while found := [
+        pid for pid in sorted(_all_pids(proc)) if _opens(pid, numbers, proc) and not serves(pid)
+    ]:
+        if time.monotonic() > until_s:
+            break
+        time.sleep(0.05)
+    return [User(pid, _name(pid)) for pid in found]
+
+
+def _opens(pid: int, numbers: Container[str], proc: Path) -> bool:
+    try:
+        held = list((proc / str(pid) / "fd").iterdir())
+    except OSError:  # it ended, or is another user's
+        return False
+    return any(number_of(each) in numbers for each in held if _in_dev(each))
+
+
+def _in_dev(descriptor: Path) -> bool:
+    """Other files are not looked at: what lies on a network that is gone would not answer."""
+    try:
+        return "/dev/" in os.readlink(descriptor)
+    except OSError:
+        return False
+
+
+def number_of(device: Path) -> str:
+    """The number of a block device, `major:minor`; empty for anything else."""
+    try:
+        found = os.stat(device)
+    except OSError:
+        return ""
+    is_device = stat.S_ISBLK(found.st_mode)
+    return f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}" if is_device else ""
 
 
 def _uses(pid: int, place: str) -> bool:
@@ -213,10 +267,10 @@ def _wait(targets: list[Identity], patience_s: float) -> bool:
     return True
 
 
-def _all_pids() -> list[int]:
+def _all_pids(proc: Path = PROC) -> list[int]:
     return [
         int(each.name)
-        for each in PROC.iterdir()
+        for each in proc.iterdir()
         if each.name.isdigit() and each.name != str(os.getpid())
     ]
 

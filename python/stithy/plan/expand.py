@@ -92,6 +92,12 @@ def less_room(study: Study) -> str:
     return str(getattr(plugins("scenario")[study.scenario.name], "LESS_ROOM", ""))
 
 
+def as_found(study: Study) -> bool:
+    """Whether devices without a file system keep what they hold until the first window."""
+    asked = getattr(plugins("scenario")[study.scenario.name], "as_found", None)
+    return asked is not None and bool(asked(study))
+
+
 def data_bytes(study: Study) -> int | None:
     """The size of the smallest loaded database without its write-ahead log; None without one."""
     if study.given_database is None:

@@ -17,8 +17,9 @@ come to, by name, as the manifest keeps it for the report) and `SECTIONS` (those
 
 Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
 hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
-`LESS_ROOM`, with what a study would need less of it, as a remedy names it. With one it may have a
-`METRIC`, too, instead of throughput or response time, and say
+`LESS_ROOM`, with what a study would need less of it, as a remedy names it, and `as_found(study)`,
+whether devices without a file system keep what they hold. With one it may have a `METRIC`, too,
+instead of throughput or response time, and say
 `added_bytes(study, held)`, what roles hold beside the database of so many bytes,
 `backups(study)`, the methods of backup that it uses, with their options, and
 `restore_problem(study, method)`, why it cannot have a restore method (`plan.restore`), else None.

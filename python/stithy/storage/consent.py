@@ -3,8 +3,9 @@
 Nothing of the user's is ever destroyed. A directory is used if it is missing, empty, or carries the
 mark of Stithy and holds nothing that Stithy did not put there; without a readable mark it is the
 user's, whatever it looks like. A device that anything uses is never overwritten: no mount, swap or
-partition, no array. One that is not used must be empty, or the person names it by an id that stays
-with it and says `wipe: true`; to measure its writes it must be named so and have no signature.
+partition, no array, no program that has it open. One that is not used must be empty, or the person
+names it by an id that stays with it and says `wipe: true`; to measure its writes it must be named
+so and have no signature.
 """
 
 import json
@@ -18,11 +19,12 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from stithy.errors import PreconditionError
-from stithy.hosts.devices import mounts
+from stithy.hosts.devices import mounts, whole_disk
 from stithy.hosts.files import text_of
-from stithy.hosts.processes import Identity, is_alive
+from stithy.hosts.processes import Identity, User, is_alive, named, openers_of, programs_of
 from stithy.hosts.runner import Command, Finished, Runner
 from stithy.storage.space import files_bytes
+from stithy.wire.program import DRIVE
 
 MARK = ".stithy.json"
 VERSION = 1
@@ -387,6 +389,25 @@ def _uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     holders = sorted(each.name for each in (place / "holders").glob("*"))
     if holders:
         yield f"it is used by {', '.join(holders)}", "take that apart first"
+    if openers := _openers(place, proc):
+        yield f"it is open in {named(openers)}", "end what has it open first"
+
+
+def _openers(place: Path, proc: Path) -> list[User]:
+    """Who has it open, or the disk that it is a part of, but for the program that makes it.
+
+    `pid` is of the kernel's nbd: the thread that speaks with the server. Source:
+    drivers/block/nbd.c.
+    """
+    whole = whole_disk(place)
+    numbers = {text_of(each / "dev") for each in (place, whole)} - {""}
+    thread = text_of(whole / "pid")
+
+    def serves(pid: int) -> bool:
+        by_nbd = bool(thread) and (proc / str(pid) / "task" / thread).exists()
+        return by_nbd or DRIVE in programs_of(pid)
+
+    return openers_of(numbers, serves, proc)
 
 
 def _end_of_mount(point: Path) -> str:

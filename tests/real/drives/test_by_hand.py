@@ -121,6 +121,21 @@ def test_a_drive_that_somebody_else_mounted_stays(place: Path, capsys: Captured)
     stithy("down", "none")
 
 
+def test_a_drive_that_a_program_has_open_stays(place: Path, capsys: Captured) -> None:
+    """At once, before anything of it is taken down; the program is named."""
+    stithy("up", "none", "--size", "16MiB")
+    device = Path(capsys.readouterr().out.strip())
+    with device.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as user:
+        try:
+            assert app.run(["drive", "down", "none"]) == 3
+            shown = capsys.readouterr().err
+            stithy("stats", "none")
+        finally:
+            user.kill()
+    assert f"{device} is open in sleep ({user.pid}): end what has it open first" in shown
+    stithy("down", "none")
+
+
 def test_what_a_killed_drive_left_is_cleaned(place: Path, capsys: Captured) -> None:
     """Mounted or not; a drive that is up is left alone."""
     point = place / "mnt"

@@ -115,6 +115,7 @@ def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
         ("iodepth = 8", "iodepth = 8\nsync = 'fdatasync'", "streams.data", "needs iodepth = 1"),
         ("iodepth = 8", "iodepth = 8\nweights = 3", "data.weights", "no such key"),
         ("jobs = 2", "jobs = 0", "data.jobs", "greater than"),
+        ('"A profile"', '"A profile"\nverify = true', "verify", "no such key"),
         ('"*.jobs" = "a guess"\n', "", "one.data.jobs", "neither a source nor an assumption"),
         ('"*.jobs"', '"*.jbs"', "*.jbs", "covers no number"),
         ('"*.jobs" =', '"*.read_share" =', "one.data.read_share", "covered by"),

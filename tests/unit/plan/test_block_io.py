@@ -6,7 +6,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.fio.load import Data
-from stithy.plan.expand import expand
+from stithy.plan.expand import as_found, expand
 from stithy.plan.scenarios.block_io import data_laid_out, needed_bytes, spec_of, target_bytes
 from stithy.plan.sensitivity import check
 from stithy.study.load import StudyFile, parse_study
@@ -55,6 +55,12 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
     assert needed_bytes(study)["data"] == (96 + 64) * MIB
     sizes = {str(point): spec_of(study.at(point)).size_bytes // MIB for point in study.points}
     assert sorted(sizes.values()) == [16, 96]
+
+
+@pytest.mark.parametrize(("how", "kept"), [("none", True), ("fill", False), ("snia", False)])
+def test_a_device_keeps_what_it_holds_only_without_preconditioning(how: str, kept: bool) -> None:
+    """`none` is for a device with data."""
+    assert as_found(made(f"profiles: [sql], precondition: {how}")) is kept
 
 
 def test_a_target_holds_data_as_the_study_or_its_profiles_say() -> None:

@@ -223,6 +223,18 @@ def test_an_image_beside_others_takes_nobody_knows_what(
     assert all("empty pool" in each for each in compressed.missing.values())
 
 
+def test_an_image_is_left_and_named_while_its_cluster_cannot_be_asked(cluster: Answering) -> None:
+    """So it stays in the register until the configuration is back; a foreign one never matters."""
+    conf = cluster.folder / "ceph.conf"
+    facts = {"conf": str(conf), "user": "admin", "pool": "rbd", "image": "stithy-r1-a-data"}
+    with pytest.raises(PreconditionError, match=f"stithy-r1-a-data is left: {conf} is not there"):
+        existing.remove_image(facts)
+    existing.remove_image(facts | {"image": "somebody-elses"})
+    conf.touch()
+    cluster.says(0)
+    existing.remove_image(facts)
+
+
 def test_books_that_nobody_keeps_are_not_read(cluster: Answering) -> None:
     """A cluster without a manager says 0, or what was true once."""
     (cluster.folder / "manager").write_text("false")

@@ -1,5 +1,6 @@
 """`stithy drive down`: take emulated drives down."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -23,8 +24,9 @@ def down(
     """Stop an emulated drive, or all drives that a person started. Data in memory are lost.
 
     A file system that `stithy drive up --mount` mounted is unmounted first. A drive that somebody
-    else mounted is kept. A drive of a run is kept, too: it ends with its run, or with `stithy
-    clean`. A backing file is kept. The command also removes what a killed drive left.
+    else mounted, or that a program has open, is kept. A drive of a run is kept, too: it ends with
+    its run, or with `stithy clean`. A backing file is kept. The command also removes what a killed
+    drive left.
 
     Examples:
 
@@ -66,6 +68,7 @@ def _taken_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
     try:
         _refuse_of_run(found)
         _refuse_mounted(found)
+        _refuse_opened(found)
         remove(found.folder)
     except StithyError as error:
         say(f"error: {error}")
@@ -94,4 +97,21 @@ def _refuse_mounted(found: "FoundDrive") -> None:
             f"it is mounted at {', '.join(foreign)}",
             where=found.full_name,
             remedy=f"unmount it first: umount {foreign[0]}",
+        )
+
+
+def _refuse_opened(found: "FoundDrive") -> None:
+    """A program that has the device itself open; of a killed drive it may be another's by now."""
+    from stithy.drives.program import find
+    from stithy.hosts.processes import named, number_of, openers_of
+
+    own = find(found.folder)
+    if own is None or found.device is None:
+        return
+    number = number_of(Path(found.device))
+    if users := openers_of({number} - {""}, lambda pid: pid == own.pid):
+        raise PreconditionError(
+            f"{found.device} is open in {named(users)}",
+            where=found.full_name,
+            remedy="end what has it open first",
         )

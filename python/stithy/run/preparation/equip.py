@@ -17,7 +17,7 @@ from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.plan.expand import expand, less_room, needed_bytes
+from stithy.plan.expand import as_found, expand, less_room, needed_bytes
 from stithy.plan.restore import method_named
 from stithy.plan.steps import Plan, derive_seed
 from stithy.registry import part, plugins
@@ -291,6 +291,7 @@ def providers_of(
             less_room=less_room(file.study),
             keeps_inside=_keeps_inside(file.study),
             sessions=file.study.connections_max if file.study.given_database else 0,
+            as_found=as_found(file.study),
         )
         sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
         made[name] = provider_of(sources, name, site)

@@ -1,7 +1,8 @@
 """Whole block devices or partitions that are there, on which Stithy makes a file system of its own.
 
 What they held is gone afterwards. That needs the person's consent (`stithy.storage.consent`), which
-is asked for in a plan and once more when they are used. When the run ends they are left empty.
+is asked for in a plan and once more when they are used. When the run ends they are left empty, but
+for those that got no file system.
 """
 
 import os
@@ -234,8 +235,9 @@ class DeviceProvider(MadeAnew):
         self._run_id = run_id
         asked = self._asked()
         if raw(self._spec):
-            for each in self._spec.device:
-                erase_ends(each.resolve())
+            if self._spec.layer or not self._site.as_found:
+                for each in self._spec.device:
+                    erase_ends(each.resolve())
             volume = volume_on(asked, self._place, run_id, record, self._runner)
             self._held = held_alone(volume.path)
             return volume

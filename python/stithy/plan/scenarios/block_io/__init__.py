@@ -53,6 +53,11 @@ def laid_out(study: Study) -> tuple[Role, ...]:
     return all_of([spec_of(each).volumes for each in study.variants])
 
 
+def as_found(study: Study) -> bool:
+    """Whether nothing is written to a block device before its first window."""
+    return spec_of(study).precondition == "none"
+
+
 def data_laid_out(study: Study) -> Data:
     """What the targets hold before the first window: as little to save as any window's data."""
     return least(spec_of(each).least_data for each in study.variants)

@@ -269,7 +269,7 @@ class Spec(BaseModel):
             "What is done to the target before the first window. `fill` writes all of it once. "
             "`snia` purges it (a block device by discarding), writes twice its size in sequence, "
             "and repeats rounds of tests until SNIA's steady-state rule holds, at most 25. `none` "
-            "leaves a block device as it is."
+            "writes nothing to a block device, unless it is part of an array."
         ),
         examples=["snia"],
     )

@@ -169,11 +169,17 @@ class ExistingProvider(MadeAnew):
 def remove_image(facts: Mapping[str, str]) -> None:
     """Remove an image that Stithy made. Idempotent; a client that was killed is waited for.
 
-    A cluster whose configuration has gone cannot be asked any more: nothing is done then.
+    Raises PreconditionError where the cluster cannot be asked, since its configuration has gone.
     """
     access, name = Access(facts["conf"], facts["user"]), facts["image"]
-    if not name.startswith(PREFIX) or not Path(access.conf).exists():
+    if not name.startswith(PREFIX):
         return
+    if not Path(access.conf).exists():
+        raise PreconditionError(
+            f"the image {name} is left: {access.conf} is not there",
+            where=f"pool {facts['pool']}",
+            remedy="put the file back, and run `stithy clean`",
+        )
     clock = SystemClock()
     until_s = clock.monotonic_s() + WATCHED_S
     while name in call(access.rbd("ls", facts["pool"]), timeout_s=ANSWER_S).split():
