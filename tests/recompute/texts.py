@@ -247,7 +247,7 @@ RULES: Rules = [
     (r"more than half of it in # of # windows",
      once(f"SELECT count(*) FILTER ({flaws.ASKED} > 0.5), count(*) FROM win")),
     (r"# restores? gave files identical", once("SELECT count(*) FROM restores")),
-    (r"In # of # windows other programs used",
+    (r"In # of # windows other programs or the hypervisor took",
      lambda f, r, m: [f.one("SELECT sum(len(string_split(window_ids, ', '))) FROM (SELECT DISTINCT "
                             "window_ids FROM read_parquet(?) WHERE sentence LIKE 'There was "
                             "interference%')", str(f.root / "report/tables/reasons.parquet")),

@@ -14,7 +14,8 @@ COLLECTORS = """\
 
 Written from `python/stithy/collect/collectors/`; do not edit. Each collector samples once per
 second, on the second, while a window runs. The values are in the table `series` of each window
-(`results.md`). A value that cannot be read is null, with the reason. A share is between 0 and 1.
+(`results.md`). A value that cannot be read is null, with the reason. A share is between 0 and 1,
+unless it is one of a single CPU: programs that use several have more.
 
 A study may compare candidates by any of these metrics (`primary.metric`, `thresholds`). Its name is
 that of the collector and of the metric: `block.read_latency_s`. The value of a window is the mean

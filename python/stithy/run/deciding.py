@@ -294,14 +294,14 @@ class Rates:
     def __init__(self, context: Context) -> None:
         """`known`: by `rate_key`, for later plans."""
         self._context = context
-        self._counted = False
+        self._counted: set[str] = set()
         self.known: dict[str, float] = {}
 
     def learn(self, step: Step) -> None:
         """Keep the rate of a window that was measured.
 
-        Raises InvalidMeasurement where the first window of the question's level shows that the
-        others cannot have the values that its metric needs.
+        Raises InvalidMeasurement where the first window of a candidate that is compared, at the
+        question's level, shows that its others cannot have the values that the metric needs.
         """
         window, plan, study = step.window, self._context.plan, self._context.file.study
         if step.kind != "window" or window is None:
@@ -315,9 +315,11 @@ class Rates:
         key = rate_key(study, window.candidate, window.point)
         self.known[key] = counts[ALL] / window.duration_s
         asked = plan.question
-        if asked is None or window.point != asked.point or self._counted:
+        if asked is None or window.point != asked.point or window.candidate in self._counted:
             return
-        self._counted = True
+        self._counted.add(window.candidate)
+        if asked.candidates is not None and window.candidate not in asked.candidates:
+            return
         quantity = parse_quantity(asked.metric)
         if quantity.known.source == "transactions" and quantity.known.percent is not None:
             check_counted(study, asked, window.id, counts.get(quantity.of or ALL, 0))

@@ -77,6 +77,13 @@ def test_every_query_asks_for_what_is_told_or_exported(
     live, exported = _live(), _served("".join(export(context).pieces))
     served, drawn = {**live, **exported}, set()
     panels = [each for each in dashboard["panels"] if each["type"] != "row"]
+    tables = [each for each in panels if each["type"] == "table"]
+    for panel in tables:
+        kept = {name for target in panel["targets"] for name in _kept(target["expr"])}
+        [order] = [each["options"]["indexByName"] for each in panel["transformations"]
+                   if each["id"] == "organize"]  # fmt: skip
+        assert {name for name in order if not name.startswith("Value #")} == kept
+    assert tables
     for target in (target for panel in panels for target in panel["targets"]):
         query = target["expr"]
         asked = re.findall(r"\b(stithy_\w+)\{([^}]*)\}", query)
@@ -95,6 +102,8 @@ def test_every_query_asks_for_what_is_told_or_exported(
     assert (len(live), live.keys() - drawn) == (len(RUN) + len(NOW), set())
     page = (root / "docs/how-to/use-other-tools.md").read_text()
     assert [name for name in live if f"`{name}`" not in page] == []
+    labels = {label for each in exported.values() for found in each for label in found}
+    assert [label for label in labels if f"`{label}`" not in page] == []
     for each in dashboard["templating"]["list"]:
         if each["type"] == "query":
             first, second = re.findall(r"stithy_\w+", each["query"]["query"])

@@ -10,7 +10,9 @@ from stithy.point import ON, Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import backup_durations
+from stithy.report.page import Page
 from stithy.report.parts.compared import compared_table
+from stithy.report.sections import method
 from support.drawn import context_built
 from support.sample_run import Shape
 
@@ -89,10 +91,10 @@ def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -
     assert backup_durations.draw(context) == []
 
 
-def test_an_idle_database_has_no_ramp_and_no_word_on_a_limit_that_was_not_recorded(
+def test_an_idle_database_has_no_ramp_no_checkpoint_and_no_word_on_a_limit_that_was_not_recorded(
     context: Context,
 ) -> None:
-    """The hammer records whether a limit held, and nobody hammered; windows last as they must."""
+    """The hammer makes checkpoints and records whether a limit held, and nobody hammered."""
     assert context.manifest is not None
     load = context.manifest.load.model_copy(update={"users": (0,)})
     manifest = context.manifest.model_copy(update={"given_load": load})
@@ -107,3 +109,5 @@ def test_an_idle_database_has_no_ramp_and_no_word_on_a_limit_that_was_not_record
     assert facts["windows"].endswith("each lasts as long as its work")
     assert "recorded only while users work" in facts["database memory"]
     assert "not enforced" not in facts["database memory"]
+    said = [str([*method.sections(Page(each))]) for each in (context, idle)]
+    assert ["checkpoint was forced" in each for each in said] == [True, False]

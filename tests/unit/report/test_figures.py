@@ -66,6 +66,19 @@ def test_no_figure_of_nothing(tmp_path: Path, families: str, shape: Row, because
         assert found.because == because
 
 
+def test_cpus_are_those_of_a_server_only_where_it_runs_on_this_machine(tmp_path: Path) -> None:
+    """A server by URL may be elsewhere."""
+    here = context_built(tmp_path, Shape(users=(4,), duration_s=4))
+    assert here.manifest is not None
+    database = here.manifest.database.model_copy(update={"by_url": True})
+    manifest = here.manifest.model_copy(update={"given_database": database})
+    by_url = replace(here, run=replace(here.run, manifest=manifest))
+    captions = [plugins("figure")["cpu"].draw(each)[0].caption for each in (here, by_url)]
+    assert [each.partition("It includes ")[2] for each in captions] == [
+        "the driver, the server and all other programs.", "the driver and all other programs.",
+    ]  # fmt: skip
+
+
 def done(levels: Mapping[int, Sequence[float]]) -> Row:
     """Memory did so many times what disk did in each block of a level."""
     return {

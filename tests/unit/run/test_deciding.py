@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.hammer import FakeHammer
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -13,7 +14,7 @@ from stithy.run.deciding import Deciders, Invalid, Judge, Repeats, SoFar, Status
 from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded
 from stithy.run.executor import execute
 from support.faked_run import FakedRun, two_more
-from support.running import entries, manifest, window_row
+from support.running import entries, manifest, window_row, write_study
 
 pytestmark = pytest.mark.usefixtures("own_state")
 SURE = 2
@@ -80,6 +81,22 @@ def test_a_run_stops_at_the_first_window_that_shows_it_has_no_answer(tmp_path: P
     assert outcome.error is not None
     assert outcome.error.exit == Exit.INVALID
     assert sorted(read_run(faked.out).window["users"]) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("slow", "stops"), [("a", True), ("b", True), ("c", False)])
+def test_a_compared_candidate_stops_a_run_though_another_one_was_first(
+    slow: str, stops: bool, tmp_path: Path
+) -> None:
+    """Blocks without a value of both would be measured in vain; nobody asks about the third."""
+    places = {name: tmp_path / name for name in "abc"}
+    asked = "{metric: p95, candidates: [a, b]}"
+    study = write_study(tmp_path / "three.yaml", places, users=(1,), primary=asked)
+    hammer = FakeHammer(
+        sound=True,
+        response_s=lambda request: 0.002 if f"/w-{slow}-" in str(request.hlog_stem) else 0.001,
+    )
+    error = FakedRun(tmp_path, hammer=hammer, text=study.read_text()).run().error
+    assert (error.where if error else None) == (f"window w-{slow}-u1-b0" if stops else None)
 
 
 BLOCK = ["w-b-u1-b0", "w-a-u1-b0"]

@@ -9,6 +9,7 @@ from stithy.report.drawing.chart import PERCENT, Axis, Stack, bars_by_users
 from stithy.report.drawing.compose import Drawing, Rows
 from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
+from stithy.report.words import servers
 from stithy.report.words.wording import listing, percent
 
 NAME = "cpu"
@@ -26,8 +27,7 @@ def draw(context: Context) -> list[Drawn]:
     rows = _rows(context)
     if not rows:
         return [Absent("cpu-by-users", "CPU states", "no valid window has samples of `cpu`")]
-    served = "load" in context.tables
-    programs = "the driver, the server and all other programs" if served else "all programs"
+    programs = _programs(context)
     drawing = Drawing()
     colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
     stack = Stack(Axis("Share of all CPUs", format=PERCENT), (0.0, 1.0), colours)
@@ -50,6 +50,14 @@ def draw(context: Context) -> list[Drawn]:
             "candidate.",
         )
     ]  # fmt: skip
+
+
+def _programs(context: Context) -> str:
+    """What ran on the host: a server by URL may be elsewhere."""
+    if "load" not in context.tables:
+        return "all programs"
+    server = "" if servers.are_there(context.manifest) else ", the server"
+    return f"the driver{server} and all other programs"
 
 
 def _rows(context: Context) -> Rows:

@@ -235,8 +235,8 @@ def _flaws(context: Context) -> Iterator[str | None]:
     disturbed = sum(_has(window, INTERFERENCE) for window in windows)
     if disturbed:
         yield (
-            f"In {disturbed} of {plural(len(windows), 'window')} other programs used the machine "
-            "(details: How sure this is)."
+            f"In {disturbed} of {plural(len(windows), 'window')} other programs or the hypervisor "
+            "took CPU time or bandwidth (details: How sure this is)."
         )
     yield from cap_flaws(context)
     yield from searches.flaws(context)

@@ -81,7 +81,7 @@ def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
         yield "Device latencies come from the kernel's counters and include its queue."
     if is_emulated:
         yield "Their percentiles are the emulated drives' own, without transport latency."
-    if context.load is not None:
+    if context.load is not None and not context.load.is_idle:  # else nobody forces any
         yield (
             "A checkpoint was forced just before every window, so that all windows begin in the "
             "same phase."
