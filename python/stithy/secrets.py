@@ -39,8 +39,11 @@ def masked(text: str) -> str:
 
     >>> masked("url: postgresql://me:word@host/db, and on")
     'url: postgresql://me:****@host/db, and on'
+    >>> masked("postgresql://me@host/db?password=word&sslmode=require")
+    'postgresql://me@host/db?password=****&sslmode=require'
     """
-    return re.sub(r"(?<=://)([^\s:/@]*:)(\S*)(?=@)", lambda of: of[1] + "*" * len(of[2]), text)
+    text = re.sub(r"(?<=://)([^\s:/@]*:)(\S*)(?=@)", lambda of: of[1] + "*" * len(of[2]), text)
+    return re.sub(r"""([?&]password=)([^\s&"']*)""", lambda of: of[1] + "*" * len(of[2]), text)
 
 
 def given_secret(name: str | None, file: str | None) -> Secret | None:

@@ -30,6 +30,7 @@ class Offer:
 
     port: int
     restart: Callable[[], None]
+    data: Path
 
     def url(self, database: str, user: str = "bench") -> str:
         """As a study names it."""
@@ -58,8 +59,8 @@ class Offer:
 
 
 @contextmanager
-def offer() -> Iterator[Offer]:
-    """The server runs inside."""
+def offer(certificate: Path | None = None) -> Iterator[Offer]:
+    """The server runs inside; with a certificate, and the key in the same file, it offers TLS."""
     host = LocalHost()
     with servers.server_place() as place:
         servers.engine().initialise(place / "data", place)
@@ -68,6 +69,8 @@ def offer() -> Iterator[Offer]:
         program = find_installation(host).programs / "postgres"
         words = [str(program), "-D", str(place / "data"), "-k", str(place), "-p", str(port)]
         words += ["-c", "listen_addresses=127.0.0.1", "-c", "max_wal_size=64MB"]
+        if certificate is not None:
+            words += _tls(certificate, place, host)
         user = host.user.name if host.user else None
         command = Command(words, user=user, environment={"LC_ALL": "C"})
         log = place / "server.log"
@@ -78,11 +81,21 @@ def offer() -> Iterator[Offer]:
             running.append(LocalRunner().start(command, stderr=log))
 
         try:
-            made = Offer(port, restart)
+            made = Offer(port, restart, place / "data")
             _prepare(made, log)
             yield made
         finally:
             _end(running.pop())
+
+
+def _tls(certificate: Path, place: Path, host: LocalHost) -> list[str]:
+    """Options of a server that has the certificate; only its user may read the key."""
+    file = place / "server.pem"
+    file.touch(0o600)
+    file.write_bytes(certificate.read_bytes())
+    if host.user:
+        os.chown(file, host.user.uid, host.user.gid)
+    return ["-c", "ssl=on", "-c", f"ssl_cert_file={file}", "-c", f"ssl_key_file={file}"]
 
 
 def _end(running: Running) -> None:

@@ -201,7 +201,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     for path in out.rglob("*"):
         assert not path.is_file() or password.encode() not in path.read_bytes()
     assert pids_inside(place / "a/data", "postgres")
-    checked = stithy.run("hammer", "check", line.rpartition("running: ")[2])
+    checked = stithy.run("hammer", "check", line.rpartition(": ")[2])
     assert checked.returncode == 0, checked.stdout + checked.stderr
     refused = stithy.run("run", study, "--out", place / "second")
     assert (refused.returncode, "stithy clean" in refused.stderr) == (3, True)

@@ -49,8 +49,8 @@ def resume(
         Continue although the machine or the study has changed. The original study is used, and the
         report says what changed.
     keep
-        Leave the database instances running, and print how to connect to them. `stithy clean` ends
-        them.
+        Leave the database instances running, without a memory limit, and print how to connect to
+        them. `stithy clean` ends them.
     junit
         Write the study's thresholds to this file, as JUnit XML.
     metrics

@@ -50,8 +50,8 @@ def run(
     out
         Directory for the results, missing or empty; default: runs/STUDY-TIME.
     keep
-        Leave the database instances running, and print how to connect to them. `stithy clean` ends
-        them.
+        Leave the database instances running, without a memory limit, and print how to connect to
+        them. `stithy clean` ends them.
     null
         Measure the study's first candidate against an identical copy of it, each on its own volume.
         The answer must be "equivalent" or "undecided". A difference is an error of the instrument,

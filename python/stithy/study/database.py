@@ -109,8 +109,8 @@ class Database(BaseModel):
         },
         description=(
             "Number of CPUs that the server may use. The load driver and the emulated drives "
-            "get only the CPUs that no server of the study may use. If the server used all CPUs, "
-            "their delay would look like a delay of the storage."
+            "get only the CPUs that no server of the study may use. If there is none, they run on "
+            "any CPU, and their delay looks like a delay of the storage."
         ),
         examples=[4],
     )

@@ -129,7 +129,8 @@ class CandidateKeys(BaseModel):
         json_schema_extra={"default": "that of the database"},
         description=(
             "Number of CPUs that the server on this candidate may use. The load driver and the "
-            "emulated drives have the same CPUs in all windows: those that no server may use."
+            "emulated drives have the same CPUs in all windows: those that no server may use. If "
+            "there is none, they run on any CPU."
         ),
         examples=[2],
     )

@@ -12,10 +12,10 @@ import pytest
 from stithy.database.engines.postgresql.connection import (
     connect,
     parse_url,
-    tls_context,
     with_absolute_root,
 )
 from stithy.database.engines.postgresql.passfile import with_password
+from stithy.database.engines.postgresql.tls import tls
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
 
@@ -34,6 +34,9 @@ def test_a_url_is_taken_apart() -> None:
         ("postgresql://me@%2Ftmp%2FPg/shop", ("/tmp/Pg", 5432, "me", "shop", None)),
         ("postgresql://me@[::1]:5433/shop", ("::1", 5433, "me", "shop", None)),
         ("postgres://localhost", ("localhost", 5432, "postgres", "postgres", None)),
+        ("postgresql://h/d?user=me&password=p%40ss+w", ("h", 5432, "me", "d", "p@ss+w")),
+        ("postgresql://you:no@h:1/e?user=me&password=yes&port=2&dbname=d",
+         ("h", 2, "me", "d", "yes")),
     ):  # fmt: skip
         target = parse_url(Secret(url))
         password = target.password.reveal() if target.password else None
@@ -41,7 +44,8 @@ def test_a_url_is_taken_apart() -> None:
         assert target.is_socket == target.host.startswith("/")
         assert "p@ss" not in repr(target) + target.place
     for wrong in ("mysql://a/b", "shop", "postgresql://a:99999/b", "postgresql://[",
-                  "postgresql://a/b?port=x", "postgresql://me:hu\u2100sh@db/shop"):  # fmt: skip
+                  "postgresql://a/b?port=x", "postgresql://a/b?connect_timeout=x",
+                  "postgresql://me:hu\u2100sh@db/shop"):  # fmt: skip
         with pytest.raises(UserError, match="write it as postgresql://user:pass") as caught:
             parse_url(Secret(wrong))
         assert "sh@" not in str(caught.value)
@@ -51,10 +55,7 @@ def test_what_contradicts_itself_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is opened; a relative file is made whole for the hammer."""
-    modes = ("disable", "allow", None, "prefer", "require")
-    assert [tls_context(mode, None) for mode in modes] == [False, False, None, None, True]
-    full = tls_context(None, "system")
-    assert isinstance(full, ssl.SSLContext)
+    full = tls(None, "system").context
     assert (full.check_hostname, full.verify_mode) == (True, ssl.CERT_REQUIRED)
     (tmp_path / "root.crt").write_text("nothing")
     for mode, root, word in (
@@ -63,11 +64,16 @@ def test_what_contradicts_itself_is_refused(
         ("verify-ca", "/no/such", "/no/such"), ("verify-ca", f"{tmp_path}/root.crt", "root.crt"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=word):
-            tls_context(mode, root)
+            tls(mode, root)
+    with pytest.raises(UserError, match="give one of disable, prefer, require"):
+        parse_url(Secret("postgresql://h/d?channel_binding=sure"))
     monkeypatch.chdir(tmp_path)
     url = "postgresql://me:p%40ss@h/d?sslrootcert=a%20root.crt&sslmode=verify-ca"
     whole = with_absolute_root(Secret(url)).reveal()
     assert whole == f"{url}&sslrootcert={tmp_path}/a%20root.crt"
+    assert (
+        with_absolute_root(Secret("postgresql://h/d?sslrootcert=a+b")).reveal().endswith("/a%2Bb")
+    )
     for same in ("postgresql://h/d", "postgresql://h/d?sslrootcert=system", whole):
         assert with_absolute_root(Secret(same)).reveal() == same
 
@@ -144,6 +150,8 @@ def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
         with_password(url)
     given = Secret(f"postgresql://me:mine@host/db?passfile={path}&sslmode=require")
     assert with_password(given).reveal() == "postgresql://me:mine@host/db?sslmode=require"
+    asked = Secret(f"postgresql://me@host/db?passfile={path}&password=a+b")
+    assert with_password(asked).reveal() == "postgresql://me@host/db?password=a%2Bb"
     path.touch(mode=0o644)
     with pytest.raises(UserError, match="other users may read this password file"):
         with_password(url)

@@ -9,11 +9,15 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import LocalRunner, Runner
+from stithy.results.layout import RunDirectory
 from stithy.results.read import read_manifest, read_run
 from stithy.run.preparation.equip import Tools
+from stithy.run.preparation.preflight import preflight
 from stithy.secrets import Secret
+from stithy.study.load import read_study
 from stithy.workload.program import Program
 from support.faked_run import FakedRun
+from support.running import write_study
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -80,6 +84,24 @@ def test_a_candidate_may_have_cpus_of_its_own(tmp_path: Path) -> None:
     assert manifest is not None
     assert [manifest.cpus_of(each) for each in manifest.candidates] == [None, (6, 7)]
     assert manifest.servers_differ
+
+
+@pytest.mark.parametrize(("own", "vary", "warned"), [
+    ("", "{database.cpus: [2, 8]}", True), ("", "{database.cpus: [2, 6]}", False),
+    ("cpus: 2", "", True), ("cpus: 8", "", False), ("", "", False),
+])  # fmt: skip
+def test_a_plan_warns_where_servers_differ_and_the_largest_leaves_no_cpu(
+    tmp_path: Path, own: str, vary: str, *, warned: bool
+) -> None:
+    """The driver then has more beside the smaller ones; without `cpus` a server may use all."""
+    more = f", {own}" if own else ""
+    places = {"a": f"{{path: {tmp_path / 'a'}}}", "b": f"{{path: {tmp_path / 'b'}{more}}}"}
+    study = read_study(write_study(tmp_path / "s.yaml", places, users=(2,), vary=vary))
+    tools = EightCpus(tmp_path).tools
+    found = preflight(study, RunDirectory(tmp_path / "out"), "1", tools, clean=False)
+    said = [each for each in found.warnings if "leaves no CPU to the load driver:" in each]
+    assert len(said) == warned
+    assert all("fewer than the 8" in each for each in said)
 
 
 @pytest.mark.parametrize(("keys", "vary", "where"), [

@@ -129,7 +129,7 @@ def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
     for sentence in found:
         show(sentence)
     for candidate, url in outcome.kept.items():
-        show(f"{candidate} is kept running: {url}")
+        show(f"{candidate} is kept running, without a memory limit: {url}")
     if page is None:
         results = outcome.directory.root.resolve()
         show(f"Results: {results} (no report, because no window was measured)")

@@ -153,7 +153,7 @@ def equip(
     """
     host, problems = tools.host(run_id), Problems()
     cpus = problems.attempt(lambda: _server_cpus(file, host)) or {}
-    others = _never_of_servers(file.study, cpus, host)
+    others = never_of_servers(file.study, cpus, host)
     password = kept_password(run_id) or generate_password()
     database = _database(file, _request(file, host, password), tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
@@ -235,14 +235,23 @@ def _asked_cpus(study: Study) -> dict[int | None, str]:
     return {**found, study.database.cpus: "database.cpus"}
 
 
-def _never_of_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, ...] | None:
-    """The CPUs that no server has in a window: so the driver and drives always have the same."""
-    asked: set[int | None] = {None}
-    if study.given_database is not None:
-        asked = {
-            each.database_of(name).cpus for each in study.variants for name in study.candidates
-        }
-    found = [cpus.get(each) or () for each in asked]
+def cpus_in_windows(study: Study, cpus: ServerCpus) -> set[tuple[int, ...] | None]:
+    """The CPUs of each server that has others in a window; None for one that may use any."""
+    if study.given_database is None:
+        return {cpus.get(None)}
+    return {
+        cpus.get(each.database_of(name).cpus)
+        for each in study.variants
+        for name in study.candidates
+    }
+
+
+def never_of_servers(study: Study, cpus: ServerCpus, host: Host) -> tuple[int, ...] | None:
+    """The CPUs that no server has in a window: so the driver and drives always have the same.
+
+    None where there is no such CPU: they may use any.
+    """
+    found = [each or () for each in cpus_in_windows(study, cpus)]
     return other_cpus(max(found, key=len), host.cpus) if all(found) else None
 
 

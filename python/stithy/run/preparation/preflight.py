@@ -33,8 +33,10 @@ from stithy.run.preparation.equip import (
     Equipped,
     Tools,
     clean_leftovers,
+    cpus_in_windows,
     equip,
     keeper_in,
+    never_of_servers,
     providers_of,
 )
 from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
@@ -43,6 +45,7 @@ from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
+from stithy.study.sections import is_emulated
 from stithy.suggest import instead
 from stithy.units import format_duration, format_size
 
@@ -94,6 +97,7 @@ def preflight(
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
+    warnings += _cpu_cautions(equipped) if equipped else ()
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
 
 
@@ -255,6 +259,21 @@ def check_needs(study: Study, machine: Machine) -> None:
                 )
             )
     problems.refuse("the scenario")
+
+
+def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
+    """Where servers differ in their CPUs, and what works beside them has not the same in turn."""
+    study, cpus, host = equipped.file.study, equipped.server_cpus, equipped.host
+    counts = {len(each or host.cpus) for each in cpus_in_windows(study, cpus)}
+    if len(counts) == 1 or never_of_servers(study, cpus, host):
+        return
+    drives = any(map(is_emulated, study.candidates.values()))
+    yield (
+        "the largest server of the study leaves no CPU to the load driver"
+        f"{' and the emulated drives' if drives else ''}: they then run on any CPU, and get less "
+        "time beside the servers that have more. To compare numbers of CPUs, give every server "
+        f"fewer than the {len(host.cpus)} that there are"
+    )
 
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:

@@ -1,91 +1,46 @@
 """A connection to a PostgreSQL server by URL, for what Stithy itself asks: counters and settings.
 
-Transactions of a workload never go this way: they are the hammer's. Encryption follows `sslmode`
-and `sslrootcert` as libpq has them; the hammer reads the same options by itself, see
-`crates/hammer/src/client/postgresql/tls.rs`.
-Source: PostgreSQL's manual, "SSL Support" of libpq.
+Transactions of a workload never go this way: they are the hammer's. Options mean what they mean to
+libpq; the hammer reads the same ones by itself, see `crates/hammer/src/client/postgresql/url.rs`.
+Source: PostgreSQL's manual, "Connection URIs".
 """
 
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-import pg8000.native  # type: ignore[import-untyped]  # it has no types; only this file uses it
+import pg8000.native  # type: ignore[import-untyped]  # it has no types
 
+from stithy.database.engines.postgresql.startup import (
+    NotBound,
+    Session,
+    refuse_unknown_binding,
+)
+from stithy.database.engines.postgresql.tls import (
+    SYSTEM_ROOTS,
+    NoHandshake,
+    NotOffered,
+    Tls,
+    Way,
+    tls,
+)
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
-
-TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-SYSTEM_ROOTS = "system"
-"""As `sslrootcert`: the certificates that this machine believes."""
-
-
-def tls_context(mode: str | None, root: str | None) -> ssl.SSLContext | bool | None:
-    """What pg8000 gets: False never encrypts, None does where the server can, a context insists.
-
-    `root` is a file of certificates or `system`; both are None where the URL does not say.
-    Raises UserError for what contradicts itself, and for a file that cannot be used.
-    """
-    mode = mode or ("verify-full" if root == SYSTEM_ROOTS else "prefer")
-    _refuse_contradiction(mode, root)
-    if mode in ("disable", "allow"):
-        return False
-    if mode == "prefer":
-        return None
-    return True if root is None else _verifying(root, name=mode == "verify-full")
 
 
 def with_absolute_root(url: Secret) -> Secret:
     """The URL with a whole path as `sslrootcert`: the hammer is started in another directory."""
     text = url.reveal()
-    options = parse_qsl(urlsplit(text).query, keep_blank_values=True)
-    roots = [value for name, value in options if name == "sslrootcert"]
-    if not roots or roots[-1] == SYSTEM_ROOTS or Path(roots[-1]).is_absolute():
+    root = dict(options_of(urlsplit(text))).get("sslrootcert")
+    if root is None or root == SYSTEM_ROOTS or Path(root).is_absolute():
         return url
     # The last one of a name counts.
-    return Secret(f"{text}&sslrootcert={quote(str(Path(roots[-1]).absolute()))}")
-
-
-def _refuse_contradiction(mode: str, root: str | None) -> None:
-    problem, remedy = "", ""
-    if mode not in TLS_MODES:
-        problem, remedy = f"sslmode is {mode!r}", f"give one of {', '.join(TLS_MODES)}"
-    elif root is None and mode.startswith("verify-"):
-        problem = f"sslmode is {mode}, and there is no certificate to verify with"
-        remedy = "name a file of root certificates with sslrootcert=, or sslrootcert=system"
-    elif root == SYSTEM_ROOTS and mode != "verify-full":
-        problem = f"sslmode is {mode}, which is too weak for sslrootcert=system"
-        remedy = "give sslmode=verify-full"
-    if problem:
-        raise UserError(problem, where="database URL", remedy=remedy)
-
-
-def _verifying(root: str, *, name: bool) -> ssl.SSLContext:
-    made = ssl.create_default_context(cafile=_file(root))
-    made.check_hostname = name
-    # Newer Pythons want more of a self-made certificate than libpq does.
-    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return made
-
-
-def _file(root: str) -> str | None:
-    """The file of certificates, looked at; None for those of the system."""
-    if root == SYSTEM_ROOTS:
-        return None
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(root)
-    except OSError as error:
-        raise UserError(
-            f"the root certificates cannot be read: {error.strerror or error}",
-            where=root,
-            remedy="name a file of certificates in PEM format with sslrootcert=",
-        ) from error
-    return root
+    return Secret(f"{text}&sslrootcert={quote(str(Path(root).absolute()))}")
 
 
 APPLICATION = "stithy"
@@ -101,7 +56,8 @@ _EXAMPLE = (
 class Target:
     """What a URL names; `host` is a name, an address, or the directory of a Unix socket.
 
-    `address` is where to call instead of looking up the name; None looks it up.
+    `address` is where to call instead of looking up the name; None looks it up. `options` are words
+    for the server.
     """
 
     host: str
@@ -112,6 +68,9 @@ class Target:
     sslmode: str | None = None
     sslrootcert: str | None = None
     address: str | None = None
+    options: str | None = None
+    connect_timeout_s: float | None = None
+    channel_binding: str | None = None
 
     @property
     def is_socket(self) -> bool:
@@ -130,28 +89,42 @@ class Target:
 def parse_url(url: Secret) -> Target:
     """The parts of `postgresql://user:password@host:port/database?host=/dir&sslmode=require`.
 
-    Missing parts: host localhost, port 5432, user `postgres`, database the user's name.
-    Raises UserError for what is no such URL.
+    Missing parts: host localhost, port 5432, user `postgres`, database the user's name. Of a part
+    that is given twice the option counts. Raises UserError for what is no such URL.
     """
     try:
         parts = urlsplit(url.reveal())
-        more = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-        port = parts.port or int(more.get("port", "5432"))
+        more = {name: value for name, value in options_of(parts) if value}
+        port = int(more.get("port") or parts.port or 5432)
+        patience_s = int(more.get("connect_timeout", "0"))
     except ValueError as error:
         raise _bad_url(_without_password(str(error))) from error
     if parts.scheme not in ("postgresql", "postgres"):
         raise _bad_url(f"it begins with {parts.scheme or 'no scheme'!r}")
-    user = unquote(parts.username or more.get("user", "postgres"))
+    user = more.get("user") or unquote(parts.username or "postgres")
+    password = more.get("password", parts.password and unquote(parts.password))
+    refuse_unknown_binding(more.get("channel_binding"))
     return Target(
         host=more.get("host") or _host(parts),
         port=port,
-        database=unquote(parts.path.removeprefix("/")) or more.get("dbname", user),
+        database=more.get("dbname") or unquote(parts.path.removeprefix("/")) or user,
         user=user,
-        password=None if parts.password is None else Secret(unquote(parts.password)),
+        password=None if password is None else Secret(password),
         sslmode=more.get("sslmode"),
         sslrootcert=more.get("sslrootcert"),
         address=more.get("hostaddr"),
+        options=more.get("options"),
+        connect_timeout_s=patience_s if patience_s > 0 else None,
+        channel_binding=more.get("channel_binding"),
     )
+
+
+def options_of(parts: SplitResult) -> Iterator[tuple[str, str]]:
+    """Name and value of each option of a URL; unlike in a form of the web a plus is a plus."""
+    for each in parts.query.split("&"):
+        name, _, value = each.partition("=")
+        if name:
+            yield unquote(name), unquote(value)
 
 
 def _host(parts: SplitResult) -> str:
@@ -227,47 +200,97 @@ class Connection:
         self.close()
 
 
+_HINDRANCES = (
+    pg8000.native.DatabaseError,
+    pg8000.native.InterfaceError,
+    NotBound,
+    NotOffered,
+    NoHandshake,
+    OSError,
+)
+
+
 def connect(target: Target, *, database: str | None = None, timeout_s: float = 60.0) -> Connection:
     """A connection to the target, or to another database of its server.
 
-    `timeout_s` bounds each answer. Raises UserError, PreconditionError or InfrastructureError with
-    place and remedy.
+    `timeout_s` bounds each answer; until there is a session the URL's `connect_timeout` does, if it
+    has one. Raises UserError, PreconditionError or InfrastructureError with place and remedy.
     """
     aim = replace(target, database=database or target.database)
+    encryption = None if aim.is_socket else tls(aim.sslmode, aim.sslrootcert)
     try:
-        native = pg8000.native.Connection(
-            aim.user,
-            database=aim.database,
-            # Without a password pg8000 would stumble over a server that asks for one.
-            password=aim.password.reveal() if aim.password else "",
-            timeout=timeout_s,
-            application_name=APPLICATION,
-            startup_params={"jit": "off"},
-            **_way(aim, timeout_s),
-        )
-    except (pg8000.native.DatabaseError, pg8000.native.InterfaceError, OSError) as error:
-        refusal = _refusal(error)
-        raise _refused(aim, refusal) if refusal else _unreachable(aim, error) from error
-    return Connection(aim, native)
+        return Connection(aim, _session(aim, encryption, timeout_s))
+    except _HINDRANCES as error:
+        raise _not_opened(aim, error) from error
 
 
-def _way(target: Target, timeout_s: float) -> dict[str, Any]:
-    """How pg8000 is told to get there. Raises UserError, and OSError for an address."""
-    if target.is_socket:
-        return {"unix_sock": f"{target.host}/.s.PGSQL.{target.port}", "ssl_context": False}
-    way = {
-        "host": target.host,
-        "port": target.port,
-        "ssl_context": tls_context(target.sslmode, target.sslrootcert),
+def _session(target: Target, encryption: Tls | None, timeout_s: float) -> Session:
+    """By the first way that leads there; a Unix socket is never encrypted."""
+    *others, last = encryption.ways if encryption else (Way.PLAIN,)
+    for way in others:
+        try:
+            return _begun(target, encryption, way, timeout_s)
+        except _HINDRANCES as error:
+            if not _leads_on(error):
+                raise
+    return _begun(target, encryption, last, timeout_s)
+
+
+def _leads_on(error: BaseException) -> bool:
+    """Whether another way of encrypting may lead further, as in the hammer.
+
+    The handshake failed, or the server admits this user in that way only.
+    """
+    said = _answer(error)
+    return isinstance(error, NoHandshake) or (said is not None and _said(said)[0] == "28000")
+
+
+def _begun(target: Target, encryption: Tls | None, way: Way, timeout_s: float) -> Session:
+    """A session by one way. Raises what `_HINDRANCES` names."""
+    opened = _called(target, target.connect_timeout_s or timeout_s)
+    try:
+        if encryption is not None:
+            opened = encryption.encrypt(opened, way, target.host)
+        session = Session(opened, target.channel_binding, _introduction(target))
+        opened.settimeout(timeout_s)
+    except BaseException:
+        opened.close()
+        raise
+    return session
+
+
+def _called(target: Target, patience_s: float) -> socket.socket:
+    """An open socket, not encrypted yet."""
+    if not target.is_socket:
+        made = socket.create_connection((target.address or target.host, target.port), patience_s)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return made
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(patience_s)
+        made.connect(f"{target.host}/.s.PGSQL.{target.port}")
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _introduction(target: Target) -> dict[str, Any]:
+    """What pg8000 tells the server."""
+    options = {"options": target.options} if target.options else {}
+    return {
+        "user": target.user,
+        "database": target.database,
+        # Without a password pg8000 would stumble over a server that asks for one.
+        "password": target.password.reveal() if target.password else "",
+        "application_name": APPLICATION,
+        "startup_params": {"jit": "off", **options},
     }
-    if target.address is not None:
-        way["sock"] = socket.create_connection((target.address, target.port), timeout_s)
-    return way
 
 
 _REMEDIES = {
     "28P01": "correct the user's name or password in the URL",
-    "28000": "correct the user in the URL, or let pg_hba.conf admit it",
+    "28000": "correct user and sslmode in the URL, or let pg_hba.conf admit them",
     "3D000": "create the database, or correct its name in the URL",
     "53300": "raise max_connections, or end other connections",
     "57P03": "wait until the server has started",
@@ -281,13 +304,26 @@ def _said(error: BaseException) -> tuple[str, str]:
     return "", str(error.__cause__ or error)
 
 
-def _refusal(error: BaseException | None) -> BaseException | None:
-    """What the server said, where it said something before the connection broke."""
+def _answer(error: BaseException | None) -> BaseException | None:
+    """What the server said, or did not prove, where that was before the connection broke."""
     while error is not None:
-        if type(error) is pg8000.native.DatabaseError:
+        if type(error) in (pg8000.native.DatabaseError, NotBound):
             return error
         error = error.__cause__ or error.__context__
     return None
+
+
+def _not_opened(target: Target, error: Exception) -> StithyError:
+    """Why there is no session, in the class that the hammer has for it."""
+    said = _answer(error)
+    if isinstance(said, NotBound):
+        return PreconditionError(
+            str(said),
+            where=target.place,
+            remedy="leave channel_binding=require out of the URL, or let the server use TLS and "
+            "scram-sha-256",
+        )
+    return _unreachable(target, error) if said is None else _refused(target, said)
 
 
 def _refused(target: Target, error: BaseException) -> StithyError:
@@ -299,7 +335,7 @@ def _refused(target: Target, error: BaseException) -> StithyError:
 
 
 def _unreachable(target: Target, error: Exception) -> StithyError:
-    """Why no PostgreSQL answered, in the class that the hammer has for it."""
+    """Why no PostgreSQL answered."""
     kind: type[StithyError] = InfrastructureError
     remedy = "start the server, or correct host and port in the URL"
     cause = error.__cause__ or error
@@ -308,7 +344,8 @@ def _unreachable(target: Target, error: Exception) -> StithyError:
     elif isinstance(cause, ssl.SSLCertVerificationError):
         kind, remedy = PreconditionError, "correct host, sslmode or sslrootcert in the URL"
         why = f"its certificate is not trusted: {cause.verify_message}"
-    elif "refuses SSL" in (why := _said(error)[1]):
-        kind, remedy = PreconditionError, "set ssl = on in the server, or give sslmode=prefer"
-        why = "it offers no TLS"
+    else:
+        why = _said(error)[1]
+        if isinstance(error, NotOffered):
+            kind, remedy = PreconditionError, "set ssl = on in the server, or give sslmode=prefer"
     return kind(f"the database server cannot be reached: {why}", where=target.place, remedy=remedy)

@@ -7,9 +7,9 @@ Source: PostgreSQL's manual, "The Password File".
 
 import csv
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from stithy.database.engines.postgresql.connection import Target, parse_url
+from stithy.database.engines.postgresql.connection import Target, options_of, parse_url
 from stithy.errors import UserError
 from stithy.secrets import Secret, closed_text
 
@@ -24,12 +24,12 @@ def with_password(url: Secret) -> Secret:
     """
     target = parse_url(url)
     parts = urlsplit(url.reveal())
-    options = parse_qsl(parts.query, keep_blank_values=True)
+    options = list(options_of(parts))
     named = [value for name, value in options if name == OPTION]
     if not named:
         return url
     rest = urlencode([each for each in options if each[0] != OPTION], quote_via=quote, safe="/")
-    if parts.password is not None:
+    if target.password is not None:
         return Secret(parts._replace(query=rest).geturl())
     password = quote(_password(Path(named[-1]), target), safe="")
     _, _, place = parts.netloc.rpartition("@")
