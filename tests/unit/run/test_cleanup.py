@@ -175,8 +175,9 @@ FAR = {"marked-database"}
 @pytest.mark.parametrize("kind", sorted({*handlers.cleanup_handlers()} - FAR))
 def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) -> None:
     """A kill between the record and the making leaves just that."""
-    places = ("path", "volume", "data", "folder", "conf")
+    places = ("path", "volume", "data", "folder")
     facts = dict.fromkeys(places, str(tmp_path / "none")) | {
+        "conf": str(tmp_path / "none/ceph.conf"),
         "run_id": "r1", "name": "data", "program": "no-such-program", "engine": "postgresql",
         "device": "/dev/loop99", "devices": "/dev/loop99", "uuid": "none", "user": "u",
         "pool": "p", "image": "stithy-i",

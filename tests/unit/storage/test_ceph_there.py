@@ -230,6 +230,7 @@ def test_an_image_is_left_and_named_while_its_cluster_cannot_be_asked(cluster: A
     with pytest.raises(PreconditionError, match=f"stithy-r1-a-data is left: {conf} is not there"):
         existing.remove_image(facts)
     existing.remove_image(facts | {"image": "somebody-elses"})
+    existing.remove_image(facts | {"conf": str(cluster.folder / "down" / "ceph.conf")})
     conf.touch()
     cluster.says(0)
     existing.remove_image(facts)

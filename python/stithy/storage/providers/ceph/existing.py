@@ -169,12 +169,14 @@ class ExistingProvider(MadeAnew):
 def remove_image(facts: Mapping[str, str]) -> None:
     """Remove an image that Stithy made. Idempotent; a client that was killed is waited for.
 
-    Raises PreconditionError where the cluster cannot be asked, since its configuration has gone.
+    Raises PreconditionError where the cluster cannot be asked, since its configuration has gone. A
+    cluster of `stithy cluster up` goes with the folder of its configuration, and the image with it.
     """
     access, name = Access(facts["conf"], facts["user"]), facts["image"]
-    if not name.startswith(PREFIX):
+    conf = Path(access.conf)
+    if not name.startswith(PREFIX) or not conf.parent.exists():
         return
-    if not Path(access.conf).exists():
+    if not conf.exists():
         raise PreconditionError(
             f"the image {name} is left: {access.conf} is not there",
             where=f"pool {facts['pool']}",
