@@ -153,7 +153,7 @@ from a seed of their own, 0 unless `--seed` says otherwise.
 | `stall` | its duration is over, or `none` or `power-on` | no request is answered |
 | `slow` | `none` | a share of the requests takes a multiple of its time, plus an added time |
 | `schedule` | its last phase is over, or `none` | slow in phases; each phase has its shares of the reads and of the other requests; a request belongs to the phase in which it arrives |
-| `errors` | `none` | a share of the requests in a range fails |
+| `errors` | `none` | a share of the requests in a range fails; flushes are of every range and count as writes, as discards do |
 | `gone` | `none` | every request fails, including those in progress |
 | `lying-flush` | `none` | flushes are answered at once, and make nothing durable; meanwhile a protected cache protects nothing |
 | `corrupt` | permanent | bits of the image flip, without an error |

@@ -68,7 +68,7 @@ impl Faults {
             self.schedule = Some(schedule::Running::new(now, phases));
         }
         match *fault {
-            DriveFault::None => self.repair(),
+            DriveFault::None => self.repair(now),
             DriveFault::Stall { duration_s } => {
                 self.stalled_until = Some(now + Duration::from_secs_f64(duration_s));
             }
@@ -91,14 +91,19 @@ impl Faults {
             }
             DriveFault::Gone => self.is_gone = true,
             DriveFault::LyingFlush => self.is_lying = true,
-            DriveFault::PowerOn => self.stalled_until = None,
+            DriveFault::PowerOn => self.end_stall(now),
             DriveFault::Schedule { .. } | DriveFault::Corrupt { .. } | DriveFault::PowerCut(_) => {}
         }
         Ok(())
     }
 
-    fn repair(&mut self) {
-        self.stalled_until = None;
+    /// What it held until now was asked for all the same.
+    fn end_stall(&mut self, now: Moment) {
+        self.stalled_until = self.stalled_until.map(|until| until.min(now));
+    }
+
+    fn repair(&mut self, now: Moment) {
+        self.end_stall(now);
         self.slow = None;
         self.schedule = None;
         self.errors = None;

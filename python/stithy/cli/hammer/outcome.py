@@ -195,7 +195,9 @@ def _reached(outcome: Outcome) -> str:
     total, sizes = section.units, outcome.driven.summary.sizes
     units = outcome.asked.workload.units
     known = (sizes.database_bytes, sizes.cache_bytes)
-    return reach(driving.touched(total), total, units, *known, buffers=outcome.buffers)
+    # Users with a home reach fewer than a share of the data says.
+    touched = outcome.driven.summary.workload.get("units_touched", driving.touched(total))
+    return reach(touched, total, units, *known, buffers=outcome.buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:

@@ -30,7 +30,7 @@ OPEN = (
     "The load is an open loop: transactions are due at a rate, whether or not earlier ones were "
     "answered. The response time of a transaction that was due during a stall of the storage "
     "therefore includes the wait. A level is a number of connections. The backlog at end is the "
-    "transactions that were due in the measurement and had not begun at its end."
+    "transactions that were due before the end of the measurement and had not begun at it."
 )
 
 IDLE = (

@@ -378,6 +378,21 @@ fn a_stall_is_not_lateness() {
     assert_eq!(1, bench.totals().late_answers);
 }
 
+/// Nor is one that was ended before its time: what it held until then was asked for.
+#[test]
+fn a_stall_that_is_ended_early_is_not_lateness() {
+    for end in [DriveFault::None, DriveFault::PowerOn] {
+        let mut bench = Bench::new();
+        bench.write(0, 1, 1);
+        bench.fault(50, &DriveFault::Stall { duration_s: 60.0 });
+        bench.fault(10_000, &end);
+        assert_eq!(1, bench.until(10_000).script.answers.len());
+        let totals = bench.totals();
+        assert_eq!(0, totals.late_answers);
+        assert!((totals.operations[1].given_mean_s.expect("it was answered") - 0.01).abs() < 1e-4);
+    }
+}
+
 /// What the image cannot do is answered and counted as an error.
 #[test]
 fn what_the_image_cannot_do_is_an_error() {
