@@ -329,10 +329,10 @@ def _felt(files: Files, pairs: Sequence[tuple[str, str]]) -> Row:
 
 
 def _cycles(files: Files, window_id: str) -> list[tuple[float, float]]:
-    """When the neighbour worked; what overlaps as one."""
+    """When the neighbour worked; what overlaps, or is less than three seconds apart, as one."""
     found: list[tuple[float, float]] = []
     for begin, end in sorted(_times(files, window_id)):
-        if found and begin <= found[-1][1]:
+        if found and begin - found[-1][1] < 3:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((begin, end))
@@ -344,9 +344,11 @@ def _reactions(
 ) -> list[tuple[float | None, float | None]]:
     """Of each cycle that was seen from its begin: seconds until it was felt, and until it was not.
 
-    Three seconds in a row make it so.
+    Three seconds in a row make it so. Work in all seconds was not seen from its begin.
     """
-    seen = [each for each in spans if each[0] > at_s[0] - 1]
+    always = [all(a < at + 1 and at < b for at in at_s) for a, b in spans]
+    seen = [each for each, is_whole in zip(spans, always, strict=True)
+            if each[0] > at_s[0] - 1 and not is_whole]  # fmt: skip
     found = []
     for number, (begin, end) in enumerate(seen):
         until = seen[number + 1][0] if number + 1 < len(seen) else math.inf

@@ -104,11 +104,11 @@ def _write_tenants(folder: Path, row: Mapping[str, Any], level: int) -> None:
 
 
 def _write_cycles(folder: Path, row: Mapping[str, Any]) -> None:
-    """Two, with a rest between them."""
+    """Two of which the second follows at once, and a third after a rest."""
     rows = [
         {"window_id": row["window_id"], "activity": "tenants", "name": f"neighbour {number}",
-         "from_s": row["measure_from_s"] + begin, "to_s": row["measure_from_s"] + begin + 12.5,
+         "from_s": row["measure_from_s"] + begin, "to_s": row["measure_from_s"] + begin + took,
          "outcome": "done", "invalid_because": None}
-        for number, begin in ((1, 3.2), (2, 21.0))
+        for number, begin, took in ((1, 3.2, 6.0), (2, 9.3, 6.4), (3, 21.0, 12.5))
     ]  # fmt: skip
     write_table(folder / "spans.parquet", tables.SPANS, rows)

@@ -41,8 +41,9 @@ def windows(
     """All windows of all blocks, each with the steps around it.
 
     `in_rounds`: a block of each point, and again; else all blocks of a point follow each other.
-    `first`: within a round the points with the least of it come first. `alike`: factors whose
-    values are compared with each other, so that all of them have the blocks of the question.
+    `first`: within a round the points with the least of it come first. `alike`: factors of the
+    scenario whose values are compared with each other, as those of `vary` always are, so that all
+    of them have the blocks of the question.
     """
     ordered = rounds if in_rounds else blocks
     drawn = ordered(list(study.candidates), _counts(study, scene, alike), study.seed)
@@ -66,7 +67,8 @@ def _counts(study: Study, scene: Scene, alike: frozenset[str]) -> list[tuple[Poi
 
 
 def _without(point: Point, names: frozenset[str]) -> Point:
-    return Point(tuple(each for each in point.factors if each[0] not in names))
+    """What is left of a point apart from what is compared; keys of `vary` alone have a dot."""
+    return Point(tuple(each for each in point.factors if not ("." in each[0] or each[0] in names)))
 
 
 def windows_of(

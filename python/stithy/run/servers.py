@@ -39,8 +39,8 @@ class Servers:
     `cpus`: which a server has by the number that it is asked to have. `scratch`: the run's own
     directory outside all volumes. `limited_starts`: how many groups were made for servers. `live`:
     the servers that run, by their data directory. `groups`: the memory limits of those that have
-    one, `caps`: the groups of those whose CPU time is limited, and `more`: settings of those that
-    are to be backed up, all by data directory.
+    one, `caps`: the groups of those whose CPU time is limited, `throttles`: of those whose reads
+    and writes are, and `more`: settings of those that are to be backed up, all by data directory.
     """
 
     study: Study
@@ -55,6 +55,7 @@ class Servers:
     live: dict[Path, Instance] = field(default_factory=dict)
     groups: dict[Path, Path] = field(default_factory=dict)
     caps: dict[Path, Throttle] = field(default_factory=dict)
+    throttles: dict[Path, Throttle] = field(default_factory=dict)
     more: dict[Path, Mapping[str, str]] = field(default_factory=dict)
 
     @contextmanager
@@ -111,8 +112,8 @@ class Servers:
 
         It knows nothing of the first. Its temporary files and, but at a `point`, its
         configuration are those of its files, with `more` settings. `name`: by which its sockets
-        differ from those of others on the candidate. `beside`: files of a server with whose group
-        of CPU time it shares, where it has none of its own.
+        differ from those of others on the candidate. `beside`: files of a server whose groups of
+        CPU time, reads and writes it shares, where it has none of its own.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         sockets = self._sockets(f"{self._number(candidate)}{name}")
@@ -122,8 +123,9 @@ class Servers:
             cpus=self.cpus_of(candidate, point),
         )  # fmt: skip
         with self._capped(candidate, start, point), self._started(candidate, start) as instance:
-            if beside in self.caps:
-                self.caps[beside].hold(instance.pid)
+            for held in (self.caps, self.throttles):
+                if beside in held:
+                    held[beside].hold(instance.pid)
             yield instance
 
     @contextmanager
@@ -228,9 +230,9 @@ class Servers:
 
     @contextmanager
     def throttled(
-        self, place: Path, bytes_per_s: int | None, memory_cgroup: Path | None, candidate: str
+        self, data: Path, bytes_per_s: int | None, memory_cgroup: Path | None, candidate: str
     ) -> Iterator[Throttle | None]:
-        """A guard of reads and writes on the devices under a place; None without a limit.
+        """A guard of a server's reads and writes on the devices under its files; None: no limit.
 
         Raises PreconditionError where it cannot be had.
         """
@@ -238,7 +240,12 @@ class Servers:
             yield None
             return
         with self._own_group(candidate) as (name, record):
-            yield make_throttle(name, place, bytes_per_s, memory_cgroup, record)
+            made = make_throttle(name, data, bytes_per_s, memory_cgroup, record)
+            self.throttles[data] = made
+            try:
+                yield made
+            finally:
+                del self.throttles[data]
 
     @contextmanager
     def limited(self, candidate: str, point: Point) -> Iterator[MemoryLimit]:

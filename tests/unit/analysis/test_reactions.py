@@ -48,6 +48,25 @@ def test_cycles_at_once_are_one_disturbance_and_one_that_began_before_is_none() 
     assert Moments(AT).worked is None
 
 
+def test_cycles_between_which_nobody_can_be_seen_to_settle_are_one_disturbance() -> None:
+    """Cycles that follow at once leave a gap of milliseconds, and of seconds for cleaning up."""
+    gaps = Moments(AT, [(104.0, 107.0), (107.001, 109.0), (111.9, 114.0)])
+    assert list(gaps.reactions(_kept(range(5, 15)))) == [Reaction(1.0, 1.0)]
+    apart = Moments(AT, [(104.0, 107.0), (110.0, 114.0)])
+    assert list(apart.reactions(_kept(range(4, 15)))) == [Reaction(0.0, None), Reaction(0.0, 1.0)]
+
+
+@pytest.mark.parametrize(("begin", "onset"), [(90.0, None), (99.5, 2.0), (100.4, 1.0)])
+def test_work_from_the_first_second_to_the_last_has_no_onset(
+    begin: float, onset: float | None
+) -> None:
+    """Neither does it count as a cycle; what ends before has one if its begin was seen."""
+    spans = [(begin, 105.0), (105.001, 112.0), (112.002, 120.5)]
+    assert list(Moments(AT, spans).reactions(_kept(range(1, 20)))) == []
+    seen = [] if onset is None else [Reaction(onset, None)]
+    assert list(Moments(AT, spans[:2]).reactions(_kept(range(1, 20)))) == seen
+
+
 def test_medians_are_of_cycles_that_were_felt() -> None:
     """Of four cycles three were felt, and of two the recovery was seen."""
     every = [Reaction(1.0, 2.0), Reaction(2.0, 4.0), Reaction(6.0, None), Reaction(None, None)]

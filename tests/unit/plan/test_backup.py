@@ -106,6 +106,15 @@ def test_settings_of_backups_and_rates_have_the_blocks_of_the_question_and_one_m
     assert sorted(counted.values()) == [2, *[12] * 6], "at each rate once without, and with both"
 
 
+def test_whatever_else_varies_has_the_blocks_of_the_question() -> None:
+    """Not only settings of backups: with backups and without, at each memory."""
+    vary = ("study:", "vary: {database.memory: [512 MiB, 1 GiB]}\nstudy:")
+    plan = expand(study(scenario(USERS_WAIT), ASKED, vary))
+    counted = Counter(each.point for each in windows(plan))
+    assert [count for point, count in counted.items() if point.level == 4] == [12] * 4
+    assert {count for point, count in counted.items() if point.level == 1} == {2}
+
+
 FRONTIER = "scenario.backup.processes: [2, 1, 4], scenario.backup.compression: [none, lz4, zstd]"
 
 

@@ -1,5 +1,6 @@
 """Block I/O as a scenario: its keys, its points, and its steps."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,23 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
 def test_a_device_keeps_what_it_holds_only_without_preconditioning(how: str, kept: bool) -> None:
     """`none` is for a device with data."""
     assert as_found(made(f"profiles: [sql], precondition: {how}")) is kept
+
+
+def test_what_a_study_varies_has_the_blocks_of_the_question() -> None:
+    """At the profile that it asks about; at others one, and its baseline check is spared, too."""
+    text = (
+        b"study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+        b"scenario: {block-io: {profiles: [sql, oltp-8k], size: 16 MiB}}\n"
+        b"vary: {scenario.block-io.queue_depth: [1, 8]}\n"
+        b"primary: {at: {profile: sql}, blocks: 6}\n"
+    )
+    steps = expand(parse_study("study.yaml", text)).steps
+    counted = Counter(str(step.window.point) for step in steps
+                      if step.kind == "window" and step.window)  # fmt: skip
+    of = {name: [count for point, count in counted.items() if f"profile={name}" in point]
+          for name in ("sql", "oltp-8k")}  # fmt: skip
+    assert of == {"sql": [12, 12], "oltp-8k": [2, 2]}
+    assert all(step.if_undecided == (step.window.block > 3) for step in steps if step.window)
 
 
 def test_a_target_holds_data_as_the_study_or_its_profiles_say() -> None:

@@ -1,5 +1,7 @@
 """Noisy neighbours as a scenario: its keys, its points, its steps, and what they need."""
 
+from collections import Counter
+
 import pytest
 
 from fakes.machine import FakeMachine
@@ -86,6 +88,25 @@ def test_the_alone_point_is_measured_as_often_as_the_point_of_the_question() -> 
         for level in (0, 200)
     )
     assert alone == most == set(range(6))
+
+
+def test_what_a_study_varies_has_the_blocks_of_the_question() -> None:
+    """Alone and beside the neighbour that it asks about, at each limit; all may be spared."""
+    text = (
+        "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
+        "scenario: {noisy-neighbour: {rate: [100]}}\n"
+        "database: {engine: postgresql, memory: 256 MiB}\n"
+        "workload: {name: order-entry, warehouses: 1}\nload: {users: [1, 2]}\n"
+        "primary: {blocks: 6}\nvary: {scenario.noisy-neighbour.limit: [10, 40]}\n"
+    )
+    steps = expand(parse_study("study.yaml", text.encode())).steps
+    windows = [(step.window, step.if_undecided) for step in steps
+               if step.kind == "window" and step.window]  # fmt: skip
+    counted = Counter(each.point for each, _ in windows)
+    asked = {point: count for point, count in counted.items() if point.level == 2}
+    assert list(asked.values()) == [12] * 4
+    assert {count for point, count in counted.items() if point not in asked} == {2}
+    assert all(spared == (each.block > 3) for each, spared in windows)
 
 
 def test_servers_of_the_aggressor_take_memory_and_room() -> None:

@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from stithy.analysis.answers.disturbance import Disturbance
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.analysis.verdict.paired import Paired
@@ -67,6 +69,18 @@ def test_a_neighbour_that_is_not_borne_is_named_where_a_lighter_one_is_not_decid
     wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
     [said] = _said(_one(300, wide), _one(700, LARGE))
     assert said.startswith("Which neighbour a bears is not decided: not one of 700; beside 300,")
+
+
+def test_a_heavier_neighbour_that_is_not_decided_is_named_with_the_reason() -> None:
+    """Beside the largest that is borne, and up to the first that is not."""
+    wide = paired_ratio([1.0] * 4, [1.2, 2.0, 1.1, 1.9])
+    [said] = _said(_one(300), _one(700, wide))
+    assert "a bears a neighbour of 300; whether 700 is borne is not decided: p95 may be 4" in said
+    [said] = _said(_one(300), _one(500, isolation=None), _one(700, LARGE), _one(900, wide))
+    assert (
+        "300, and not one of 700; whether 500 is borne is not decided: isolation is not known ("
+        in said
+    )
 
 
 def test_what_a_neighbour_achieved_and_how_long_it_worked_stands_beside_what_was_asked() -> None:
@@ -139,7 +153,9 @@ def _grown(metric: str, by: dict[str, float], name: str) -> Effect:
 
 
 def _compared(
-    p95: dict[str, float] | None = None, tpm: dict[str, float] | None = None, **achieved: float
+    p95: dict[str, float] | None = None,
+    tpm: dict[str, float] | None = None,
+    **achieved: float | None,
 ) -> str:
     found = [
         _one(300, _grown("p95", p95 or {}, name), name, achieved=achieved.get(name, 300.0),
@@ -161,6 +177,19 @@ def test_who_absorbs_it_better_is_said_with_what_the_neighbour_achieved_on_each(
         "it is undecided whether a or b absorbs it better: p95 grows 2.00 times as much on a"
         in (_compared(P95_BETTER_ON_B, b=200.0))
     )
+
+
+@pytest.mark.parametrize(
+    ("achieved", "of"),
+    [({"b": None}, "b"), ({"a": None}, "a"), ({"a": None, "b": None}, "a and b")],
+)
+def test_nobody_is_called_better_where_it_is_not_known_what_the_neighbour_achieved(
+    achieved: dict[str, float | None], of: str
+) -> None:
+    """Such as a load of which none came to its end: who had less to absorb, nobody knows."""
+    said = _compared(P95_BETTER_ON_B, None, **achieved)
+    assert "it is undecided whether a or b absorbs it better: p95 grows 2.00 times" in said
+    assert said.endswith(f"; what the neighbour achieved on {of} is not known.")
 
 
 def test_without_a_percentile_of_both_they_are_compared_by_the_throughput_that_is_kept() -> None:

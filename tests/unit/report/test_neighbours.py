@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.report.page import Page
+from stithy.report.parts.neighbour import durations
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table
@@ -131,6 +134,23 @@ def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:
     for limit in (100, 400):
         assert f"with a limit of {limit} p95 is 1" in section
         assert f"limit {limit}) bears a neighbour" in section
+
+
+def test_cycles_are_counted_and_timed_in_valid_windows_as_the_figure_draws_them() -> None:
+    """Of a candidate without any there is no row."""
+    short, long = (
+        SimpleNamespace(spans=[{"name": "neighbour 1", "from_s": 0.0, "to_s": took_s,
+                                "outcome": "done"}])
+        for took_s in (2.0, 90.0)
+    )  # fmt: skip
+    every, valid = {"a": [short, long], "b": [long]}, {"a": [short], "b": []}
+    evidence = SimpleNamespace(
+        points=[BESIDE], candidates=["a", "b"], windows=(),
+        at=lambda name, _: every[name], valid_at=lambda name, _: valid[name],
+    )  # fmt: skip
+    context = SimpleNamespace(evidence=evidence, factors=("neighbour",), factor_values=lambda _: {})
+    [row] = durations(cast(Any, context)).frame.to_dicts()
+    assert (row["candidate"], row["done"], row["most_s"]) == ("a", 1, 2.0)
 
 
 def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:

@@ -97,15 +97,23 @@ class Disturbance:
     def isolated(self) -> bool | None:
         """Whether isolation holds, apart from what chance takes of it; None: not decided.
 
-        Own: it does not where it is too small and the plain interval of what is lost excludes 0.
+        Own: it does not where it is too small and the interval of what is lost excludes 0. Shares
+        have ends, such as no isolated second at all: blocks that all lose the same are no chance.
         """
         if self.isolation is None or not self.alone_isolation:
             return None
         holds = self.isolation / self.alone_isolation >= ISOLATED_SHARE
-        bounds = self.lost.plain_bounds
-        if not holds and bounds is not None and bounds[1] < 0:
+        if not holds and self._lost_least > 0:
             return False
         return True if holds and self.alone_isolation >= ALONE_SHARE_LEAST else None
+
+    @property
+    def _lost_least(self) -> float:
+        """What is lost of isolation at least, by its interval; 0 where that gives no claim."""
+        known = self.lost.difference
+        if self.lost.plain or known is None:
+            return 0.0
+        return -known.mean if self.lost.high is None else -self.lost.high
 
     def is_blind(self, tail: Quantity) -> bool:
         """Whether the neighbour worked so little that a percentile need not show it."""
@@ -115,14 +123,15 @@ class Disturbance:
     def is_short(self, tail: Quantity) -> bool | None:
         """Whether the tail stays within its bound; None: not decided.
 
-        Own: it does not where its plain interval lies beyond. A plain interval gives no claim.
+        Own: it does not where its interval lies beyond. A plain interval gives no claim, neither
+        this nor that.
         """
         effect = self.growth[tail].effect
-        bounds = effect.plain_bounds
-        if bounds is not None and bounds[0] > GROWTH_MOST:
+        if effect.plain or effect.low is None or effect.high is None:
+            return None
+        if effect.low > GROWTH_MOST:
             return False
-        within = effect.high is not None and effect.high <= GROWTH_MOST
-        return True if within and not effect.plain and not self.is_blind(tail) else None
+        return True if effect.high <= GROWTH_MOST and not self.is_blind(tail) else None
 
     def bearable(self, tail: Quantity) -> bool | None:
         """Whether isolation holds and the tail stays within its bound; None: not decided."""

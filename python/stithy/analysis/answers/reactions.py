@@ -88,10 +88,15 @@ class Moments:
     def reactions(self, kept: Sequence[float]) -> Iterator[Reaction]:
         """How the tenants took each time at work; those at once count as one.
 
-        Nobody saw the begin of what began before the first second.
+        Nobody saw the begin of what began before the first second. Work from the first second to
+        the last has none that could be told from the begin of the measurement.
         """
-        first_s = min(self.at_s, default=0.0) - 1
-        seen = [each for each in _merged(self.at_work) if each[0] > first_s]
+        first_s, last_s = min(self.at_s, default=0.0), max(self.at_s, default=0.0)
+        seen = [
+            (begin, end)
+            for begin, end in _merged(self.at_work)
+            if begin > first_s - 1 and not (begin < first_s + 1 and end > last_s)
+        ]
         for number, (begin, end) in enumerate(seen):
             until = seen[number + 1][0] if number + 1 < len(seen) else float("inf")
             found = reaction(self.at_s, kept, begin, end, until)
@@ -103,10 +108,14 @@ NO_MOMENTS: Mapping[str, Moments] = MappingProxyType({})
 
 
 def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spans that overlap or touch as one."""
+    """Spans that overlap as one, and those between which nobody could be seen to settle.
+
+    Own: a pause of fewer seconds than make a row is none, such as that between two cycles of which
+    the second begins as soon as the first has cleaned up.
+    """
     found: list[tuple[float, float]] = []
     for begin, end in sorted(spans):
-        if found and begin <= found[-1][1]:
+        if found and begin < found[-1][1] + IN_A_ROW:
             found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
             found.append((begin, end))

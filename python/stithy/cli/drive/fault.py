@@ -219,7 +219,8 @@ def fault(
     - `stall`: no request is answered for --duration; default: 10 s.
     - `slow`: a --share of the requests takes --factor times as long, plus --added.
     - `schedule`: slow in phases, as in the shipped --schedule; it ends by itself.
-    - `errors`: a --share of the requests to a range fails, and of all flushes; --only reads or writes.
+    - `errors`: a --share of the requests to a range fails, and of all flushes; --only reads or
+      writes.
     - `gone`: every request fails.
     - `corrupt`: --bits of a range flip permanently, without an error.
     - `lying-flush`: flushes are answered at once, and make nothing durable.

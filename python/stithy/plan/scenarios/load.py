@@ -43,9 +43,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     yield from loop.provisions(study, scene)
     yield from database(study, scene)
     # A single ladder of users stays in its order; other factors are compared with each other.
-    yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=bool(study.vary), alike=frozenset(study.vary)
-    )
+    yield from loop.windows(study, scene, windows_of, around, in_rounds=bool(study.vary))
     yield from checks_at_end(study, scene)
     yield from loop.tear_downs(study, scene)
 
@@ -88,10 +86,9 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: a block's baseline check, the restore before it, and itself."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
     name, size = window.candidate, scene.size_at(window.point)
-    alike = frozenset(study.vary)
-    optional = loop.may_be_spared(scene, window, alike)
+    optional = loop.may_be_spared(scene, window)
     held, memory = scene.held, scene.memory(name)
     measured = cost.window(study, size, scene.workload, held, memory)
-    yield from loop.baseline_check(scene, window, alike)
+    yield from loop.baseline_check(scene, window)
     yield restore.step(study, scene, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

@@ -107,7 +107,10 @@ def moments(context: Context, tenants: Tenants) -> Mapping[str, Moments]:
 
 
 def durations(context: Context) -> PageTable:
-    """How long the neighbour's cycles and their parts took, by candidate and point."""
+    """How long the neighbour's cycles and their parts took, by candidate and point.
+
+    As the figure of the same durations has them: of valid windows.
+    """
     evidence = context.evidence
     rows = [
         row
@@ -128,7 +131,7 @@ def durations(context: Context) -> PageTable:
 
 
 def _rows(context: Context, name: str, point: Point) -> Iterator[dict[str, Any]]:
-    windows = context.evidence.at(name, point)
+    windows = context.evidence.valid_at(name, point)
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for window in windows:
         kinds.setdefault("cycle", []).extend(cycles(window.spans))

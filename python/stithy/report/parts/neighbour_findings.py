@@ -79,7 +79,10 @@ def _borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity
     too_much = "" if refused is None else neighbour_said(context, refused.point)
     if borne:
         bears = f"{who} bears a neighbour of {_dose(context, borne[-1])}"
-        return f"{bears}, and not one of {too_much}" if too_much else bears
+        bears += f", and not one of {too_much}" if too_much else ""
+        end = len(rising) if refused is None else rising.index(refused)
+        open_ones = [each for each in rising[:end] if each.bearable(tail) is None]
+        return "; ".join([bears, *(_whether(context, each, tail) for each in open_ones)])
     least, more = rising[0], next((each for each in rising if each.bearable(tail)), None)
     open_ = f"Which neighbour {who} bears is not decided"
     if least.bearable(tail) is None:
@@ -89,6 +92,11 @@ def _borne(context: Context, who: str, rising: list[Disturbance], tail: Quantity
         heavier, lighter = (neighbour_said(context, each.point) for each in (more, least))
         return f"{open_}: it would be {heavier}, but not {lighter}"
     return f"{who} bears none of the measured neighbours, not even {_dose(context, least)}"
+
+
+def _whether(context: Context, each: Disturbance, tail: Quantity) -> str:
+    """That it is open whether a heavier neighbour is borne, and why."""
+    return f"whether {_dose(context, each)} is borne is not decided: {'; '.join(_open(each, tail))}"
 
 
 def _dose(context: Context, each: Disturbance) -> str:
@@ -209,13 +217,14 @@ def _verdict(both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
 
 
 def _who(both: tuple[Disturbance, Disturbance], effect: Effect, quantity: Quantity) -> str:
-    """Who absorbs it better, and that it is not decided where who does had less to absorb."""
+    """Who absorbs it better; it is not decided where who does had less to absorb, or may have."""
     is_kept = quantity == TPM
     ratio = effect.ratio or 1.0
     better, worse = both if (ratio < 1) is is_kept else both[::-1]
     size, shown = max(ratio, 1 / ratio), _bounds(effect, turned=ratio < 1)
     doses = _doses(both)
-    had_less = doses and (better.achieved or 0.0) < (worse.achieved or 0.0)
+    known = better.achieved, worse.achieved
+    had_less = None in known or (doses and (known[0] or 0.0) < (known[1] or 0.0))
     if effect.distinguishable and not had_less:
         what = "the throughput that tenants keep" if is_kept else f"the growth of {quantity}"
         return (
@@ -238,9 +247,12 @@ def _bounds(effect: Effect, *, turned: bool) -> str:
 
 
 def _doses(both: tuple[Disturbance, Disturbance]) -> str:
-    """What the neighbour achieved on each, where that is not the same."""
+    """What the neighbour achieved on each, where that is not the same or not known."""
     done = [each.achieved for each in both if each.achieved is not None]
-    if len(done) < len(both) or min(done) >= ACHIEVED_SHARE * max(done):
+    if len(done) < len(both):
+        unknown = [each.candidate for each in both if each.achieved is None]
+        return f"; what the neighbour achieved on {listing(unknown)} is not known"
+    if min(done) >= ACHIEVED_SHARE * max(done):
         return ""
     each = [f"{rate(number)} on {of.candidate}" for number, of in zip(done, both, strict=True)]
     return f"; the neighbour achieved, per second, {listing(each)}"

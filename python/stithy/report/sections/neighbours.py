@@ -44,7 +44,9 @@ NOTE = (
     "“alone” is the same share "
     "in the windows without a neighbour, which is what chance leaves, and the difference is that "
     "between the two, by block. A neighbour is judged by isolation as a share of that alone; where "
-    f"that is less than {percent(ALONE_SHARE_LEAST)}, nobody is said to bear it. Of a neighbour "
+    f"that is less than {percent(ALONE_SHARE_LEAST)}, nobody is said to bear it. The intervals "
+    "shown decide what is borne and what is not: from four blocks on they are conservative; with "
+    "fewer they decide nothing. Of a neighbour "
     "that works in cycles, or rests, only seconds in which it worked count for isolation. Fairness "
     "is Jain's index over the tenants' slowdowns; the least tenant is the share of its throughput "
     "that the tenant keeps which keeps least. Work adds the tenants' throughput ratio and the "
@@ -59,9 +61,10 @@ FELT = (
     f"{IN_A_ROW} seconds in a row in which the tenants got less than {percent(KEPT_SHARE)} of what "
     "they have alone; settling is that from its end to the first of as many in which they got it "
     "again. Both are medians of the cycles that were felt, in whole seconds; 0 is within the "
-    "first. “By chance” counts what would be felt at the same moments of the windows alone; where "
-    "that is half as many or more, there is no onset. A cycle that is cut by the end of a window "
-    "counts neither as done nor as failed."
+    f"first. Cycles less than {IN_A_ROW} s apart count as one here; what goes on from the first "
+    "second to the last has neither, and counts as none. “By chance” counts what would be felt at "
+    "the same moments of the windows alone; where that is half as many or more, there is no onset. "
+    "A cycle that is cut by the end of a window counts neither as done nor as failed."
 )
 
 

@@ -57,6 +57,9 @@ BACKUP = "backup"
 RATE, MAXIMUM = "rate", "max"
 """The factor of shares of a maximum, and its value where that is measured."""
 
+ALIKE = frozenset({BACKUP, RATE})
+"""What is compared with each other, and so has the same blocks; as what `vary` lists has."""
+
 LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
 """Names of its facts."""
 
@@ -332,18 +335,12 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     yield from loop.provisions(study, scene)
     yield from usual.database(study, scene)
     yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=True, first=_maximum_first, alike=_alike(study)
+        study, scene, windows_of, around, in_rounds=True, first=_maximum_first, alike=ALIKE
     )
     if spec_of(study).verify:
         yield from (_proof(name, study, scene) for name in study.candidates)
     yield from usual.checks_at_end(study, scene)
     yield from loop.tear_downs(study, scene)
-
-
-def _alike(study: Study) -> frozenset[str]:
-    """What is compared with each other: with backups and without, rates, settings of backups."""
-    own = (key for key in study.vary if key.startswith(SETTINGS))
-    return frozenset({BACKUP, RATE, *own})
 
 
 def _maximum_first(point: Point) -> float:
@@ -393,7 +390,7 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """As around each window of a load; backups may last longer than the users work."""
     assert isinstance(scene, DatabaseScene)  # as in `steps`
-    optional, spec = loop.may_be_spared(scene, window, _alike(study)), spec_of(study)
+    optional, spec = loop.may_be_spared(scene, window, ALIKE), spec_of(study)
     for step in usual.around(study, scene, window):
         if step.kind == "window" and _keeps(study):
             yield replace(_preparation(window, scene), if_undecided=optional)

@@ -145,8 +145,9 @@ class OwnDatabase(Common):
         json_schema_extra={"default": "none"},
         description=(
             "Guard: the most bytes per second that the aggressor's servers and programs read, and "
-            "as many that they write, on each device of its volume. The kernel enforces it by a "
-            "control group (`blkio` or `io`); `stithy doctor` shows whether it can."
+            "as many that they write, on each device of its volume. Several databases have equal "
+            "parts of it. The kernel enforces it by a control group (`blkio` or `io`) for each; "
+            "`stithy doctor` shows whether it can."
         ),
         examples=["20 MiB"],
     )

@@ -106,7 +106,8 @@ class Beside(Basic):
         data = data_of(self.context, candidate, self.spec.volume, number)
         with servers.limited(candidate, self.window.point) as limit:
             group = limit.group.path if limit.group else None
-            with servers.throttled(data, self.spec.limit, group, candidate) as throttle:
+            share = part_of_limit(self.spec.limit, self.servers)
+            with servers.throttled(data, share, group, candidate) as throttle:
                 place = OwnPlace(number, data, group, throttle.path if throttle else None)
                 with servers.second(
                     candidate, data, self.log(number), self.prepared(place), name=f"n{number}",
@@ -238,6 +239,14 @@ class Beside(Basic):
         said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"
         said += f" of {format_duration(took_s)}" if took_s else ""
         return f"{said}, {failed} FAILED" if failed else said
+
+
+def part_of_limit(limit: int | None, servers: int) -> int | None:
+    """What one of several servers has of a limit in bytes per second; None without one.
+
+    Own: equal parts, because in version 2 of control groups each server's memory group has it.
+    """
+    return None if limit is None else max(1, limit // servers)
 
 
 def data_of(context: Context, candidate: str, role: Role, number: int) -> Path:
