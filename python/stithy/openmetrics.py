@@ -16,7 +16,7 @@ PREFIX = "stithy"
 
 UNITS = {
     "bytes_per_s": "bytes_per_second", "per_s": "per_second", "per_min": "per_minute",
-    "bytes": "bytes", "share": "ratio", "s": "seconds",
+    "bytes": "bytes", "share": "ratio", "ratio": "ratio", "s": "seconds",
 }  # fmt: skip
 """How a name of ours ends, and what the ending is in OpenMetrics: the longest that fits counts."""
 

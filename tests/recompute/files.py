@@ -203,8 +203,9 @@ class Files:
         """Texts of the manifest that have digits: a report quotes them as they are."""
         found = {each for each in self.texts if _is_quoted(each)}
         engine = self.manifest["database"]
-        version = engine["server_version"]
-        found |= {f"{engine['engine']} {each}" for each in (version, version.split(" ")[0])}
+        known = [engine, *self.manifest["candidates"]]
+        for version in filter(None, (each.get("server_version") for each in known)):
+            found |= {f"{engine['engine']} {each}" for each in (version, version.split(" ")[0])}
         found |= {self.manifest["stithy_version"], self.manifest["comparability_key"]}
         names = (each.root.name for each in (self, *self.others))
         found |= {each for each in names if _is_quoted(each)}

@@ -89,7 +89,8 @@ def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> 
 @pytest.mark.parametrize(("name", "shown", "unit"), [
     ("reads_per_s", "reads_per_second", "per_second"),
     ("read_bytes_per_s", "read_bytes_per_second", "bytes_per_second"),
-    ("idle_share", "idle_ratio", "ratio"), ("queue_length", "queue_length", ""),
+    ("idle_share", "idle_ratio", "ratio"), ("p95_ratio", "p95_ratio", "ratio"),
+    ("queue_length", "queue_length", ""),
     ("a.b-c_s", "a_b_c_seconds", "seconds"),
 ])  # fmt: skip
 def test_a_name_ends_in_its_unit_as_openmetrics_wants_it(name: str, shown: str, unit: str) -> None:

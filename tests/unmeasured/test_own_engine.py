@@ -15,6 +15,7 @@ from stithy.exits import Exit
 from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run
+from stithy.run.events import Note
 from stithy.run.executor import Outcome
 from stithy.run.stop import Stop
 from support.faked_run import FakedRun
@@ -155,6 +156,60 @@ def test_a_window_in_which_the_server_of_a_url_was_started_anew_has_no_numbers(
     faked.hammer.before_run = start_anew
     assert faked.run().end == "finished"
     assert len([each for each in _reasons(faked) if "the server was restarted" in each]) == 1
+
+
+def _two_servers(
+    root: Path, monkeypatch: pytest.MonkeyPatch, version: str, text: str = BY_URL
+) -> OwnEngine:
+    """Servers `a` and `b`, the second of this version."""
+    endpoint = part("engine", "memory", "endpoint")
+    stores = {name: endpoint.Store({}, {}) for name in re.findall("@(.)", text)}
+    stores["b"].version = version
+    urls = {f"memory://me:hush@{name}/db": store for name, store in stores.items()}
+    monkeypatch.setattr(endpoint, "RUNNING", urls)
+    monkeypatch.setattr(part("engine", "memory", "remote"), "MARKS", {})
+    return _run(root, text=text)
+
+
+def test_servers_of_different_versions_are_named_wherever_it_counts(
+    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the plan, the report and exports, beside another run, and after a resume."""
+    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
+    faked = _two_servers(tmp_path / "two", monkeypatch, "2.memory")
+    faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 2 else None
+    assert faked.run().end == "interrupted"
+    warned = [each.text for each in faked.events if isinstance(each, Note)]
+    assert any("b server version 2.memory; differences" in each for each in warned)
+    faked.hammer, faked.stop = Committing(sound=True), Stop()
+    assert faked.resume().end == "finished"
+    assert run(["report", str(faked.out), "--format", "md"]) == 0
+    report = (faked.out / "report.md").read_text()
+    assert "memory 1.memory on a, 2.memory on b" in report
+    assert "different versions: 1.memory on a, 2.memory on b. Differences between" in report
+    capsys.readouterr()
+    assert run(["export", str(faked.out), "--to", "go-bench"]) == 0
+    assert "server-version: 1.memory on a, 2.memory on b\n" in capsys.readouterr().out
+    one = _two_servers(tmp_path / "one", monkeypatch, "1.memory")
+    assert one.run().end == "finished"
+    assert run(["compare", str(faked.out), str(one.out)]) == Exit.USAGE
+    assert "b: server_version: 2.memory and 1.memory" in capsys.readouterr().err
+
+
+def test_runs_of_databases_at_other_urls_are_not_comparable_unless_asked(
+    tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what stands behind a URL is not known, whether it is the same or not."""
+    monkeypatch.setenv("STITHY_TEST_WORD", "hush")
+    here = _two_servers(tmp_path / "here", monkeypatch, "1.memory")
+    assert here.run().end == "finished"
+    text = BY_URL.replace("@a/", "@c/")
+    there = _two_servers(tmp_path / "there", monkeypatch, "1.memory", text)
+    assert there.run().end == "finished"
+    assert run(["compare", str(here.out), str(there.out)]) == Exit.USAGE
+    assert "a: url: memory://me@a/db and memory://me@c/db" in capsys.readouterr().err
+    assert run(["compare", str(here.out), str(there.out), "--ignore", "url"]) == 0
+    assert "changes of the servers behind its URLs are not known" in capsys.readouterr().out
 
 
 BACKED_UP = """study: Does a backup restore to an equal database?

@@ -72,10 +72,17 @@ def _show(cleaned: Sequence["Cleaned"]) -> None:
         if each.running:
             show(f"{each.run.what}: the run is still active, nothing removed")
             continue
-        left_by = "it" if each.run.by_hand else "the run"
-        show(f"{each.run.what}: removed everything that {left_by} left")
+        show(f"{each.run.what}: {_removed(each)}")
         for left in each.left:
             say(left_text(left))
+
+
+def _removed(cleaned: "Cleaned") -> str:
+    if not cleaned.left:
+        return f"removed everything that {'it' if cleaned.run.by_hand else 'the run'} left"
+    left = len(cleaned.left)
+    things = "thing" if cleaned.removed == 1 else "things"
+    return f"removed {cleaned.removed} {things}, {left} {'is' if left == 1 else 'are'} left"
 
 
 def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:

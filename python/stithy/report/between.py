@@ -24,6 +24,7 @@ from stithy.point import Point
 from stithy.report.context import Context, measures
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
+from stithy.report.words.servers import are_there
 from stithy.report.words.wording import (
     DASH,
     MINUS,
@@ -190,12 +191,14 @@ def flaws(context: Context, who: str) -> list[str]:
         for text in session.changed
     ]
     ended = [f"{who}: the run was not finished ({manifest.end})"]
+    unseen = [f"{who}: changes of the servers behind its URLs are not known"]
     lost = [f"{who}: {text.removesuffix('.')}" for text in sentences(context.given_up)]
     return [
         *lost,
         *([f"{who}: {damaged}; its report says which"] if damaged else []),
         *([f"{who}: {reported}; left out"] if reported else []),
         *(ended if manifest.end != "finished" else []),
+        *(unseen if are_there(manifest) else []),
         *changed,
     ]
 

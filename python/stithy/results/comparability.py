@@ -68,7 +68,7 @@ MEANINGS: Mapping[str, Meaning] = {
     **_of_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
-        "server_version": "its version",
+        "server_version": "its version; of each candidate where candidates differ in it",
         "restore": "how each window got the loaded database",
         "backup.*": "what makes backups, and its version, by method",
         "settings.*": "effective settings, or those of the study if these are unknown; of each "
@@ -108,6 +108,7 @@ MEANINGS: Mapping[str, Meaning] = {
     }),
     **_group("candidate", {
         "provider": "the plug-in that created its storage",
+        "url": "URL of a database whose server Stithy did not start",
         "filesystem": "file system",
         "mount_options": "its mount options",
         "memory_backed": "whether it is in memory",
@@ -230,6 +231,8 @@ def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]
             yield f"{each.name}.memory_limit_bytes", each.memory_limit_bytes
         if each.cpus is not None:
             yield f"{each.name}.cpus", len(each.cpus)
+        if each.server_version is not None:
+            yield f"{each.name}.server_version", each.server_version
         for name, value in each.settings.items():
             yield f"{each.name}.settings.{name.lower()}", value
 
@@ -320,6 +323,7 @@ def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
     """The facts of the database in which candidates differ."""
     found = {"memory_limit_bytes" for each in manifest.candidates if each.memory_limit_bytes}
     found |= {"server_cpus" for each in manifest.candidates if each.cpus}
+    found |= {"server_version" for each in manifest.candidates if each.server_version}
     for each in manifest.candidates:
         known = (each.effective_settings or {}) if effective else map(str.lower, each.settings)
         found |= {f"settings.{name}" for name in known}
@@ -337,6 +341,8 @@ def _facts(
         if candidate.name in candidates:
             database = dict(_of_database(manifest, candidate, effective=effective))
             found |= {(candidate.name, name): database.get(name) for name in sorted(own)}
+            if manifest.given_database is not None and manifest.database.by_url:
+                found[candidate.name, "url"] = candidate.path
             for name, value in _of_candidate(candidate):
                 found[candidate.name, name] = value
     return found
@@ -348,6 +354,7 @@ def _of_database(
     """What a candidate's server was given; nothing that is not known."""
     if manifest.given_database is None:
         return
+    yield "server_version", manifest.server_version_of(candidate)
     if manifest.memory is None or "limit_bytes" not in manifest.memory.varied:
         yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
     if not manifest.database.cpus_varied:

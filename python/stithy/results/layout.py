@@ -108,6 +108,15 @@ class RunDirectory:
 
     root: Path
 
+    @property
+    def name(self) -> str:
+        """What the run is called: `demo`; one of its sensitivity `demo/against-gp3`."""
+        root = self.root.resolve()
+        main = root.parent.parent.parent
+        if root == RunDirectory(main).corner(root.parent.name.removeprefix(AGAINST)) / "run":
+            return f"{main.name}/{root.parent.name}"
+        return root.name
+
     manifest = _File("manifest.json")
     """Versions, study, seed, environment."""
 

@@ -122,7 +122,8 @@ class CandidateFacts(_Facts):
 
     `memory_limit_bytes`, `cpus` and `settings` are what the study gives its server alone, None and
     empty for nothing. `effective_settings` are those in force in its server that are not in force
-    in every candidate's; None before its first window.
+    in every candidate's; None before its first window. `server_version` is that of its server where
+    servers of the run have several.
     """
 
     name: str
@@ -142,6 +143,7 @@ class CandidateFacts(_Facts):
     cpus: tuple[int, ...] | None = None
     settings: dict[str, Scalar] = Field(default_factory=dict)
     effective_settings: dict[str, str] | None = None
+    server_version: str | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
 
 
@@ -423,6 +425,11 @@ class Manifest(_Facts):
     def cpus_of(self, candidate: CandidateFacts) -> tuple[int, ...] | None:
         """The CPUs to which the study binds a candidate's server, None for any."""
         return candidate.cpus or self.database.cpus
+
+    def server_version_of(self, candidate: CandidateFacts) -> str | None:
+        """The version of a candidate's server; None if it is not known, or there is none."""
+        shared = self.given_database.server_version if self.given_database else None
+        return candidate.server_version or shared
 
     def settings_of(self, candidate: CandidateFacts) -> dict[str, Scalar]:
         """The settings that the study gives a candidate's server, by name in lower case."""

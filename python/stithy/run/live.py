@@ -94,9 +94,8 @@ class LiveNumbers:
     def _hear(self, event: Event) -> None:
         state = self._state
         match event:
-            case RunStarted():
-                state.directory, state.steps = Path(event.directory), event.steps
-                state.notes = event.notes
+            case RunStarted():  # or a run of `--sensitivity`, after the one before it
+                self._state = _State(Path(event.directory), event.notes, event.steps)
             case StepStarted():
                 state.step, state.steps = event, event.steps
                 state.step_began_s = self._clock.monotonic_s()
@@ -182,7 +181,7 @@ class LiveNumbers:
 
     def _labels(self) -> dict[str, str]:
         directory = self._state.directory
-        return {"run": directory.resolve().name} if directory is not None else {}
+        return {"run": RunDirectory(directory).name} if directory is not None else {}
 
 
 def _now(name: str, value: float, labels: Mapping[str, str]) -> tuple[Family, Point]:

@@ -176,8 +176,8 @@ class ManifestFile:
         if study.given_database is None:
             return None
         database = study.database
-        facts = list(self._context.state.known.server_facts.values())
-        version = facts[0].version if facts else self._context.servers.installation.version
+        facts = self._context.state.known.server_facts
+        version = self._shared_version() if facts else self._context.servers.installation.version
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
@@ -191,6 +191,18 @@ class ManifestFile:
             restore=database.restore,
             by_url=study.by_url,
         )
+
+    def _shared_version(self) -> str | None:
+        """The version of the servers of all candidates that have had a window; None if it is not
+        the same, or before the first one.
+        """
+        known = {each.version for each in self._context.state.known.server_facts.values()}
+        return known.pop() if len(known) == 1 else None
+
+    def _own_version(self, candidate: str) -> str | None:
+        """The version of a candidate's server where it is not that of all."""
+        known = self._context.state.known.server_facts.get(candidate)
+        return None if known is None or self._shared_version() is not None else known.version
 
     def _shared_settings(self) -> dict[str, str] | None:
         """The settings in force in the servers of all candidates that have had a window; None
@@ -238,8 +250,11 @@ class ManifestFile:
 
     def _candidate(self, name: str, shared: dict[str, str] | None) -> CandidateFacts:
         """What is known of it now; in what its server differs changes with what others have."""
-        known = self._made_candidate(name)
-        return known.model_copy(update={"effective_settings": self._own_settings(name, shared)})
+        own = {
+            "effective_settings": self._own_settings(name, shared),
+            "server_version": self._own_version(name),
+        }
+        return self._made_candidate(name).model_copy(update=own)
 
     def _made_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]

@@ -20,10 +20,12 @@ import pytest
 
 from stithy.cli.app import run as stithy
 from stithy.errors import InfrastructureError, UserError
+from stithy.metrics import Quantity
 from stithy.registry import plugins
 from stithy.report.between import pairs
 from stithy.report.context import Context
 from stithy.report.drawing import draw
+from stithy.report.exports.openmetrics import family_of
 from stithy.report.junit import SUITE, junit_xml
 from stithy.report.page import Page, render
 from stithy.report.parts.answer import answer, judged, main_findings
@@ -295,6 +297,23 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
 
 
 TEXTS = ("memory.nopm_at_4 >= disk.nopm_at_4", "disk.p95_at_4 <= 5 ms", "disk.nopm_at_1 > 5")
+
+
+@pytest.mark.parametrize(("metric", "name", "unit"), [
+    ("tenant.tpm", "tenant_transactions_per_minute", "per_minute"),
+    ("isolation_lost", "isolation_lost_ratio", "ratio"),
+    ("backup.p95_ratio", "backup_p95_ratio", "ratio"),
+    ("backup.duration_s", "backup_duration_seconds", "seconds"),
+    ("fio.p99.9", "fio_p99_9_seconds", "seconds"),
+    ("fio.worst_iops", "fio_worst_requests_per_second", "per_second"),
+    ("backup.commits", "backup_commits", ""),
+])  # fmt: skip
+def test_a_metric_of_an_activity_is_exported_with_its_unit(
+    metric: str, name: str, unit: str
+) -> None:
+    """Also where its own name does not say it."""
+    each = family_of(Quantity(metric))
+    assert (each.name, each.unit) == (f"stithy_{name}", unit)
 
 
 def test_junit_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None:

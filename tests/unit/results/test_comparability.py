@@ -35,6 +35,12 @@ def _device(device: str, firmware: str) -> Manifest:
     return _first(environment={name: Fact(value=value) for name, value in known.items()})
 
 
+def _versions(**known: str) -> Manifest:
+    own = [each.model_copy(update={"server_version": known[each.name]}) for each in BASE.candidates]
+    database = BASE.database.model_copy(update={"server_version": None})
+    return BASE.model_copy(update={"given_database": database, "candidates": tuple(own)})
+
+
 def _setting(**settings: str) -> Manifest:
     effective = {**(BASE.database.effective_settings or {}), **settings}
     database = BASE.database.model_copy(update={"effective_settings": effective})
@@ -59,6 +65,7 @@ def _shape(**changes: Any) -> Manifest:
     (_first(cpus=(1, 3)), ["disk: server_cpus: not known and 2"], True),
     (_first(effective_settings={"work_mem": "8MB", "fsync": "off"}),
      ["disk: settings.fsync: on and off", "disk: settings.work_mem: not known and 8MB"], True),
+    (_versions(disk="15.13", memory="16.2"), ["memory: server_version: 15.13 and 16.2"], True),
     (_drive(transport_s=1.0, seed=9), [], True),
     (_drive(profile="name = 'other'"), ["disk: drive.data.profile: "], True),
 ])  # fmt: skip

@@ -17,9 +17,11 @@ from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
 from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
 from stithy.run.cleanup import handlers, orphans, register
 from stithy.run.cleanup.register import Register, Resource
 from stithy.run.journal import Journal
+from stithy.run.preparation.doctor import left_behind
 from stithy.secrets import Secret
 from stithy.storage.consent import Mark, read_mark, write_mark
 from support.examples import DEAD
@@ -67,6 +69,41 @@ def test_a_kept_run_is_cleaned_and_what_is_left_stays_registered(tmp_path: Path)
     [again] = handlers.clean()
     assert (again.removed, again.left, again.running, place.exists()) == (1, (), False, False)
     assert register.all_registered() == []
+
+
+def test_a_moved_run_is_found_by_its_journal_and_what_is_left_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also within the run whose sensitivity it is of; another directory names no run."""
+    book, place = enter(), tmp_path / "x"
+    (place / "mine").mkdir(parents=True)
+    for path in (place, tmp_path / "gone"):
+        book.creating("directory", {"path": str(path)})
+    book.keep()
+    main = RunDirectory(tmp_path / "main")
+    moved = RunDirectory(main.corner("nvme") / "run")
+    moved.root.mkdir(parents=True)
+    (moved.root.parent / "study.yaml").touch()
+    assert app.run(["clean", str(moved.root)]) == 0
+    Journal(moved.journal, FakeClock()).write("run-started", run_id="r1")
+    assert app.run(["clean", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "Nothing to clean.\n" * 2
+    assert app.run(["clean", str(moved.root)]) == 4
+    assert capsys.readouterr().out == "/results: removed 1 thing, 1 is left\n"
+    (place / "mine").rmdir()
+    assert app.run(["clean", str(main.root)]) == 0
+    assert capsys.readouterr().out == "/results: removed everything that the run left\n"
+
+
+@pytest.mark.parametrize(("made", "found"), [(1, "1 thing"), (2, "2 things")])
+def test_what_an_ended_run_left_is_examined(made: int, found: str) -> None:
+    """Whether it was killed or ended by itself."""
+    book = enter()
+    for _ in range(made):
+        book.creating("mark", {"path": "/x", "run_id": "r1"})
+    book.close(remove=False)
+    book.path.write_text(book.path.read_text().replace(boot_id(), "another boot"))
+    assert [each.found for each in left_behind()] == [f"ended, and left {found} behind"]
 
 
 def test_a_resumed_run_is_that_of_its_new_process_and_finds_its_password() -> None:

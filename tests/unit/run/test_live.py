@@ -71,6 +71,20 @@ def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() ->
     assert _value(shown, "run_windows_done") == 2
 
 
+def test_a_run_of_the_sensitivity_begins_anew_under_a_name_of_its_own() -> None:
+    """What the run before it came to is not told of it."""
+    corner = events.RunStarted("runs/x/sensitivity/against-disk/run", 9, 120.0)
+    shown = _numbers(
+        BEGUN, AT_STEP, SECOND, OVER, events.InterimAnalysis("b", 4, decided=True), corner
+    )
+    found = {name: each.samples for name, each in _families(shown).items()}
+    labels = {"run": "x/against-disk"}
+    assert found == {
+        f"run_{name}": [(labels, number, None)]
+        for name, number in (("steps", 9), ("windows_done", 0), ("windows_invalid", 0))
+    }
+
+
 def test_the_time_left_goes_down_to_nothing_and_loading_and_looks_are_told() -> None:
     """A step that takes longer than expected leaves no less than 0; its stage is a label."""
     clock = FakeClock()

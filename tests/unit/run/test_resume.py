@@ -178,3 +178,27 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         with pytest.raises(error, match=problem):
             FakedRun(tmp_path).resume()
     assert list(tmp_path.rglob("*")) == [book.parent, book]
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (("study.yaml",), "before it began"),
+        (("study.yaml", "journal.jsonl", "sensitivity/"), "before it began"),
+        (("study.yaml", "notes.txt"), "it has no journal"),
+        (("study.yaml", "sensitivity/against-nvme/"), "it has no journal"),
+        (("journal.jsonl", "windows/w-disk-u4-b0/"), "no run begins in its journal"),
+    ],
+)
+def test_nobody_is_told_to_remove_a_folder_of_their_own(
+    names: tuple[str, ...], problem: str, tmp_path: Path
+) -> None:
+    """A study alone may be a person's, and with anything else in its folder it is no run's."""
+    for name in names:
+        path = tmp_path / "out" / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.touch()
+    with pytest.raises(UserError, match=problem) as refused:
+        FakedRun(tmp_path).resume()
+    assert "remove" not in refused.value.remedy

@@ -13,7 +13,7 @@ from stithy.analysis.evidence import Window
 from stithy.metrics import Metric
 from stithy.report.context import Context
 from stithy.report.export import Export, reported, require_valid, workload_name
-from stithy.report.words import loads
+from stithy.report.words import loads, servers
 
 NAME = "go-bench"
 
@@ -37,8 +37,8 @@ def _facts(context: Context) -> Iterator[str]:
         yield f"scenario: {_one_line(manifest.scenario)}"
     if database := manifest.given_database:
         yield f"engine: {_one_line(database.engine)}"
-        if database.server_version:
-            yield f"server-version: {_one_line(database.server_version)}"
+        if known := servers.versions(manifest):
+            yield f"server-version: {_one_line(known)}"
     if notes := [each for each in (context.label, loads.footer(manifest)) if each]:
         yield f"note: {_one_line('; '.join(notes))}"
 

@@ -27,6 +27,13 @@ KEYS = frozenset({level_factor().name, "block", "attempt", "position", "second",
 """Numbers that are labels or instants, and no values."""
 NAMES = {"driver_rate_per_s_max": "driver_rate_max_per_s"}
 """Columns whose names do not end in their unit as OpenMetrics wants it; rates have their nouns."""
+WORDS = {"tpm": "transactions_per_min", "iops": "requests_per_s"}
+"""Ends of names of metrics that say their unit in a letter."""
+ENDINGS = {
+    "s": "s", "1/s": "per_s", "1/min": "per_min", "B": "bytes", "B/s": "bytes_per_s",
+    "share": "share",
+}  # fmt: skip
+"""By units of metrics, how names end that say them."""
 
 
 def export(context: Context) -> Export:
@@ -50,7 +57,7 @@ def _pieces(context: Context) -> Iterator[str]:
 
 def _labels(context: Context) -> pl.DataFrame:
     """The labels of each window by its id, and when it was measured."""
-    name = context.run.directory.root.resolve().name
+    name = context.run.directory.name
     schema = dict.fromkeys(("window_id", *LABELS), pl.String)
     rows = [
         (
@@ -97,8 +104,20 @@ def _values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
         valid=pl.when(pl.col("lost_because").is_null()).then("valid").otherwise(pl.lit("false"))
     )
     for metric in sorted({each.metric for each in declared(frame)}):
-        each = family(tuple(metric.split(".")), Quantity(metric).noun)
+        each = family_of(Quantity(metric))
         yield _written(each, frame.filter(metric=metric), ("of",))
+
+
+def family_of(quantity: Quantity) -> Family:
+    """The family of a metric of an activity; its name ends in its unit where it has one."""
+    name = quantity.metric.replace(".", "_")
+    for word, said in WORDS.items():
+        if name.endswith(f"_{word}"):
+            name = name.removesuffix(word) + said
+    ending = ENDINGS.get(quantity.known.unit)
+    if ending is not None and not name.endswith(f"_{ending}"):
+        name += f"_{ending}"
+    return family((name,), quantity.noun)
 
 
 def _samples(frame: pl.DataFrame) -> Iterator[str]:

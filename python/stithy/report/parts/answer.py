@@ -24,7 +24,7 @@ from stithy.report.context import Context
 from stithy.report.findings import sentences
 from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
 from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words import loads
+from stithy.report.words import loads, servers
 from stithy.report.words.restores import restore_method
 from stithy.report.words.wording import (
     DASH,
@@ -240,6 +240,7 @@ def _flaws(context: Context) -> Iterator[str | None]:
         )
     yield from cap_flaws(context)
     yield from searches.flaws(context)
+    yield _several_versions(context)
     yield machine.machine_flaw(context)
     yield from _unfinished(context)
     yield from validity.resumed_flaws(context)
@@ -269,6 +270,16 @@ def _null_that_differs(context: Context) -> str | None:
     return (
         "This is a null study of two identical candidates, so the difference is an error of the "
         "measurement. Do not trust any study on this machine until the cause is found."
+    )
+
+
+def _several_versions(context: Context) -> str | None:
+    manifest = context.manifest
+    if manifest is None or all(each.server_version is None for each in manifest.candidates):
+        return None
+    return (
+        f"The servers have different versions: {servers.versions(manifest)}. Differences between "
+        "candidates include those between versions."
     )
 
 

@@ -49,7 +49,7 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 def _server(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database = manifest.database
-    yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
+    yield "database", f"{database.engine} {servers.versions(manifest) or '(version not known)'}"
     if database.restore:
         yield "restore before each window", database.restore
     if database.backups:
@@ -217,7 +217,7 @@ def _ended(session: SessionFacts) -> str:
 
 _SHOWN_APART = {
     "name", "environment", "drives", "arrays", "cost", "memory_limit_bytes", "cpus", "settings",
-    "effective_settings",
+    "effective_settings", "server_version",
 }  # fmt: skip
 
 
@@ -225,6 +225,7 @@ def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     """What is known of a candidate and its volume; what the machine tells does not say it twice."""
     own = dict(_pairs("", _fields(candidate, leave=_SHOWN_APART)))
     server = {
+        "server version": servers.version(manifest, candidate),
         "memory limit": servers.memory(manifest, candidate),
         "server CPUs": None if (bound := servers.cpus(manifest, candidate)) is None else str(bound),
         "database settings": servers.settings(manifest, candidate),
@@ -263,7 +264,8 @@ def _database(manifest: Manifest) -> list[Pair]:
     if manifest.given_database is None:
         return []
     memory = _fields(manifest.memory) if manifest.memory else {}
-    return [*_pairs("", _fields(manifest.database)), *_pairs("memory limit", memory)]
+    database = {**_fields(manifest.database), "server_version": servers.versions(manifest)}
+    return [*_pairs("", database), *_pairs("memory limit", memory)]
 
 
 def _identity(manifest: Manifest) -> list[Pair]:

@@ -125,7 +125,7 @@ def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
     if manifest.given_database is None:
         return ()
     database, memory = manifest.database, manifest.memory
-    version = (database.server_version or "").split(" ")[0]
+    version = (manifest.server_version_of(candidate) or "").split(" ")[0]
     held = " NOT ENFORCED" if memory and memory.enforced is False else ""
     limit = f"memory {format_size(manifest.memory_limit_of(candidate) or 0)}{held}"
     lines = [f"{database.engine} {version}".strip(), limit, _cpus(manifest, candidate)]

@@ -10,6 +10,20 @@ def are_there(manifest: Manifest | None) -> bool:
     return database is not None and database.by_url
 
 
+def version(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """The version of a candidate's server; None if no candidate has a version of its own."""
+    if all(each.server_version is None for each in manifest.candidates):
+        return None
+    return manifest.server_version_of(candidate)
+
+
+def versions(manifest: Manifest) -> str | None:
+    """`15.18`, or `15.18 on gp3, 16.2 on io2`; None where none is known."""
+    own = [(each.name, version(manifest, each)) for each in manifest.candidates]
+    found = ", ".join(f"{text} on {name}" for name, text in own if text)
+    return found or manifest.database.server_version
+
+
 def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
     """The memory limit of a candidate; None if no candidate has a limit of its own."""
     limit_bytes = manifest.memory_limit_of(candidate)

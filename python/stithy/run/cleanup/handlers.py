@@ -5,7 +5,7 @@ the run's mark. Processes go first, then the rest in the reverse order of its cr
 """
 
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ from stithy.run.cleanup.register import (
     forget,
     read_registered,
 )
-from stithy.run.journal import Journal
+from stithy.run.journal import Journal, read_journal
 from stithy.storage.consent import remove_mark
 from stithy.storage.volume import remove_own, remove_tree
 
@@ -190,13 +190,29 @@ class Cleaned:
 
 
 def clean(directory: Path | None = None) -> Sequence[Cleaned]:
-    """Clean all runs of this user that have ended, or only that of one run directory."""
+    """Clean all runs of this user that have ended, or only that of one run directory.
+
+    A directory that was moved is known by the runs that its journals name.
+    """
     runs = [run for run in all_registered() if not serves(run)]
     if directory is not None:
         own = RunDirectory(directory.resolve())
-        inside = own.sensitivity
-        runs = [run for run in runs if run.directory == own.root or inside in run.directory.parents]
+        inside, ids = own.sensitivity, set(_run_ids(own))
+        runs = [
+            run
+            for run in runs
+            if run.directory == own.root or inside in run.directory.parents or run.run_id in ids
+        ]
     return [Cleaned(run, 0, (), running=True) if goes_on(run) else clean_run(run) for run in runs]
+
+
+def _run_ids(own: RunDirectory) -> Iterator[str]:
+    """The runs that the journals of a run directory name."""
+    for each in (own, *own.corners().values()):
+        with suppress(OSError):
+            for entry in read_journal(each.journal):
+                if entry.event == "run-started":
+                    yield entry.facts["run_id"]
 
 
 def serves(run: Registered) -> bool:

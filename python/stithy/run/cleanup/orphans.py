@@ -99,7 +99,7 @@ def _removal_failed(orphan: Orphan) -> str | None:
 
 
 def dead_runs() -> Sequence[Registered]:
-    """Runs of the register that were killed: they go on no more, and nobody asked to keep them."""
+    """Runs of the register that go on no more and left something, and nobody asked to keep it."""
     return [
         run
         for run in all_registered()

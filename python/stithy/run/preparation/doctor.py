@@ -68,7 +68,7 @@ class Part:
 class Examination:
     """All that was found; `demo_lacks` is empty where the demo could run.
 
-    `left`: what killed runs, drives and clusters have left on the machine.
+    `left`: what ended runs and killed drives and clusters have left on the machine.
     """
 
     checks: Mapping[str, tuple[Judgement, ...]]
@@ -117,9 +117,10 @@ CLEANED = "stithy clean"
 
 
 def left_behind() -> Iterable[Judgement]:
-    """What killed runs, drives and clusters of this user have left, which `clean` removes."""
+    """What ended runs, killed drives and killed clusters of this user left: `clean` removes it."""
     for run in dead_runs():
-        found = f"killed, and left {len(run.resources)} things behind"
+        left = len(run.resources)
+        found = f"ended, and left {left} {'thing' if left == 1 else 'things'} behind"
         yield Judgement(run.what, "disturbing", found, CLEANED)
     for each in orphans():
         yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)

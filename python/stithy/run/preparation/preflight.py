@@ -97,7 +97,7 @@ def preflight(
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
-    warnings += _cpu_cautions(equipped) if equipped else ()
+    warnings += [*_cpu_cautions(equipped), *_version_cautions(equipped)] if equipped else ()
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
 
 
@@ -274,6 +274,18 @@ def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
         "time beside the servers that have more. To compare numbers of CPUs, give every server "
         f"fewer than the {len(host.cpus)} that there are"
     )
+
+
+def _version_cautions(equipped: Equipped) -> Iterator[str]:
+    """Where servers that run already have several versions, as their fingerprints say."""
+    study = equipped.file.study
+    known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
+    if study.by_url and len({*known.values()} - {None}) > 1:
+        found = ", ".join(f"{name} {text or 'is not known'}" for name, text in known.items())
+        yield (
+            f"the servers have different versions: {found}; differences between candidates include "
+            "those between versions"
+        )
 
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:

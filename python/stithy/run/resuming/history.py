@@ -104,18 +104,33 @@ def _entries(directory: RunDirectory) -> Sequence[Entry]:
 
 
 def _no_run(directory: RunDirectory) -> UserError:
-    if directory.journal.exists() or directory.study.exists():
+    there = directory.root.is_dir()
+    if there and _is_of_a_start(directory):
         return UserError(
             "the run ended before it began, so there is nothing to resume",
             where=str(directory.root),
-            remedy="remove that directory and run the study again",
+            remedy="run the study again",
         )
-    known = "it has no journal" if directory.root.is_dir() else "no such directory"
+    known = "no such directory"
+    if there:
+        written = directory.journal.exists()
+        known = "no run begins in its journal" if written else "it has no journal"
     return UserError(
         f"not a run directory: {known}",
         where=str(directory.root),
         remedy="name a directory that `stithy run` wrote",
     )
+
+
+def _is_of_a_start(directory: RunDirectory) -> bool:
+    """Whether it has a study and nothing but what a run writes until its journal tells of it.
+
+    A folder with a study and anything else is a person's.
+    """
+    written = {directory.study, directory.journal, directory.sensitivity}
+    found = set(directory.root.iterdir())
+    empty = not directory.sensitivity.is_dir() or not any(directory.sensitivity.iterdir())
+    return bool(found & {directory.study, directory.journal}) and found <= written and empty
 
 
 def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:

@@ -176,11 +176,13 @@ def _state(
 
 
 def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
-    version = manifest.given_database.server_version if manifest.given_database else None
-    known = {each.name: manifest.effective_settings_of(each) for each in manifest.candidates}
+    known = {
+        each.name: (manifest.server_version_of(each), manifest.effective_settings_of(each))
+        for each in manifest.candidates
+    }
     return {
         name: ServerFacts(version, settings)
-        for name, settings in known.items()
+        for name, (version, settings) in known.items()
         if settings is not None and version is not None
     }
 

@@ -22,6 +22,7 @@ class Store:
         """`rows` as they were when the server last stopped."""
         self.rows, self.settings = rows, settings
         self.committed, self.checkpoints = 0, 0
+        self.version = "1.memory"
 
     def commit(self, name: str, times: int) -> None:
         """So many transactions more."""
@@ -71,7 +72,7 @@ class Endpoint:
 
     def facts(self) -> ServerFacts:
         """As it was started."""
-        return ServerFacts("1.memory", {"keep": "on", **self.store.settings})
+        return ServerFacts(self.store.version, {"keep": "on", **self.store.settings})
 
     def checksums(self) -> Mapping[str, str]:
         """The rows are their own checksum."""
