@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
+from stithy.errors import UserError
 from stithy.registry import plugins
 from stithy.suggest import closest, instead
 
@@ -281,8 +282,16 @@ def _declared() -> Mapping[str, Metric]:
 def _declared_by(
     own: tuple[Metric, ...], activities: tuple[ModuleType, ...]
 ) -> Mapping[str, Metric]:
-    every = (*own, *(each for activity in activities for each in activity.METRICS))
-    return {each.name: each for each in every}
+    found: dict[str, Metric] = {}
+    for each in (*own, *(each for activity in activities for each in activity.METRICS)):
+        if found.setdefault(each.name, each) is not each:
+            whose = [activity.NAME for activity in activities if each in activity.METRICS]
+            raise UserError(
+                f"the metric {each.name} is declared twice",
+                where=f"`METRICS` of {', '.join(whose) or 'workloads'}",
+                remedy="give the metric another name, or leave it to the other plug-in",
+            )
+    return found
 
 
 @cache

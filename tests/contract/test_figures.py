@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from recompute.figures import source_of
+from stithy.factor import TAKEN
 from stithy.registry import plugins
 from stithy.report import metrics
 from stithy.report.context import Context
@@ -67,6 +68,16 @@ def test_every_figure_of_a_full_run_stands_in_a_section(full: Context) -> None:
     """Of a family whose section does not show it a reader would never know."""
     page = Page(full)
     assert {each.name for _, each in page.drawn} == {each.name for each in page.figures}
+
+
+def test_no_factor_may_be_called_as_another_column_beside_it(full: Context) -> None:
+    """One of the two would stand for the other, in a table or in the rows of a drawing."""
+    page = Page(full)
+    figures = [each for each in page.figures if each.name != "set-up"]
+    tables = [each.frame.columns for each in (*page.tables.values(), *(f.table for f in figures))]
+    rows = [row for each in figures for rows in each.spec["datasets"].values() for row in rows]
+    found = {name for names in (*tables, *rows) if "users" in names for name in names}
+    assert {name for name in found if ":" not in name} - {"users"} <= TAKEN
 
 
 MS = 1000.0

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stithy.report.context import context_of
+from stithy.results.read import read_run
 from support.html_page import read_page
 from support.pdf_text import text_of
 from support.reported import write_report
@@ -46,6 +48,19 @@ def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Pa
         content = path.read_bytes()
         text = text_of(content) if path.suffix == ".pdf" else content.decode()
         assert said in " ".join(text.split())
+
+
+def test_a_section_is_not_asked_what_is_lost_in_a_run_without_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may read them as if they were there."""
+    own = tmp_path / "own/section/own.py"
+    own.parent.mkdir(parents=True)
+    asked = "def lost(context):\n    raise AssertionError\n\n\ndef sections(page):\n    return []\n"
+    own.write_text(f'NAME = "own"\nNEEDS = ("io_seconds",)\n\n\n{asked}')
+    monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
+    run = read_run(build_run(tmp_path / "run", SHAPE).root)
+    assert context_of(run).evidence.windows
 
 
 def test_two_sections_with_a_table_of_the_same_name_are_refused(

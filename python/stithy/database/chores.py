@@ -6,7 +6,8 @@ An engine that has it offers a module `chores` in its package, with
 - `scans(url)`, an endless iterator over scans: each step aggregates over one of the large tables,
   read from end to end, in turn, and gives the bytes of the table.
 
-Errors are those of connections to the engine's servers.
+Errors are those of connections to the engine's servers. An aggressor asks for them in `added_bytes`
+already, so that an engine without them is refused before the run.
 """
 
 from collections.abc import Iterator

@@ -463,10 +463,15 @@ def context_of(run: Run) -> Context:
     return with_paired(Context(run, whole, samples))
 
 
+def asked_of(family: str, there: frozenset[str]) -> list[Any]:
+    """The modules of a family all of whose tables there are: they may name them in `NEEDS`."""
+    return [each for each in plugins(family).values() if there >= {*getattr(each, "NEEDS", ())}]
+
+
 def with_paired(context: Context) -> Context:
     """The same with all that sections say is lost, as values of windows and of points."""
-    of = (module.lost for module in plugins("section").values() if hasattr(module, "lost"))
-    found = [each for lost in of for each in lost(context)]
+    sections = asked_of("section", context.tables)
+    found = [each for of in sections if hasattr(of, "lost") for each in of.lost(context)]
     if not found:
         return context
     run, evidence = with_lost(context.run, context.evidence, found)

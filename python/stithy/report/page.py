@@ -15,7 +15,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.blocks import (
     APPENDIX,
@@ -28,7 +27,7 @@ from stithy.report.blocks import (
     in_files,
     paragraph,
 )
-from stithy.report.context import Context
+from stithy.report.context import Context, asked_of
 from stithy.report.drawing import compose, draw, palette
 from stithy.report.drawing.compact import slim
 from stithy.report.figure import Absent, Drawn, Figure
@@ -130,9 +129,8 @@ def _of_sections(what: str, page: Page) -> Iterator[tuple[str, Any]]:
 
 
 def _modules(family: str, page: Page) -> list[Any]:
-    """The modules of a family whose tables the run has: they may name them in `NEEDS`."""
-    there = page.context.tables
-    return [each for each in plugins(family).values() if there >= {*getattr(each, "NEEDS", ())}]
+    """The modules of a family whose tables the run has."""
+    return asked_of(family, page.context.tables)
 
 
 def _place(drawn: Drawn, key: str, claimed: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import PointText
@@ -252,7 +253,17 @@ class CalibrationFacts(_Facts):
     missing_because: str | None = None
 
 
+NOT_THERE = "not_there"
+"""The type of the error of a metric that no plug-in declares."""
+
+
+def _known(metric: str) -> None:
+    if find(metric) is None:
+        raise PydanticCustomError(NOT_THERE, "unknown metric {metric}", {"metric": metric})
+
+
 def _asked(text: str) -> str:
+    _known(text.partition(" of ")[0])
     parse_quantity(text)
     return text
 
@@ -325,8 +336,8 @@ class PlanFacts(_Facts):
 def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
     for each in thresholds:
         for side in (each.left, each.right):
-            if isinstance(side, MeasuredValue) and find(side.metric) is None:
-                raise ValueError(f"there is no metric {side.metric!r:.40}")
+            if isinstance(side, MeasuredValue):
+                _known(side.metric)
     return thresholds
 
 

@@ -19,9 +19,10 @@ from pydantic import ValidationError
 from stithy.errors import UserError
 from stithy.factor import declared, factor_named
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
-from stithy.results.manifest import SCHEMA_VERSION, Manifest
+from stithy.results.manifest import NOT_THERE, SCHEMA_VERSION, Manifest
 from stithy.results.tables import SERIES, WINDOW, Table, empty_frame, schema
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def text_of(path: Path) -> str:
 
 
 def manifest_of(path: Path) -> Manifest:
-    """A manifest. Raises Damaged, and UserError for results of another version."""
+    """A manifest. Raises Damaged, and UserError for another version or a plug-in that is gone."""
     text = text_of(path)
     known = is_as_written(path, text.encode())
     if known is False:
@@ -73,9 +74,23 @@ def manifest_of(path: Path) -> Manifest:
     if known is None:
         raise Damaged(UNKNOWN)
     try:
-        return Manifest.model_validate(document)
+        manifest = Manifest.model_validate(document)
     except ValidationError as error:
+        if gone := [each["msg"] for each in error.errors() if each["type"] == NOT_THERE]:
+            raise without_plugin(gone[0], path) from error
         raise Damaged(_impossible_fact(error)) from error
+    if (scenario := manifest.scenario.partition(" ")[0]) not in plugins("scenario"):
+        raise without_plugin(f"scenario {scenario}", path)
+    return manifest
+
+
+def without_plugin(what: str, path: Path) -> UserError:
+    """Why results are not read: they are whole, but nobody knows what a part of them means."""
+    return UserError(
+        f"this run used a plug-in that is not there ({what})",
+        where=str(path),
+        remedy="set STITHY_PLUGINS as for the run",
+    )
 
 
 def window_of(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from stithy.activities.hammer import LOAD
 from stithy.activity import table_named
 from stithy.errors import UserError
 from stithy.metrics import ALL
+from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
@@ -27,6 +28,7 @@ from stithy.results.pieces import (
     read_tables,
     text_of,
     window_of,
+    without_plugin,
 )
 from stithy.results.tables import Table, empty_frame
 
@@ -132,7 +134,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     """The run in directory `root`; of its windows those with these ids, None: all of them.
 
     Raises UserError where there is no directory, or nothing of a run in it, or results of another
-    version of Stithy.
+    version of Stithy, or of a plug-in that is not there.
     """
     directory = RunDirectory(root)
     _require_run(directory)
@@ -143,6 +145,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
     frames = _frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
+    _require_activities(directory.windows, frames["window"]["activity"].unique().sort().to_list())
     with_load = frames["window"].join(frames.pop("load"), on="window_id", how="left")
     frames["window"] = with_load.sort("started_at_s", "window_id", nulls_last=True)
     frames["baseline"] = frames["baseline"].sort("at_s", "window_id")
@@ -159,7 +162,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
 def read_manifest(path: Path) -> Manifest | None:
     """A manifest; None where there is none that can be read.
 
-    Raises UserError for one of another version.
+    Raises UserError for one of another version, or of a plug-in that is not there.
     """
     try:
         return manifest_of(path)
@@ -193,6 +196,13 @@ def _require_run(directory: RunDirectory) -> None:
     raise UserError(
         problem, where=str(directory.root), remedy="name a directory that `stithy run` wrote"
     )
+
+
+def _require_activities(path: Path, found: Sequence[str]) -> None:
+    known = plugins("activity")
+    for each in ", ".join(found).split(", ") if found else ():
+        if each not in known:
+            raise without_plugin(f"activity {each}", path)
 
 
 def _manifest(path: Path, problems: list[Problem]) -> Manifest | None:

@@ -14,7 +14,7 @@ It is one module in `layers/` with
 - `mount_options(spec)`, if its keys are options of mounting it,
 - `cautions(spec)`, if a person must know something before it holds data,
 - `usage(mount_point, runner)`, if that compresses or keeps copies: what its books say
-  (`stithy.storage.space.Usage`),
+  (`stithy.storage.space.Usage`); and `stored_below(folder)`, what is stored of files in a folder,
 - `usage_below(device, redundancy, runner)`, if it compresses below a file system: the same, of its
   device that is mounted,
 - `HANDLERS`, if it makes what unmounting does not remove: as a provider has them.

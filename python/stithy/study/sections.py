@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from stithy.factor import require_usable
 from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Role
@@ -452,6 +453,7 @@ def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
     found: Mapping[str, Sequence[Value]] = plugins("scenario")[scenario.name].factors(
         scenario.spec, load
     )
+    require_usable(found, scenario.name)
     return found
 
 

@@ -33,6 +33,15 @@ def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Path) -
     assert "Length of a window." in str(study_schema())
 
 
+def test_a_key_of_the_printed_scenario_that_varies_holds_in_its_windows(printed: Path) -> None:
+    """Each point has its own value."""
+    text = (printed / "append.yaml").read_text() + "vary: {scenario.append.seconds: [1, 3]}\n"
+    steps = expand(parse_study("append.yaml", text.encode())).steps
+    windows = [step.window for step in steps if step.window]
+    key = "scenario.append.seconds"
+    assert {(each.point.values[key], each.duration_s) for each in windows} == {(1, 1), (3, 3)}
+
+
 def _mistyped(step: Step) -> Step:
     """As the step of a scenario whose activity has another name."""
     return replace(step, window=step.window and replace(step.window, activities=("apend",)))

@@ -14,17 +14,27 @@ from stithy.study.model import Study
 from stithy.study.problems import StudyError
 
 
-def made(keys: str, memory: str = "256 MiB", more: str = "") -> Study:
+def made(keys: str, memory: str = "256 MiB", more: str = "", engine: str = "postgresql") -> Study:
     """A study of two directories."""
     text = (
         "study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
         f"scenario: {{noisy-neighbour: {{{keys}}}}}\n"
-        f"database: {{engine: postgresql, memory: {memory}}}\n"
+        f"database: {{engine: {engine}, memory: {memory}}}\n"
         "workload: {name: order-entry, warehouses: 1}\n"
         "load: {users: [2], duration: 10 s, ramp_up: 2 s, repeat: 2}\n"
         f"{more}"
     )
     return parse_study("study.yaml", text.encode())
+
+
+@pytest.mark.usefixtures("fakes")
+@pytest.mark.parametrize("name", ["bulk-load", "analytic-scan"])
+def test_an_engine_without_the_work_of_a_neighbour_is_refused_before_the_run(name: str) -> None:
+    """Nothing but a run's end would tell that no cycle was done."""
+    study = made(f"aggressor: {name}", engine="memory")
+    with pytest.raises(UserError, match="memory can neither load nor scan") as caught:
+        expand(study)
+    assert caught.value.where == "scenario.noisy-neighbour.aggressor"
 
 
 def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour() -> None:

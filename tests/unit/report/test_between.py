@@ -131,7 +131,8 @@ def switched(
         there = measured.items() if row["users"] == 4 else ()
         return {metric.replace("__", "."): value * grown for metric, value in there}
 
-    return at_points(context, points, values, rate_per_s=rate_per_s)
+    activity = "tenants" if factor == "neighbour" else "hammer"
+    return at_points(context, points, values, rate_per_s=rate_per_s, activity=activity)
 
 
 def cells_of(pair: Pair) -> list[tuple[str, ...]]:

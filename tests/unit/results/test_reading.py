@@ -126,11 +126,9 @@ def test_results_of_another_version_are_refused(
 
 
 def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> None:
-    """Whatever JSON it is, or none; what is asked about is something that is measured."""
+    """Whatever JSON it is, or none."""
     document = json.loads(run.manifest.read_text())
     limit = {"percentile": "nopn", "transaction": "all", "limit_s": 1.0}
-    blocks = {"blocks_least": 4, "blocks_most": 9}
-    question = {"point": "users=4", "metric": "nopn", "margin_share": 0.1, **blocks}
     versions: tuple[object, ...] = (None, True, 1.5, "x", "²", -1, [], {})
     wrong = (json.dumps(document | {"schema_version": each}) for each in versions)
     texts = {
@@ -139,13 +137,39 @@ def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> 
         json.dumps(document | {"seed": "x"}): "seed: Input should be",
         json.dumps(document | {"more": 1}): "more: Extra inputs",
         json.dumps(document | {"plan": document["plan"] | {"limit": limit}}): "percentile 'nopn'",
-        json.dumps(document | {"plan": document["plan"] | {"question": question}}): "mean `nopm`?",
     }
     for text, shown in texts.items():
         write_with_checksum(run.manifest, text.encode())
         with pytest.raises(Damaged) as caught:
             manifest_of(run.manifest)
         assert shown in str(caught.value)
+
+
+def test_results_of_a_plug_in_that_is_not_there_are_refused_and_not_called_damaged(
+    run: RunDirectory,
+) -> None:
+    """Its metric, in the question or a threshold, its scenario, its activity in a window."""
+    document = json.loads(run.manifest.read_text())
+    blocks = {"blocks_least": 4, "blocks_most": 9}
+    question = {"point": "users=4", "metric": "own.rate of x", "margin_share": 0.1, **blocks}
+    measured = {"candidate": "disk", "metric": "own.rate", "point": "users=4"}
+    threshold = {"left": measured, "relation": "<", "right": {"value": 1.0, "unit": "s"}}
+    gone = {
+        "unknown metric own.rate": document | {"plan": document["plan"] | {"question": question}},
+        "unknown metric own.rat": document | {"thresholds": [threshold]},
+        "scenario own": document | {"scenario": "own {bytes: [512]}"},
+    }
+    for said, each in gone.items():
+        write_with_checksum(run.manifest, json.dumps(each).encode())
+        with pytest.raises(UserError, match=f"a plug-in that is not there .{said}") as caught:
+            read_run(run.root)
+        assert caught.value.where == str(run.manifest)
+        assert caught.value.remedy == "set STITHY_PLUGINS as for the run"
+    write_with_checksum(run.manifest, json.dumps(document).encode())
+    path = run.window(NAME).table(WINDOW.name)
+    write_frame(path, WINDOW, table_of(path, WINDOW).with_columns(activity=pl.lit("hammer, own")))
+    with pytest.raises(UserError, match="not there .activity own"):
+        read_run(run.root)
 
 
 @pytest.mark.parametrize("damage", ["copied", "doubled", "changed", "a directory", "gone"])

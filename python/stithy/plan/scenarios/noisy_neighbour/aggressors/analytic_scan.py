@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from stithy.database.chores import chores_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -56,5 +57,5 @@ def said(level: int) -> str:
 
 def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
     """Its database."""
-    del study
+    chores_of(study.database.engine)  # refused here, before anything is measured
     return {spec.volume: held}

@@ -1,0 +1,29 @@
+"""Factors: which of them is the level, and what none may be called."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from stithy import factor
+from stithy.errors import UserError
+from stithy.factor import Factor, level_factor, require_usable
+from stithy.registry import plugins
+
+
+def test_the_level_is_that_of_a_load_whatever_other_activities_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where another activity comes before it by the name of its file."""
+    first = SimpleNamespace(FACTORS=(Factor("knocks", "Knocks", "knock"),))
+    every = {"first": first, **plugins("activity")}
+    monkeypatch.setattr(factor, "plugins", lambda _: every)
+    assert next(iter(factor.declared())) == "knocks"
+    assert level_factor().name == "users"
+
+
+def test_a_factor_with_the_name_of_another_column_of_figures_is_refused() -> None:
+    """A block's number would stand for the factor's value, or the value for a percentile."""
+    require_usable(("users", "bytes", "neighbour", "rate", "profile"), "own")
+    with pytest.raises(UserError, match="cannot be called `block`") as caught:
+        require_usable(("bytes", "value", "block"), "own")
+    assert caught.value.where == "`factors` of the scenario own"

@@ -1,0 +1,31 @@
+"""Metrics that plug-ins declare."""
+
+from types import ModuleType
+
+import pytest
+
+from stithy import metrics
+from stithy.errors import UserError
+from stithy.metrics import Metric
+from stithy.registry import plugins
+
+
+def activity(name: str, metric: Metric) -> ModuleType:
+    """What declares one metric."""
+    module = ModuleType(name)
+    vars(module).update(NAME=name, METRICS=(metric,))
+    return module
+
+
+def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the two would silently be the other."""
+    again = Metric("backup.pause_s", "s", "lower", "values", "", "pauses", "pauses")
+    every = {**plugins("activity"), "own": activity("own", again)}
+    declaring = {"workload": plugins("workload"), "activity": every}
+    assert metrics.find(again.name) is None
+    monkeypatch.setattr(metrics, "plugins", declaring.__getitem__)
+    assert metrics.find(again.name) == again
+    every["again"] = activity("again", Metric(**vars(again)))
+    with pytest.raises(UserError, match="the metric backup.pause_s is declared twice") as caught:
+        metrics.find(again.name)
+    assert caught.value.where == "`METRICS` of own, again"
