@@ -83,6 +83,18 @@ def test_a_heavier_neighbour_that_is_not_decided_is_named_with_the_reason() -> N
     )
 
 
+def test_a_neighbour_that_achieved_nothing_is_borne_by_nobody() -> None:
+    """As where each of its cycles failed, however little the tenants then lost."""
+    [said, failed] = _said(_one(300, asked=None, offered=None, achieved=0.0, failed=4))
+    assert said.startswith(
+        "Which neighbour a bears is not decided: beside 300, the neighbour achieved nothing ("
+    )
+    assert "failed in 4 cycles" in failed
+    [said, _] = _said(_one(200), _one(300, achieved=0.0, failed=4))
+    assert "a bears a neighbour of 200; whether 300" in said
+    assert "undecided whether a or b absorbs it better" in _compared(P95_BETTER_ON_B, a=0.0, b=0.0)
+
+
 def test_what_a_neighbour_achieved_and_how_long_it_worked_stands_beside_what_was_asked() -> None:
     """Of 700 it came to 400; one in cycles worked a third of the time."""
     said = _said(_one(700, achieved=400.0, worked=0.3))

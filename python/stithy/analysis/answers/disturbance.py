@@ -134,8 +134,11 @@ class Disturbance:
         return True if effect.high <= GROWTH_MOST and not self.is_blind(tail) else None
 
     def bearable(self, tail: Quantity) -> bool | None:
-        """Whether isolation holds and the tail stays within its bound; None: not decided."""
+        """Whether isolation holds and the tail stays within its bound; None: not decided.
+
+        What achieved nothing, such as where every cycle failed, cannot show what tenants bear.
+        """
         both = self.isolated, self.is_short(tail)
         if False in both:
             return False
-        return None if None in both else True
+        return None if None in both or self.achieved == 0 else True

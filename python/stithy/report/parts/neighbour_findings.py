@@ -120,6 +120,8 @@ def _open(each: Disturbance, tail: Quantity) -> Iterator[str]:
         else:
             ends = percent(each.isolation), percent(each.alone_isolation)
             yield f"isolation of {ends[0]} beside {ends[1]} alone may be chance"
+    if each.achieved == 0:
+        yield "the neighbour achieved nothing"
     if each.is_short(tail) is None:
         yield _why_not_short(each, tail)
 
@@ -224,7 +226,7 @@ def _who(both: tuple[Disturbance, Disturbance], effect: Effect, quantity: Quanti
     size, shown = max(ratio, 1 / ratio), _bounds(effect, turned=ratio < 1)
     doses = _doses(both)
     known = better.achieved, worse.achieved
-    had_less = None in known or (doses and (known[0] or 0.0) < (known[1] or 0.0))
+    had_less = None in known or 0 in known or (doses and (known[0] or 0.0) < (known[1] or 0.0))
     if effect.distinguishable and not had_less:
         what = "the throughput that tenants keep" if is_kept else f"the growth of {quantity}"
         return (
