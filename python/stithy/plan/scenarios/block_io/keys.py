@@ -98,6 +98,7 @@ class Spec(BaseModel):
             "verify",
         }
     )
+    POINTS: ClassVar = frozenset({"profiles", "rate", "repeat", "stop_at"})
     """Keys whose values `vary` cannot list."""
 
     IMPLIED: ClassVar = frozenset(
