@@ -32,6 +32,9 @@ MEMORY_SHARE = 0.01
 
 NOT_KNOWN = "not known"
 
+PROFILE = "profile."
+"""Begins facts of I/O profiles. Those of one run alone are other points, which are not compared."""
+
 
 @dataclass(frozen=True)
 class Meaning:
@@ -65,6 +68,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
     "workload.*": Meaning("workload", "what else the workload's own keys say, defaults resolved"),
+    "fio": Meaning("workload", "version of fio, where it has windows"),
+    "profile.*": Meaning(
+        "workload", "content of an I/O profile or a trace of your own, of those that both runs have"
+    ),
     **_of_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
@@ -188,10 +195,12 @@ def comparability(
     memory: MemoryFacts | None,
     stithy_version: str,
     candidates: Sequence[CandidateFacts] = (),
+    io_facts: Mapping[str, str] | None = None,
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
     """What must be equal for the numbers of two runs to be comparable, storage apart.
 
-    `own`, what candidates have of their own, is there only if any of them has it.
+    `own`, what candidates have of their own, is there only if any of them has it; `io_facts`, fio
+    and the user's I/O profiles, where fio has windows.
     Source: docs/explanation/method.md.
     """
     own = dict(_own_of(candidates))
@@ -215,7 +224,7 @@ def comparability(
             found["memory_limit_bytes"] = memory.limit_bytes
         found["memory_limit_enforced"] = memory.enforced
     found["driver"] = _driver_generation(stithy_version)
-    return found | ({"own": own} if own else {})
+    return found | dict(io_facts or {}) | ({"own": own} if own else {})
 
 
 def _own_keys(workload: WorkloadFacts) -> dict[str, Scalar]:
@@ -277,6 +286,7 @@ def differences(
         Difference(name, subject, _told(a), _told(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
         if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
+        and not (name.startswith(PROFILE) and (a is None or b is None))
     ]
     order = list(MEANINGS.values())
     return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))

@@ -81,7 +81,7 @@ class ManifestFile:
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
         parts = comparability(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
-            candidates,
+            candidates, context.state.known.io_facts,
         )  # fmt: skip
         return Manifest(
             stithy_version=stithy.__version__,

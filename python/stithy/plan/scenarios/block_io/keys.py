@@ -343,6 +343,11 @@ class Spec(BaseModel):
     )
 
     @property
+    def io_profiles(self) -> tuple[str, ...]:
+        """The profiles that fio runs."""
+        return self.profiles
+
+    @property
     def shape(self) -> Shape:
         """What is asked instead of the profiles' own."""
         read_share = None if self.read_share_percent is None else self.read_share_percent / 100
