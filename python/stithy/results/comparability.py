@@ -118,9 +118,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "filesystem": "file system",
         "mount_options": "its mount options",
         "memory_backed": "whether it is in memory",
-        "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
+        "device.*": "devices under it, as far as they are known, top to bottom: model, firmware, "
+        "driver, scheduler, queue …",
         "array.*": "arrays by role: layer, its keys, number of devices",
-        "role.*": "volumes of roles on sources of their own: file system, mount options",
+        "role.*": "volumes of roles on sources of their own: file system, mount options, devices",
         "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
     **_group("reported", {
@@ -411,19 +412,23 @@ def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
     for other in candidate.roles:
         yield f"role.{other.role}.filesystem", other.filesystem
         yield f"role.{other.role}.mount_options", other.mount_options
+        yield from _of_devices(candidate.environment, f"role.{other.role}.")
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
             yield f"drive.{drive.role}.{name}", getattr(drive, name)
 
 
-def _of_devices(environment: Mapping[str, Fact]) -> Iterator[tuple[str, Any]]:
-    """By place from the top, because the kernel numbers loop devices as they come."""
-    there = environment.get("devices")
+def _of_devices(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple[str, Any]]:
+    """By place from the top, because the kernel numbers loop devices as they come.
+
+    `of`: how the facts of a role's volume begin.
+    """
+    there = environment.get(f"{of}devices")
     names = there.value if there and isinstance(there.value, tuple) else ()
     for place, device in enumerate(names, start=1):
         for name in DEVICE_FACTS:
-            if (fact := environment.get(f"device.{device}.{name}")) is not None:
-                yield f"device.{place}.{name}", fact.value
+            if (fact := environment.get(f"{of}device.{device}.{name}")) is not None:
+                yield f"{of}device.{place}.{name}", fact.value
 
 
 def _same(name: str, base: Any, other: Any) -> bool:
