@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from stithy.report.between import Pair
 
 NOTE = """\
-~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm); n: valid windows.
-A change is that of the geometric means over windows; percentiles are of all windows together.
+~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm).
+n: valid windows of each run that have the metric; blocks, if the metric pairs windows.
+A change is the ratio of the geometric means over windows. Metrics for which 0 is a normal value,
+such as error_share and isolation, have the difference of the means instead. Percentiles are of all
+windows together.
 Intervals are of each row by itself. They know the scatter within the runs, and of what drifted
 between them as much as baseline checks and windows saw: candidates are compared more surely within
 one study, in blocks."""
