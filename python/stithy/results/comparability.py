@@ -7,7 +7,7 @@ person says that this is what the comparison is about. The others are only repor
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -176,6 +176,7 @@ class NotComparable(UserError):
             "compare runs with the same facts, or name what you changed on purpose with --ignore"
         )
         super().__init__(f"not comparable with {against}: {names}", where=where, remedy=remedy)
+        self._differences = tuple(differences)
         self.facts = tuple(
             UserError(
                 f"differs from {against}: {each}", where=where, remedy=f"--ignore {each.name}"
@@ -186,6 +187,10 @@ class NotComparable(UserError):
     def parts(self) -> tuple[StithyError, ...]:
         """One error a fact, and how to ignore it."""
         return self.facts
+
+    def details(self) -> Mapping[str, Any]:
+        """Every fact with its values in both runs."""
+        return {"facts": [asdict(each) for each in self._differences]}
 
 
 def comparability(
