@@ -116,7 +116,8 @@ class Spec(BaseModel):
             "(`four-corners/random-read-4k`), or files of your own: a profile (`./mine.toml`), a "
             "job file of fio (`./mine.fio`), a parameter file of Vdbench (`./mine.vdb`), or a "
             "trace to replay (`.trace` of an emulated drive, `.iolog` of fio, `.blktrace.0` of "
-            "blktrace, `.blkparse` of blkparse). Each pattern is measured by itself. "
+            "blktrace, `.blkparse` of blkparse). Relative paths start from the current directory, "
+            "not from the study's folder. Each pattern is measured by itself. "
             "docs/reference/io-profiles.md lists what is shipped."
         ),
         examples=[["four-corners", "sql"]],
