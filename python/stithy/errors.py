@@ -13,9 +13,9 @@ code 1.
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stithy.exits import Exit
 
@@ -39,6 +39,10 @@ class StithyError(Exception):
     def parts(self) -> tuple["StithyError", ...]:
         """The single errors this one consists of: itself, unless it carries several."""
         return (self,)
+
+    def details(self) -> Mapping[str, Any]:
+        """What programs are told beside problem, place and remedy, by name."""
+        return {}
 
 
 class UserError(StithyError):

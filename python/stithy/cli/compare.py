@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from stithy.report.between import Pair
 
 NOTE = """\
-~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm); n: valid windows.
-A change is that of the geometric means over windows; percentiles are of all windows together.
+~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm).
+n: valid windows of each run that have the metric; blocks, if the metric pairs windows.
+A change is the ratio of the geometric means over windows. Metrics for which 0 is a normal value,
+such as error_share and isolation, have the difference of the means instead. Percentiles are of all
+windows together.
 Intervals are of each row by itself. They know the scatter within the runs, and of what drifted
 between them as much as baseline checks and windows saw: candidates are compared more surely within
 one study, in blocks."""
@@ -59,7 +62,8 @@ def compare(
     ignore
         A fact that may differ, such as kernel. Repeatable.
     json
-        Print the facts that differ, and all numbers, as JSON.
+        Print the facts that differ, what weakens each run, and all numbers, as JSON. If the runs
+        are not comparable, its `failure` has the facts that differ.
     """
     if not others:
         problem, remedy = "only one run is named", "name a second run: `stithy compare A B`"
@@ -112,17 +116,18 @@ def _as_text(pair: "Pair") -> str:
 
 
 def _as_json(pair: "Pair") -> dict[str, object]:
-    from stithy.report.between import machine, rates
+    from stithy.report.between import flaws, machine, rates
 
+    runs = (("base", pair.base), ("other", pair.other))
     return {
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(each) for each in pair.ignored],
         "reported": [asdict(each) for each in pair.reported],
         "rates": rates(pair),
         "machine": machine(pair),
+        "flaws": {name: flaws(run) for name, run in runs},
         "durability_given_up": {
-            name: [asdict(each) for each in run.given_up]
-            for name, run in (("base", pair.base), ("other", pair.other))
+            name: [asdict(each) for each in run.given_up] for name, run in runs
         },
         "rows": [_row(each) for each in pair.rows],
     }

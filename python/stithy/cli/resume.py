@@ -34,8 +34,8 @@ def resume(
     resumed.
 
     The command refuses a run that is still active, and a run that ended well. It also refuses if
-    the study, a candidate's storage, the kernel, the CPUs, the memory or a program version has
-    changed.
+    the study, an I/O profile or trace of your own, a candidate's storage, the kernel, the CPUs, the
+    memory or a program version has changed.
 
     Examples:
 

@@ -44,7 +44,7 @@ def is_blktrace(path: Path) -> bool:
 def read_blktrace(path: Path) -> Iterator[Request]:
     """All requests, from their issue to their completion, in the order of the completions."""
     under_way: dict[tuple[int, int, int, int], float] = {}
-    for each in merge(*map(_events, _beside(path))):
+    for each in merge(*map(_events, beside(path))):
         kind = each.categories & (WRITE | FLUSH | DISCARD)
         key = (each.device, kind, each.sector, each.length_bytes)
         if each.action == ISSUED:
@@ -53,8 +53,8 @@ def read_blktrace(path: Path) -> Iterator[Request]:
             yield from _completed(each, begun_s)
 
 
-def _beside(path: Path) -> list[Path]:
-    """The files of all processors."""
+def beside(path: Path) -> list[Path]:
+    """The files of all processors; a file without a number alone."""
     if not _NUMBERED.search(path.name):
         return [path]
     return sorted(path.parent.glob(f"{path.name.rpartition('.')[0]}.*"))

@@ -58,6 +58,16 @@ def find(asked: str) -> Profile:
     return only(found, pattern) if pattern else found
 
 
+def own_files(asked: str) -> tuple[Path, ...]:
+    """The files of a profile or a trace of one's own, as `find` is asked; none of a shipped one."""
+    if asked.endswith(TRACES):
+        from stithy.fio.blktrace import beside
+
+        return tuple(beside(Path(asked)))
+    file = asked if asked.endswith(SUFFIXES) else asked.rpartition("/")[0]
+    return (Path(file),) if file.endswith(SUFFIXES) else ()
+
+
 def only(profile: Profile, name: str) -> Profile:
     """The profile with one of its patterns alone. Raises UserError where it has none so called."""
     chosen = tuple(each for each in profile.patterns if each.name == name)

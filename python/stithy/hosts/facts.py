@@ -59,11 +59,15 @@ def machine_facts(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> dict[
 
 
 def storage_facts(
-    path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+    path: Path,
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+    devices: tuple[str, ...] = (),
 ) -> dict[str, Fact]:
     """Facts of the file system that holds `path` and of every device under it, by name.
 
-    A device's facts are called `device.<name>.<fact>`; `devices` lists them top to bottom.
+    A device's facts are called `device.<name>.<fact>`; `devices` lists them top to bottom. Where
+    the kernel names none under `path`, such as under ZFS, `devices` are those that are known.
     """
     mount = mount_of(path, proc)
     sizes = os.statvfs(path)
@@ -75,16 +79,20 @@ def storage_facts(
         "filesystem_free_bytes": Fact(value=sizes.f_bavail * sizes.f_frsize),
         "filesystem_block_bytes": Fact(value=sizes.f_bsize),
     }
-    names = devices_under(path, proc, sys)
+    names = devices_under(path, proc, sys) or devices
     facts["devices"] = (
-        Fact(value=names)
-        if names
-        else Fact(value=None, missing_because=f"{mount.kind} is not on a block device")
+        Fact(value=names) if names else Fact(value=None, missing_because=_why_no_device(mount.kind))
     )
     for name in names:
         place = (sys / "class" / "block" / name).resolve()
         facts |= {f"device.{name}.{key}": fact for key, fact in _device(place).items()}
     return facts
+
+
+def _why_no_device(kind: str) -> str:
+    if kind == "zfs":
+        return "the kernel does not name the devices under zfs"
+    return f"{kind} is not on a block device"
 
 
 def _device(place: Path) -> dict[str, Fact]:

@@ -1,14 +1,15 @@
 """The interface of a scenario: what a study does, as steps.
 
 A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
-`stithy.needs`), optionally `Spec` (its keys in a study, below its name; `FIXED` names those
-that say which points are measured and how often: `vary` cannot list them, and runs that differ in
-them are comparable; `stithy.study` asks it for `first_points`, `impossible`, `spared_points`,
-`misfits`, `at_shares` and `without_users`, where it has them; of several kinds of keys `specs()`
-instead, by the word that names each at the key `CHOICE`, the usual kind first), `needs_of(study)`
-(what its keys need of the machine besides, checked before a run), `facts(study)` (what its keys
-come to, by name, as the manifest keeps it for the report) and `SECTIONS` (those of `database`,
-`workload` and `load` that it needs; without it all), and
+`stithy.needs`), optionally `Spec` (its keys in a study, below its name; `FIXED` names those that
+`vary` cannot list, `POINTS` those of them that say which points are measured and how often: runs
+that differ in these are comparable; `io_profiles` are the I/O profiles that fio runs, which are
+facts of the run, as fio's version then is; `stithy.study` asks it for `first_points`, `impossible`,
+`spared_points`, `misfits`, `at_shares` and `without_users`, where it has them; of several kinds of
+keys `specs()` instead, by the word that names each at the key `CHOICE`, the usual kind first),
+`needs_of(study)` (what its keys need of the machine besides, checked before a run), `facts(study)`
+(what its keys come to, by name, as the manifest keeps it for the report) and `SECTIONS` (those of
+`database`, `workload` and `load` that it needs; without it all), and
 
 - `factors(spec, load)`, what it varies by itself: at least one factor with its values;
 - `steps(study, scene)`, which gives the steps in their order;

@@ -181,26 +181,23 @@ def _names(contexts: Sequence[Context]) -> list[str]:
     ]
 
 
-def flaws(context: Context, who: str) -> list[str]:
+def flaws(context: Context, who: str = "") -> list[str]:
     """What must be known of a run before its numbers are; `who` is what it is called."""
     manifest = _manifest(context)
     reported, damaged = left_out(context.evidence.windows), lost_files(context)
-    changed = [
-        f"{who}: resumed although something had changed: {text}"
-        for session in manifest.sessions
-        for text in session.changed
+    found = [
+        *(text.removesuffix(".") for text in sentences(context.given_up)),
+        *([f"{damaged}; its report says which"] if damaged else []),
+        *([f"{reported}; left out"] if reported else []),
+        *([f"the run was not finished ({manifest.end})"] if manifest.end != "finished" else []),
+        *(["changes of the servers behind its URLs are not known"] if are_there(manifest) else []),
+        *(
+            f"resumed although something had changed: {text}"
+            for session in manifest.sessions
+            for text in session.changed
+        ),
     ]
-    ended = [f"{who}: the run was not finished ({manifest.end})"]
-    unseen = [f"{who}: changes of the servers behind its URLs are not known"]
-    lost = [f"{who}: {text.removesuffix('.')}" for text in sentences(context.given_up)]
-    return [
-        *lost,
-        *([f"{who}: {damaged}; its report says which"] if damaged else []),
-        *([f"{who}: {reported}; left out"] if reported else []),
-        *(ended if manifest.end != "finished" else []),
-        *(unseen if are_there(manifest) else []),
-        *changed,
-    ]
+    return [f"{who}: {text}" for text in found] if who else found
 
 
 def machine(pair: Pair) -> list[str]:

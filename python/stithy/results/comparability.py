@@ -7,7 +7,7 @@ person says that this is what the comparison is about. The others are only repor
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -31,6 +31,9 @@ MEMORY_SHARE = 0.01
 """Firmware and kernel keep a little more or less of it for themselves at each boot."""
 
 NOT_KNOWN = "not known"
+
+PROFILE = "profile."
+"""Begins facts of I/O profiles. Those of one run alone are other points, which are not compared."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "workload": Meaning("workload", "what the users do"),
     **_of_fields("workload", WorkloadFacts),
     "workload.*": Meaning("workload", "what else the workload's own keys say, defaults resolved"),
+    "fio": Meaning("workload", "version of fio, where it has windows"),
+    "profile.*": Meaning(
+        "workload", "content of an I/O profile or a trace of your own, of those that both runs have"
+    ),
     **_of_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
@@ -112,9 +119,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "filesystem": "file system",
         "mount_options": "its mount options",
         "memory_backed": "whether it is in memory",
-        "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
+        "device.*": "devices under it, as far as they are known, top to bottom: model, firmware, "
+        "driver, scheduler, queue …",
         "array.*": "arrays by role: layer, its keys, number of devices",
-        "role.*": "volumes of roles on sources of their own: file system, mount options",
+        "role.*": "volumes of roles on sources of their own: file system, mount options, devices",
         "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
     **_group("reported", {
@@ -169,6 +177,7 @@ class NotComparable(UserError):
             "compare runs with the same facts, or name what you changed on purpose with --ignore"
         )
         super().__init__(f"not comparable with {against}: {names}", where=where, remedy=remedy)
+        self._differences = tuple(differences)
         self.facts = tuple(
             UserError(
                 f"differs from {against}: {each}", where=where, remedy=f"--ignore {each.name}"
@@ -180,6 +189,10 @@ class NotComparable(UserError):
         """One error a fact, and how to ignore it."""
         return self.facts
 
+    def details(self) -> Mapping[str, Any]:
+        """Every fact with its values in both runs."""
+        return {"facts": [asdict(each) for each in self._differences]}
+
 
 def comparability(
     scenario: str,
@@ -189,10 +202,12 @@ def comparability(
     memory: MemoryFacts | None,
     stithy_version: str,
     candidates: Sequence[CandidateFacts] = (),
+    io_facts: Mapping[str, str] | None = None,
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
     """What must be equal for the numbers of two runs to be comparable, storage apart.
 
-    `own`, what candidates have of their own, is there only if any of them has it.
+    `own`, what candidates have of their own, is there only if any of them has it; `io_facts`, fio
+    and the user's I/O profiles, where fio has windows.
     Source: docs/explanation/method.md.
     """
     own = dict(_own_of(candidates))
@@ -216,7 +231,7 @@ def comparability(
             found["memory_limit_bytes"] = memory.limit_bytes
         found["memory_limit_enforced"] = memory.enforced
     found["driver"] = _driver_generation(stithy_version)
-    return found | ({"own": own} if own else {})
+    return found | dict(io_facts or {}) | ({"own": own} if own else {})
 
 
 def _own_keys(workload: WorkloadFacts) -> dict[str, Scalar]:
@@ -280,6 +295,7 @@ def differences(
         Difference(name, subject, _told(a), _told(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
         if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
+        and not (name.startswith(PROFILE) and (a is None or b is None))
     ]
     order = list(MEANINGS.values())
     return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))
@@ -408,19 +424,23 @@ def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
     for other in candidate.roles:
         yield f"role.{other.role}.filesystem", other.filesystem
         yield f"role.{other.role}.mount_options", other.mount_options
+        yield from _of_devices(candidate.environment, f"role.{other.role}.")
     for drive in candidate.drives:
         for name in DRIVE_FACTS:
             yield f"drive.{drive.role}.{name}", getattr(drive, name)
 
 
-def _of_devices(environment: Mapping[str, Fact]) -> Iterator[tuple[str, Any]]:
-    """By place from the top, because the kernel numbers loop devices as they come."""
-    there = environment.get("devices")
+def _of_devices(environment: Mapping[str, Fact], of: str = "") -> Iterator[tuple[str, Any]]:
+    """By place from the top, because the kernel numbers loop devices as they come.
+
+    `of`: how the facts of a role's volume begin.
+    """
+    there = environment.get(f"{of}devices")
     names = there.value if there and isinstance(there.value, tuple) else ()
     for place, device in enumerate(names, start=1):
         for name in DEVICE_FACTS:
-            if (fact := environment.get(f"device.{device}.{name}")) is not None:
-                yield f"device.{place}.{name}", fact.value
+            if (fact := environment.get(f"{of}device.{device}.{name}")) is not None:
+                yield f"{of}device.{place}.{name}", fact.value
 
 
 def _same(name: str, base: Any, other: Any) -> bool:

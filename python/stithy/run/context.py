@@ -44,12 +44,14 @@ class Discovered:
 
     `server_facts`: by candidate, with the settings in force in all its windows. `calibration`: what
     the driver keeps up with. `limits`: by candidate, whether its memory limit held, and the note.
+    `io_facts`: fio's version and the user's I/O profiles, by fact (`preparation.io`).
     """
 
     server_facts: dict[str, ServerFacts] = field(default_factory=dict)
     hammer_version: str | None = None
     calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
+    io_facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

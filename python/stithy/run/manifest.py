@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 import stithy
 from stithy.database.remote import UNSEEN
-from stithy.hosts.facts import storage_facts
 from stithy.hosts.processes import boot_id
 from stithy.registry import plugins
 from stithy.results.comparability import comparability, comparability_key
@@ -36,6 +35,7 @@ from stithy.results.write import write_json
 from stithy.run.activities.hammer.request import pace_of
 from stithy.run.context import Context
 from stithy.storage.provider import Volume
+from stithy.storage.volume import facts_of
 from stithy.study.model import Study
 from stithy.study.sections import url_of
 from stithy.workload.workload import Driving, Section
@@ -68,7 +68,7 @@ class ManifestFile:
         for name, volume in self._context.volumes.made.items():
             if name not in self._storage:
                 self._storage[name] = (
-                    storage_facts(volume.path) if volume.database is None else dict(NOT_SEEN)
+                    facts_of(volume) if volume.database is None else dict(NOT_SEEN)
                 )
 
     def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
@@ -81,7 +81,7 @@ class ManifestFile:
         candidates = tuple(self._candidate(name, shared) for name in study.candidates)
         parts = comparability(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
-            candidates,
+            candidates, context.state.known.io_facts,
         )  # fmt: skip
         return Manifest(
             stithy_version=stithy.__version__,

@@ -17,6 +17,7 @@ from pathlib import Path
 from stithy.errors import PreconditionError
 from stithy.hosts.devices import Mount, devices_under, mount_of, mounts
 from stithy.hosts.facts import storage_facts
+from stithy.results.manifest import Fact
 from stithy.storage.consent import may_empty, may_use
 from stithy.storage.provider import Room, Volume
 from stithy.units import format_size
@@ -40,6 +41,26 @@ def describe(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -
         devices=devices_under(path, proc, sys),
         memory_backed=mount.kind in MEMORY_BACKED,
     )
+
+
+def facts_of(
+    volume: Volume, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+) -> dict[str, Fact]:
+    """Facts of what a candidate's volume is on, as `storage_facts` tells them.
+
+    Devices under the volumes of other roles are `role.log.devices` and `role.log.device.…`. What is
+    emulated says more of itself.
+    """
+    found = storage_facts(volume.path, proc, sys, volume.devices)
+    for role, part in volume.others.items():
+        if not part.emulated:
+            known = storage_facts(part.path, proc, sys, part.devices)
+            found |= {f"role.{role}.{name}": known[name] for name in known if _is_of_device(name)}
+    return found
+
+
+def _is_of_device(name: str) -> bool:
+    return name == "devices" or name.startswith("device.")
 
 
 def room_of(path: Path, proc: Path = Path("/proc")) -> Room:

@@ -351,7 +351,8 @@ class Scenario:
 
         Two runs may differ in that: what they share can be compared.
         """
-        return self._written(getattr(self.spec, "FIXED", frozenset()))
+        fixed: frozenset[str] = getattr(self.spec, "FIXED", frozenset())
+        return self._written(getattr(self.spec, "POINTS", fixed))
 
     def _written(self, without: frozenset[str]) -> str:
         spec = self.spec

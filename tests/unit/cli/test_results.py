@@ -236,6 +236,9 @@ def test_what_counts_is_compared_only_where_it_is_ignored(tmp_path: Path, capsys
     err = capsys.readouterr().err
     assert "duration_s: 3 and 4: --ignore duration_s" in err
     assert "kernel: 6.1.0 and 6.2.0: --ignore kernel" in err
+    assert run(["compare", one, two, "--ignore", "kernel", "--json"]) == 2
+    facts = [{"name": "duration_s", "subject": "", "base": "3", "other": "4"}]
+    assert reported(capsys)["failure"]["facts"] == facts
     ignored = ["--ignore", "kernel", "--ignore", "duration_s"]
     assert run(["compare", one, two, *ignored]) == 0
     shown = capsys.readouterr().out
@@ -250,6 +253,9 @@ def test_what_counts_is_compared_only_where_it_is_ignored(tmp_path: Path, capsys
     run(["compare", one, two, *ignored, "--json", "--metric", "p99 of payment", "--metric", "tpm"])
     [document] = reported(capsys)["comparisons"]
     assert sorted(each["name"] for each in document["ignored"]) == ["duration_s", "kernel"]
+    flaws = ["1 of 12 windows is invalid; left out", "the run was not finished (interrupted)"]
+    assert document["flaws"]["base"] == flaws
+    assert len(document["flaws"]["other"]) == 1
     metrics = list(dict.fromkeys(row["metric"] for row in document["rows"]))
     assert (metrics, len(document["rows"])) == (["p99 of payment", "tpm"], 2 * 2 * 2)
 

@@ -100,6 +100,24 @@ def test_rare_keys_are_said_where_a_study_sets_them() -> None:
     assert "verify: true" in str(checked)
 
 
+@pytest.mark.parametrize(
+    ("more", "same"),
+    [
+        (", repeat: 3", True),
+        (", rate: 10-120%, stop_at: 20 ms", True),
+        (", precondition: none", False),
+        (", precondition: snia", False),
+        (", verify: true", False),
+    ],
+)
+def test_runs_are_comparable_whose_points_differ_but_not_their_preconditioning(
+    more: str, same: bool
+) -> None:
+    """A fresh drive is not a steady one, and checksums cost something."""
+    plain, other = (made(f"profiles: [{of}").scenario for of in ("commit-log]", f"sql]{more}"))
+    assert (plain.comparable == other.comparable) is same
+
+
 @pytest.mark.parametrize("key", ["repeat", "profiles"])
 def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
     """The number of blocks is the study's, and a list is a factor of its own."""

@@ -9,7 +9,7 @@ from stithy.errors import UserError
 from stithy.hosts.facts import machine_facts
 from stithy.results import comparability as facts
 from stithy.results.comparability import differences
-from stithy.results.manifest import Fact, LoadFacts, Manifest
+from stithy.results.manifest import Fact, LoadFacts, Manifest, RoleFacts
 from support.sample_run import Shape, manifest
 
 NAMES = ("disk", "memory")
@@ -87,6 +87,28 @@ def test_devices_are_told_by_place_and_ignored_by_any_part_of_their_name() -> No
     assert differences(base, other, ("memory",)) == ()
     words = ("device.1.firmware", "firmware", "device", "firm")
     assert [facts.ignored(firmware, [word]) for word in words] == [True, True, True, False]
+
+
+def test_devices_of_a_role_on_its_own_source_are_told_by_role_and_place() -> None:
+    """A log on another device is another storage, though its file system is the same."""
+
+    def run(device: str, model: str) -> Manifest:
+        log = RoleFacts(
+            role="log", path="/log", filesystem="ext4", mount_options="rw", devices=(device,)
+        )
+        known: dict[str, Any] = {
+            "role.log.devices": (device,),
+            f"role.log.device.{device}.model": model,
+        }
+        return _first(
+            roles=(log,), environment={name: Fact(value=value) for name, value in known.items()}
+        )
+
+    base = run("nvme0n1", "FAST")
+    assert differences(base, run("nvme1n1", "FAST"), NAMES) == ()
+    (model,) = differences(base, run("sda", "SLOW"), NAMES)
+    assert str(model) == "disk: role.log.device.1.model: FAST and SLOW"
+    assert facts.ignored(model, ["model"])
 
 
 def test_a_refusal_names_every_fact_and_how_to_ignore_it() -> None:

@@ -107,7 +107,7 @@ def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
             parts = [error.problem, error.where, error.remedy, int(error.exit)]
             keys = ("problem", "where", "remedy", "exit")
             with suppress(NobodyReads, InfrastructureError):  # the person is told all the same
-                show_json({"failure": dict(zip(keys, parts, strict=True))})
+                show_json({"failure": {**dict(zip(keys, parts, strict=True)), **error.details()}})
         return _show_known(error, debug=debug)
     return _show_bug(error, debug=debug)
 

@@ -29,6 +29,7 @@ from stithy.run.cleanup.handlers import clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
+from stithy.run.preparation.io import io_facts
 from stithy.run.servers import ServerCpus, Servers, configuration_of
 from stithy.run.session import Session
 from stithy.run.stop import Stop
@@ -99,7 +100,7 @@ class Found:
 class Equipped:
     """A study, and what was found on the machine for it; `machine` is what must not change.
 
-    `database` is None where the study has none.
+    `database` is None where the study has none. `io_facts`: fio and the user's I/O profiles.
     """
 
     run_id: str
@@ -115,6 +116,7 @@ class Equipped:
     providers: Mapping[str, Provider]
     keeper: Provider
     machine: Fingerprint
+    io_facts: Mapping[str, str]
 
     def context(
         self, books: Books, stop: Stop, tell: Observer, state: State | None = None
@@ -139,9 +141,9 @@ class Equipped:
                 cpus=self.server_cpus,
                 scratch=scratch,
             )
-        return Context(
-            self.file, self.plan, session, volumes, servers, self.hammer, scratch, state or State()
-        )
+        state = state or State()
+        state.known.io_facts = dict(self.io_facts)
+        return Context(self.file, self.plan, session, volumes, servers, self.hammer, scratch, state)
 
 
 def equip(
@@ -162,6 +164,7 @@ def equip(
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
     providers = providers_of(file, logs, host, others)
+    io = io_facts(file.study, host.runner)
     return Equipped(
         run_id=run_id,
         file=file,
@@ -175,7 +178,8 @@ def equip(
         hammer=hammer,
         providers=providers,
         keeper=keeper_in(directory),
-        machine=_machine(file, host, database, hammer_version, providers),
+        machine=_machine(file, host, database, {"hammer": hammer_version, **io}, providers),
+        io_facts=io,
     )
 
 
@@ -196,17 +200,18 @@ def _machine(
     file: StudyFile,
     host: Host,
     database: Found | None,
-    hammer_version: str,
+    known: Mapping[str, str],
     providers: Mapping[str, Provider],
 ) -> Fingerprint:
+    """`known`: other programs and files, by name."""
     programs = {
         "stithy": stithy.__version__,
-        "hammer": hammer_version,
+        **known,
         **(_database_programs(file.study, database.installation) if database else {}),
     }
     storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
-    known = {name: words for name, words in storage.items() if words is not None}
-    return fingerprint(host.facts, {**programs, **known})
+    there = {name: words for name, words in storage.items() if words is not None}
+    return fingerprint(host.facts, {**programs, **there})
 
 
 def _database_programs(study: Study, found: Installation) -> dict[str, str]:

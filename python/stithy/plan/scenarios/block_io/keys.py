@@ -98,6 +98,7 @@ class Spec(BaseModel):
             "verify",
         }
     )
+    POINTS: ClassVar = frozenset({"profiles", "rate", "repeat", "stop_at"})
     """Keys whose values `vary` cannot list."""
 
     IMPLIED: ClassVar = frozenset(
@@ -115,7 +116,8 @@ class Spec(BaseModel):
             "(`four-corners/random-read-4k`), or files of your own: a profile (`./mine.toml`), a "
             "job file of fio (`./mine.fio`), a parameter file of Vdbench (`./mine.vdb`), or a "
             "trace to replay (`.trace` of an emulated drive, `.iolog` of fio, `.blktrace.0` of "
-            "blktrace, `.blkparse` of blkparse). Each pattern is measured by itself. "
+            "blktrace, `.blkparse` of blkparse). Relative paths start from the current directory, "
+            "not from the study's folder. Each pattern is measured by itself. "
             "docs/reference/io-profiles.md lists what is shipped."
         ),
         examples=[["four-corners", "sql"]],
@@ -340,6 +342,11 @@ class Spec(BaseModel):
         description="A fixed number of blocks at every point.",
         examples=[3],
     )
+
+    @property
+    def io_profiles(self) -> tuple[str, ...]:
+        """The profiles that fio runs."""
+        return self.profiles
 
     @property
     def shape(self) -> Shape:

@@ -78,6 +78,11 @@ class Spec(Common):
         examples=["1 GiB"],
     )
 
+    @property
+    def io_profiles(self) -> tuple[str, ...]:
+        """The profile that fio runs."""
+        return (self.profile,)
+
 
 def levels(spec: Spec) -> tuple[int, ...]:
     """Requests a second."""

@@ -1,0 +1,45 @@
+"""What windows of fio rest on beside the machine: fio's version, the user's profiles and traces.
+
+The name of a file is in the study; what it holds is not, and may be another thing tomorrow.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from stithy.errors import StithyError
+from stithy.fio import library, program
+from stithy.hosts.runner import Runner
+from stithy.study.model import Study
+
+HASH_DIGITS = 16
+CHUNK_BYTES = 2**20
+
+
+def io_facts(study: Study, runner: Runner) -> dict[str, str]:
+    """`fio` with its version, and `profile.mine.toml` with a hash; empty without windows of fio.
+
+    A fio that is missing or does not start is another check's to tell; it has no version here.
+    """
+    specs = (each.scenario.spec for each in study.variants)
+    names = dict.fromkeys(name for each in specs for name in getattr(each, "io_profiles", ()))
+    if not names:
+        return {}
+    found = {}
+    with suppress(StithyError):
+        found["fio"] = program.find(runner).version
+    for files in map(library.own_files, names):
+        if files:
+            found[f"profile.{files[0]}"] = _hash(files)
+    return found
+
+
+def _hash(files: Iterable[Path]) -> str:
+    """Hexadecimal digits of all that they hold, one after the other."""
+    whole = hashlib.sha256()
+    for each in files:
+        with each.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                whole.update(chunk)
+    return whole.hexdigest()[:HASH_DIGITS]
