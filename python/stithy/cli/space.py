@@ -122,7 +122,7 @@ def _now(directory: Path) -> tuple[Rows, list[str]]:
 def _planned(file: Path) -> tuple[Rows, list[str]]:
     from stithy.plan.expand import needed_bytes
     from stithy.study.load import read_study
-    from stithy.study.sections import set_aside
+    from stithy.study.taken import set_aside
 
     study = read_study(file).study
     needed = {str(role): size for role, size in needed_bytes(study).items()}

@@ -19,10 +19,9 @@ from stithy.study.model import Study
 from stithy.study.sections import (
     Candidate,
     RoleSources,
-    daemons_bytes,
-    image_bytes,
     workload_named,
 )
+from stithy.study.taken import daemons_bytes, image_bytes
 from stithy.workload.workload import Workload
 
 

@@ -480,7 +480,7 @@ def is_idle(data: Mapping[str, Any]) -> bool:
 
 def url_of(candidate: Candidate) -> str | None:
     """The URL of the database that the candidate is; None for one on volumes of its own."""
-    found: str | None = _asked(candidate, "database_url", None)
+    found: str | None = asked(candidate, "database_url", None)
     return found
 
 
@@ -518,14 +518,14 @@ def drive_names(candidate: Candidate) -> tuple[str, ...]:
     return tuple(
         f"{role}{name.removeprefix('data')}"
         for role, source in candidate.sources.items()
-        for name in _asked(source, "drive_names", ())
+        for name in asked(source, "drive_names", ())
     )
 
 
-def _asked(source: Candidate, question: str, otherwise: Any, *words: Any) -> Any:
+def asked(source: Candidate, question: str, otherwise: Any, *words: Any) -> Any:
     """What a source's provider says of its lines; `otherwise` where it has no such function."""
-    asked = getattr(plugins("provider")[source.provider], question, None)
-    return asked(source.spec, *words) if asked else otherwise
+    answer = getattr(plugins("provider")[source.provider], question, None)
+    return answer(source.spec, *words) if answer else otherwise
 
 
 def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
@@ -549,53 +549,10 @@ def without_files(candidates: Mapping[str, Candidate], scenario: Scenario) -> It
     if getattr(plugins("scenario")[scenario.name], "BLOCK_DEVICES", False):
         return
     for name, candidate in candidates.items():
-        if any(_asked(source, "raw", False) for source in candidate.sources.values()):
+        if any(asked(source, "raw", False) for source in candidate.sources.values()):
             yield Violation(
                 "a candidate without a file system",
                 f"the scenario {scenario.name} needs one",
                 "none",
                 (name, "filesystem"),
             )
-
-
-def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
-    """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
-
-    `needed_bytes`: what each role may come to hold.
-    """
-    return sum(
-        int(_asked(source, "image_bytes", 0, _needed(needed_bytes, role)))
-        for role, source in candidate.sources.items()
-    )
-
-
-def daemons_bytes(candidate: Candidate) -> int:
-    """The memory that a candidate's storage takes for its own processes, bytes."""
-    return sum(int(_asked(each, "daemons_bytes", 0)) for each in candidate.sources.values())
-
-
-def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
-    """What roles come to hold for a source that holds one of them as if it were the data."""
-    return {**needed_bytes, "data": needed_bytes[role]}
-
-
-@dataclass(frozen=True)
-class SetAside:
-    """What a study sets aside for a role: bytes on all drives, and of them for a byte of files.
-
-    None where the storage is there already.
-    """
-
-    provisioned_bytes: int | None = None
-    redundancy: float | None = None
-
-
-def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
-    """What a candidate sets aside, by the role of each volume, by its lines alone.
-
-    Its provider says it by `set_aside(spec, needed_bytes)`, as a pair; else the storage is there.
-    """
-    return {
-        role: SetAside(*_asked(source, "set_aside", (), _needed(needed_bytes, role)))
-        for role, source in candidate.sources.items()
-    }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.study.load import read_study
-from stithy.study.sections import set_aside
+from stithy.study.taken import set_aside
 
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
 

@@ -11,7 +11,8 @@ from stithy.hosts.runner import LocalRunner
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.ceph import laboratory
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.study.sections import daemons_bytes, image_bytes, read_candidate, set_aside
+from stithy.study.sections import read_candidate
+from stithy.study.taken import daemons_bytes, image_bytes, set_aside
 
 MIB = 2**20
 NEEDED = dict.fromkeys(("data", "log", "temp", "backup"), 10**9)
