@@ -85,6 +85,8 @@ def _seen(files: Files, win: Row) -> Seen:
     data, reads = part["data"], win["reads"]
     if data is not None and win["queue"] is not None:
         data = min(data, win["queue"] / places)
+    # What works beside the users may read the same device: whose reads those are is not known.
+    reads = None if "," in win["activity"] else reads
     reads = None if reads is None else min(1.0, reads / places, 1.0 if used is None else used)
     room = [asked / most for asked, most in (
         ((win["transactions"] + (win["backlog"] or 0)) / win["measured_s"],

@@ -10,6 +10,7 @@ import polars as pl
 from stithy.activity import tables_of
 from stithy.analysis.answers.findings import answer_level, findings
 from stithy.analysis.bottlenecks.judge import Limited
+from stithy.analysis.bottlenecks.observe import users_of_pools
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import gather
@@ -355,13 +356,7 @@ class Context:
         run, stalled = self.run, stalled_windows(self.run.seconds)
         names = {name for name, lost in stalled.items() if lost}
         samples = [run.samples.of(each, signs, names) for each, signs in SIGNS.items()]
-        pooled = {
-            each.id: each.point.level
-            for each in self.evidence.windows
-            if "load" in self.tables
-            and not self.is_open
-            and (each.row["connections_opened"] or each.point.level) < each.point.level
-        }
+        pooled = users_of_pools(self.evidence) if "load" in self.tables else {}
         checkpoints = self.sampled.checkpoints
         return stalls(run.seconds, checkpoints, pl.concat(samples), pooled, self.engine)
 

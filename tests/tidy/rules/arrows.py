@@ -101,6 +101,7 @@ ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findin
                 "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip
 # Who else imports one of them, and what: the users of a load and their table are everybody's.
 ACCEPTED = {
+    "analysis.bottlenecks.observe": "activities.hammer",
     "analysis.validity.instruments": "activities.hammer",
     "analysis.validity.work": "activities.hammer",
     "report.words.loads": "activities.hammer",

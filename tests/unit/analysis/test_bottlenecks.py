@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,12 +10,20 @@ import pytest
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, at_level, judge
 from stithy.analysis.bottlenecks.observation import Cpus, Device, Growth, Reached
-from stithy.analysis.bottlenecks.observe import Ability, ability
+from stithy.analysis.bottlenecks.observe import (
+    Ability,
+    Tables,
+    ability,
+    observations,
+    users_of_pools,
+)
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import Stall, stalled_shares, stalled_windows, stalls
 from stithy.analysis.validity.instruments import Headroom
 from stithy.engines import declaration
+from support.drawn import context_built
 from support.sample_observation import disk, observed, sessions
+from support.sample_run import Shape, window_id
 
 Row = dict[str, Any]
 
@@ -272,3 +281,22 @@ def test_more_waits_for_storage_are_never_a_smaller_part_of_the_users_time() -> 
         for log in (7.0, 10.0, 17.0)
     ]
     assert parts == [pytest.approx(each) for each in (0.7, 1.0, 1.0)]
+
+
+def test_shares_of_tenants_are_of_the_time_of_all_their_users(tmp_path: Path) -> None:
+    """Of three with four users each. With a neighbour the device's reads are not theirs alone."""
+    alone, beside = (window_id("disk", 4, block) for block in (0, 1))
+    of_all = {"users": 12, "connections_opened": 9}
+    activities = {alone: "hammer", beside: "hammer, neighbour-block-io"}
+    changes = {each: {**of_all, "activity": name} for each, name in activities.items()}
+    shape = Shape(candidates=("disk",), users=(4,), repeat=2, pool=3, changes=changes)
+    context = context_built(tmp_path, shape)
+    run = context.run
+    tables = Tables(context.sampled, run.seconds, run.surroundings, 2, frozenset(), {})
+    found = {each.window_id: each for each in observations(context.evidence, tables)}
+    assert [each.places for each in found.values()] == [12, 12]
+    assert found[alone].pool_waiting is not None, "nine connections are fewer than twelve users"
+    assert users_of_pools(context.evidence) == {alone: 12, beside: 12}
+    reads = {name: each.devices[0].reads_under_way for name, each in found.items()}
+    assert (reads[alone] or 0) > 0
+    assert reads[beside] is None

@@ -1,8 +1,8 @@
 """What the device does beside a neighbour, drawn from the samples of a pair of windows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -13,7 +13,8 @@ from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
-from stithy.report.figures import neighbour_operations
+from stithy.report.figures import neighbour_operations, neighbours
+from stithy.report.words.wording import count, took
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 
@@ -24,7 +25,7 @@ LEVELS = {1: ALONE, 4: 700}
 def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     tmp_path: Path,
 ) -> None:
-    """Of the median second the title tells; without samples the reason is there."""
+    """Without samples the reason is there."""
     context = _context(tmp_path)
     evidence, points = context.evidence, dict(zip(LEVELS, context.evidence.points, strict=True))
     windows = evidence.windows
@@ -34,8 +35,6 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     sides = frame.select("candidate", "neighbour").unique().sort("candidate", "neighbour").rows()
     assert sides == [(name, word) for name in ("disk",) for word in ("alone", "with")]
     with_it = frame.filter(neighbour="with")
-    done = (with_it["reads_per_s"] + with_it["writes_per_s"]).to_list()
-    assert f" and {median(done):,.0f} on disk" in figure.title
     window = next(each for each in windows if each.candidate == "disk" and each.point == points[4])
     samples = context.run.samples.of("block", ["writes_per_s"], {window.id})
     measured = samples.filter(pl.col("second") >= 0.5)["value"].to_list()
@@ -45,6 +44,37 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     assert isinstance(absent, Absent)
     levels = replace(evidence, points=(points[1],))
     assert neighbour_operations.draw(replace(context, evidence=levels)) == []
+
+
+@pytest.mark.parametrize(
+    ("spans", "worked"),
+    [
+        ([], range(5, 25)),
+        ([(WHOLE, -1.0, 1e6)], range(5, 25)),
+        ([(WHOLE, -1.0, 1e6), (cycle_name(1), 2.0, 9.0)], range(5, 9)),
+        ([(WHOLE, -1.0, 1e6), (cycle_name(1), 2.0, 4.5)], []),
+    ],
+)
+def test_titles_have_medians_of_measured_seconds_in_which_the_neighbour_worked(
+    tmp_path: Path, spans: list[Any], worked: Sequence[int]
+) -> None:
+    """Alone of all 20 after 5 of ramp-up; one that did not work in them has no number."""
+    context = _with_work(_context(tmp_path), *spans)
+    [operations], [latency] = neighbour_operations.draw(context), neighbours.draw(context)
+    assert isinstance(operations, Figure)
+    assert isinstance(latency, Figure)
+    assert latency.table.frame["second"].unique().sort().to_list() == list(range(25))
+    measured = {"alone": list(range(5, 25)), "with": list(worked)}
+    done = pl.col("reads_per_s") + pl.col("writes_per_s")
+    for figure, value in ((operations, done), (latency, pl.col("latency_s"))):
+        medians = [
+            figure.table.frame.filter(pl.col("second").is_in(seconds), neighbour=word)
+            .select(value.median()).item()
+            for word, seconds in measured.items()
+        ]  # fmt: skip
+        assert (" on disk" in figure.title) == bool(worked)
+        said = took if figure is latency else count
+        assert not worked or all(said(each) in figure.title for each in medians)
 
 
 def _context(folder: Path) -> Context:

@@ -56,6 +56,18 @@ def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: P
     assert "databases at 4.96 MiB/s on disk" in figure.title  # 26 MB in 5 s
 
 
+def test_cycles_at_once_are_added(tmp_path: Path) -> None:
+    """Two databases of 100 MB in 10 s and in 7.5 s: the line ends with the longer one."""
+    sizes = dict.fromkeys((cycle_name(1), cycle_name(2)), 100 * MB)
+    spans = (cycle_name(1), 0.0, 10.0), (cycle_name(2), 0.5, 8.0)
+    [figure] = neighbour_throughput.draw(_context(tmp_path, sizes, *spans))
+    assert isinstance(figure, Figure)
+    steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
+    assert [at_s for at_s, _ in steps] == pytest.approx([0, 0.5, 8, 10])
+    assert [rate for _, rate in steps] == pytest.approx([10, 23.3333, 10, 0])
+    assert "at 19.1 MiB/s on disk" in figure.title  # 200 MB in 10 s
+
+
 def test_a_candidate_on_which_no_cycle_ended_has_no_line(tmp_path: Path) -> None:
     """The other has one."""
     context = _context(tmp_path, {cycle_name(1): MB}, (cycle_name(1), 1.0, 2.0))

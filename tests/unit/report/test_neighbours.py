@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.answers.thresholds import Outcome, judge_thresholds
+from stithy.analysis.values.series import EACH_ITS_OWN
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import context_of
@@ -109,6 +110,12 @@ def test_what_each_tenants_server_did_is_told_apart_from_the_others(tmp_path: Pa
     assert "throttled_share_with" not in [each.column for each in table.columns], "none has a limit"
     assert table.caption in str(next(each for each in page.sections if each.key == "neighbours"))
     assert not page.context.means["collector"].is_in(["database", "server"]).any()
+    of_each = page.tables["missing"].frame.filter(because=EACH_ITS_OWN)["what"].to_list()
+    assert [each.removeprefix("figure: ") for each in of_each] == [
+        "memory of the server and its page cache", "write-ahead log volume",
+        "syncs of the write-ahead log", "blocks read into the server's cache",
+        "what sessions wait for",
+    ]  # fmt: skip
 
 
 def _of_servers(window_id: str) -> Iterator[tuple[str, str, str, str, float]]:
@@ -123,6 +130,7 @@ def _of_servers(window_id: str) -> Iterator[tuple[str, str, str, str, float]]:
         yield name, "database", "", "blocks_hit_per_s", 30.0
         yield name, "database", "", "blocks_read_per_s", 10.0
         yield name, "server", "", "cpu_share", number / 10
+        yield name, "cgroup", "", "used_bytes", 2.0**20
 
 
 def test_of_several_limits_it_says_what_each_buys(tmp_path: Path) -> None:

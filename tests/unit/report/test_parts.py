@@ -173,6 +173,20 @@ def test_a_part_says_nothing_beyond(tmp_path: Path, say: str, shape: Row, word: 
     assert word not in str(SAYS[say](run(tmp_path, **shape)))
 
 
+def test_each_tenant_has_warehouses_of_its_own(tmp_path: Path) -> None:
+    """Three that do 12 for each of their ten keep to the bound; three that do 15 do not."""
+    tenants = {("tenant.tpm", f"tenant-{each}"): {"value": 300.0} for each in (1, 2, 3)}
+
+    def says(each: float) -> str:
+        of_all = {"w-disk-u4-b0": {"headline_per_min": 3 * each * 10}}
+        of = run(tmp_path / str(each), candidates=("disk",), changes=of_all)
+        windows = tuple(replace(window, values=tenants) for window in of.evidence.windows)
+        return str(SAYS["load"](replace(of, evidence=replace(of.evidence, windows=windows))))
+
+    assert "per warehouse. " not in says(12.0)
+    assert "up to 15 NOPM per warehouse. " in says(15.0)
+
+
 def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     """Others that are not there are; a final check that is missing is a flaw."""
     shape: Row = {"repeat": 2, "primary": QUESTION, "left_out": GONE}

@@ -105,7 +105,10 @@ class Cpus:
 
 @dataclass(frozen=True)
 class Device:
-    """A block device: share of time in use, requests and reads under way; None if not counted."""
+    """A block device: share of time in use, requests and reads under way; None if not counted.
+
+    Reads are the users' own: None, too, where something else works beside them.
+    """
 
     name: str
     used_share: float | None
@@ -124,7 +127,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Growth:
-    """The next level, and its throughput as a multiple of this one's.
+    """The users of the next level, and its throughput as a multiple of this one's.
 
     `share`: 1 where throughput grew as the level did, 0 where it did not grow.
     """
@@ -138,7 +141,8 @@ class Growth:
 class Observation:
     """One window.
 
-    `places`: users of a closed loop, connections of an open one: how many can be under way.
+    `places`: users of a closed loop, connections of an open one: how many can be under way, of all
+    tenants.
     `under_way`: transactions under way, by Little's law; of an open loop those that are served.
     `pool_waiting`: of these, those that wait for a connection; None where each user has its own.
     `backlog_share`: of the transactions due in an open loop. `drives`: of emulated drives. `late`:

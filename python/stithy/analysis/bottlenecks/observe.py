@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activities.hammer import users_of
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
     LOCKS,
@@ -148,8 +149,20 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
 
 
 def _places(window: Window) -> int:
+    """Of all tenants together: a point has the users of each, the row those of all."""
     opened = window.row["connections_opened"]
-    return int(opened) if window.row["pace"] == "rate" and opened else window.point.level
+    return int(opened) if window.row["pace"] == "rate" and opened else users_of(window.row)
+
+
+def _shares_connections(window: Window) -> bool:
+    opened = window.row["connections_opened"]
+    return opened is not None and opened < users_of(window.row)
+
+
+def users_of_pools(evidence: Evidence) -> dict[str, int]:
+    """How many users share connections, by the windows of a closed loop in which they do."""
+    closed = (each for each in evidence.windows if each.measured and each.row["pace"] != "rate")
+    return {each.id: users_of(each.row) for each in closed if _shares_connections(each)}
 
 
 def _rate_per_s(window: Window) -> float | None:
@@ -173,9 +186,8 @@ def _pool_waiting(window: Window) -> float | None:
     Whoever has handed in a transaction to be done later does not wait for it: its line is none of
     users. That wait is longer than the response time, of which every other one is a part.
     """
-    opened = window.row["connections_opened"]
     rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
-    if opened is None or opened >= window.point.level or rate_per_s is None or wait_s is None:
+    if not _shares_connections(window) or rate_per_s is None or wait_s is None:
         return None
     deferred = (
         window.completed(name) * max(0.0, row["pool_wait_mean_s"] - row["response_mean_s"])
@@ -207,7 +219,8 @@ def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
         ]
         for (point, tpm), (more, most) in zip(known, known[1:], strict=False):
             share = (most / tpm - 1) / (more.level / point.level - 1)
-            found[name, point] = Growth(more.level, most / tpm, share)
+            users = users_of(evidence.valid_at(name, more)[0].row)
+            found[name, point] = Growth(users, most / tpm, share)
     return found
 
 
@@ -286,14 +299,18 @@ def _read_latencies(sampled: Sampled) -> dict[tuple[str, str], float]:
 def _devices(
     window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
 ) -> Iterable[Device]:
-    """Reads under way: time of all reads over all time."""
+    """Reads under way: time of all reads over all time; unknown where others work beside the users.
+
+    Own: what works beside the users, such as a neighbour or a backup, may read the same device.
+    """
+    is_shared = "," in window.row["activity"]
     for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
         used, under_way, rate = (
             values.get(("block", name, metric))
             for metric in ("utilisation_share", "queue_length", "reads_per_s")
         )
         # Without a read there is no latency, and none was under way.
-        reads = None if rate is None else rate * latencies.get((window.id, name), 0.0)
+        reads = None if rate is None or is_shared else rate * latencies.get((window.id, name), 0.0)
         yield Device(name, used, under_way, reads)
 
 

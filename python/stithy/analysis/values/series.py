@@ -57,6 +57,11 @@ class Sampled:
         """Of each tenant's server by itself; `instance` is the tenant."""
         return self.every_mean.filter(~OF_ALL)
 
+    def why_none(self, collector: str, otherwise: str) -> str:
+        """Why no sample of a collector is of all: each tenant has its own, or what else it is."""
+        is_of_each = collector in self.of_tenants["collector"]
+        return EACH_ITS_OWN if is_of_each else otherwise
+
     @cached_property
     def weighted(self) -> pl.DataFrame:
         """As `means` is, of metrics that have a weight."""

@@ -68,9 +68,9 @@ def draw(context: Context) -> list[Drawn]:
 def _curve(context: Context, curve: _Curve) -> Drawn:
     points = mean_points(context, metrics.DATABASE, curve.metric, divisor=curve.divisor)
     if not points:
-        return Absent(
-            curve.name, curve.noun, f"the collector `database` has no samples of `{curve.metric}`"
-        )
+        because = f"the collector `database` has no samples of `{curve.metric}`"
+        because = context.sampled.why_none(metrics.DATABASE, because)
+        return Absent(curve.name, curve.noun, because)
     lines = level_means(context, points)
     title = compare_title(
         context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
@@ -105,7 +105,8 @@ def _waits(context: Context) -> Drawn:
         .sort("level", "candidate", "part")
     )
     if frame.is_empty():
-        return Absent("waits-by-users", "what sessions wait for", "no active session was sampled")
+        because = context.sampled.why_none(metrics.DATABASE, "no active session was sampled")
+        return Absent("waits-by-users", "what sessions wait for", because)
     known = context.engine.wait_types
     parts = [part for part in known if part in set(frame["part"])]
     parts += sorted(set(frame["part"]) - set(parts))

@@ -66,9 +66,10 @@ def _memory(context: Context) -> Drawn:
         if (points := mean_points(context, metrics.CGROUP, metric))
     }
     if not panels:
+        because = "the collector `cgroup` has no samples (no memory limit was enforced)"
         return Absent(
             "memory-by-users", "memory of the server and its page cache",
-            "the collector `cgroup` has no samples (no memory limit was enforced)",
+            context.sampled.why_none(metrics.CGROUP, because),
         )  # fmt: skip
     used = next(iter(panels.values()))
     lines = level_means(context, used)

@@ -14,7 +14,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, grid
 from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.devices import MOVED, Strip, busiest_device, strip_shows
 from stithy.report.parts.neighbour import drawn_point, first_pair, medians_said
-from stithy.report.parts.neighbour_marks import Marks, marked, marks, panel
+from stithy.report.parts.neighbour_marks import MEDIANS, WORDS, Marks, counted, marked, marks, panel
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count
 
@@ -24,7 +24,6 @@ SECTION = "neighbours"
 NEEDS = ("tenant_seconds",)
 KEY = "neighbour-operations"
 HEIGHT = 110
-WORDS = {"alone": "alone", "with": "with the neighbour"}
 READS = metrics.OPERATIONS["read"][0]
 WRITES, WRITE_S = metrics.OPERATIONS["write"][:2]
 
@@ -47,7 +46,7 @@ def draw(context: Context) -> list[Drawn]:
         because = "no valid block has samples of a device"
         return [Absent(KEY, "operations of the device over time", because)]
     present = [each for each in STRIPS if frame[each].count()]
-    title, drawing, found = _finding(context, frame), Drawing(), marks(context, point)
+    title, drawing, found = _finding(context, point, frame), Drawing(), marks(context, point)
     shows = (
         Show("candidate", "candidate"), Show("neighbour", "neighbour"),
         Show("second", "second", "count"),
@@ -59,7 +58,8 @@ def draw(context: Context) -> list[Drawn]:
             context, KEY, title, _charts(context, drawing, frame, present, found), table,
             caption="Each second of the busiest device, with what tenants and neighbour do on it: "
             "the tenants alone (left), and with the neighbour (right)"
-            f"{marked(context, point, found)}. Both windows are of one block, the first valid one.",
+            f"{marked(context, point, found)}. Both windows are of one block, the first valid one. "
+            f"{MEDIANS}",
             description="Line charts against time, a line for each candidate: alone, and "
             "with the neighbour.",
         )
@@ -87,14 +87,15 @@ def _of_window(context: Context, window: Window) -> Rows:
     ]
 
 
-def _finding(context: Context, frame: pl.DataFrame) -> str:
+def _finding(context: Context, point: Point, frame: pl.DataFrame) -> str:
     """The median second of each candidate, both kinds of operations together."""
     both = pl.col(READS).fill_null(0) + pl.col(WRITES).fill_null(0)
     said = medians_said(
-        context, frame, both, lambda _, beside: beside,
+        context, counted(context, point, frame), both, lambda _, beside: beside,
         lambda alone, beside: f"{count(alone)} and {count(beside)}",
     )  # fmt: skip
-    return f"Operations per second of the device, alone and with the neighbour: {said}"
+    title = "Operations per second of the device, alone and with the neighbour"
+    return f"{title}: {said}" if said else title
 
 
 def _charts(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise
 
 import altair as alt
 
@@ -12,7 +12,7 @@ from stithy.plan.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB
 from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
+from stithy.report.drawing.compose import Drawing, Spec, layer
 from stithy.report.drawing.titles import named_by
 from stithy.report.figure import Drawn
 from stithy.report.parts.neighbour import drawn_point, first_pair
@@ -40,7 +40,7 @@ class _Stretch:
 
 
 def draw(context: Context) -> list[Drawn]:
-    """A line that is 0 between cycles, for each candidate, in the window that is drawn."""
+    """A line that is 0 while no cycle runs, for each candidate, in the window that is drawn."""
     point, names = drawn_point(context), context.evidence.candidates
     if point is None:
         return []
@@ -57,9 +57,10 @@ def draw(context: Context) -> list[Drawn]:
         drawing.figure(
             context, KEY, title, _chart(context, drawing, found),
             table_of(KEY, title, shows, map(vars, found)),
-            caption="Bytes of the database by the time of each part of a cycle, and 0 between "
-            "cycles, in the window with the neighbour that is drawn above. Only cycles that "
-            "succeeded are drawn: of one that the end of the window cut the bytes are not known.",
+            caption="Each part of a cycle has the bytes of its database divided by its time; "
+            "cycles that run at once are added. The line is 0 while no cycle runs. The window with "
+            "the neighbour is the one drawn above. Only cycles that succeeded are drawn: the bytes "
+            "of one that the end of the window cut are not known.",
             description="Line chart of throughput against time, with a line for each candidate.",
         )
     ]  # fmt: skip
@@ -82,19 +83,23 @@ def _of_window(window: Window) -> Iterator[_Stretch]:
 
 
 def _finding(context: Context, found: list[_Stretch]) -> str:
-    """The mean of each candidate while the neighbour worked, weighted by time."""
+    """The mean of each candidate while any cycle ran, weighted by time."""
     means = {}
     for name in context.evidence.candidates:
-        mine = [each for each in found if each.candidate == name]
-        if took_s := sum(each.to_s - each.from_s for each in mine):
-            means[name] = sum(each.rate * (each.to_s - each.from_s) for each in mine) / took_s
+        rates = _rates([each for each in found if each.candidate == name])
+        at_work = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
+        if at_work:
+            means[name] = sum(s * rate for s, rate in at_work) / sum(s for s, _ in at_work)
     said = named_by(means, lambda rate: value(RATE, rate))
     return f"While it works, the neighbour goes through its databases at {said}"
 
 
 def _chart(context: Context, drawing: Drawing, found: list[_Stretch]) -> Spec:
-    rows = [row for name in context.evidence.candidates
-            for row in _steps([each for each in found if each.candidate == name])]  # fmt: skip
+    rows = [
+        {"candidate": name, "second": at_s, "value": rate / BYTES_PER_MB}
+        for name in context.evidence.candidates
+        for at_s, rate in _steps([each for each in found if each.candidate == name])
+    ]
     y = value_axis(Axis("Bytes of databases (MB/s)"), domain_of(rows, log=False))
     x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
     channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
@@ -102,16 +107,18 @@ def _chart(context: Context, drawing: Drawing, found: list[_Stretch]) -> Spec:
     return layer([drawing.followed(line)], width=WIDTH, height=HEIGHT)
 
 
-def _steps(found: list[_Stretch]) -> Rows:
-    """Where the line of a candidate steps: up when a part begins, to 0 when nothing follows."""
-    rows = []
-    rising = sorted(found, key=lambda each: each.from_s)
-    for each, after in zip_longest(rising, rising[1:]):
-        rows.append((each, each.from_s, each.rate))
-        if after is None or after.from_s > each.to_s:
-            rows.append((each, each.to_s, 0.0))
-    first = [(rising[0], 0.0, 0.0)] if rising and rising[0].from_s > 0 else []
+def _rates(found: list[_Stretch]) -> list[tuple[float, float, float]]:
+    """Of a candidate, from each begin or end of a part to the next: both, and the rate of all."""
+    moments = sorted({moment for each in found for moment in (each.from_s, each.to_s)})
     return [
-        {"candidate": each.candidate, "second": at_s, "value": rate / BYTES_PER_MB}
-        for each, at_s, rate in (*first, *rows)
+        (begin, end, sum(each.rate for each in found if each.from_s <= begin and end <= each.to_s))
+        for begin, end in pairwise(moments)
     ]
+
+
+def _steps(found: list[_Stretch]) -> list[tuple[float, float]]:
+    """Where the line of a candidate steps to which rate: at 0 s, and with each begin and end."""
+    rates = _rates(found)
+    first = [(0.0, 0.0)] if rates and rates[0][0] > 0 else []
+    last = [(rates[-1][1], 0.0)] if rates else []
+    return [*first, *((from_s, rate) for from_s, _, rate in rates), *last]

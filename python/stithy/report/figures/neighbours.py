@@ -10,7 +10,7 @@ from stithy.report.drawing.chart import Axis, domain_of, value_axis
 from stithy.report.drawing.compose import Drawing, Spec, beside
 from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.neighbour import drawn_point, first_pair, medians_said, neighbour_said
-from stithy.report.parts.neighbour_marks import Marks, marked, marks, panel
+from stithy.report.parts.neighbour_marks import MEDIANS, WORDS, Marks, counted, marked, marks, panel
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import took
 
@@ -43,7 +43,8 @@ def draw(context: Context) -> list[Drawn]:
             PageTable(KEY, title, shows, frame),
             caption="Mean latency of reads in each second of the busiest device, on a logarithmic "
             "axis: the tenants alone (left), and with the neighbour (right)"
-            f"{marked(context, point, found)}. Both windows are of one block, the first valid one.",
+            f"{marked(context, point, found)}. Both windows are of one block, the first valid one. "
+            f"{MEDIANS}",
             description="Two charts of read latency against time, a line for each "
             "candidate: alone, and with the neighbour.",
         )
@@ -51,19 +52,19 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _seconds(context: Context, point: Point) -> pl.DataFrame:
-    words = ("alone", "with")
     pairs = {name: first_pair(context, name, point) for name in context.evidence.candidates}
     shown = {
         window.id: (name, word)
         for name, pair in pairs.items()
-        for window, word in zip(pair, words, strict=False)
+        for window, word in zip(pair, WORDS, strict=False)
     }
-    samples = context.run.samples.of(metrics.BLOCK, [READS, LATENCY], set(shown))
-    wide = samples.pivot("metric", index=["window_id", "subject", "second"], values="value")
+    samples = context.samples_by_second(metrics.BLOCK, [READS, LATENCY], set(shown))
+    of_second = ["window_id", "subject", "second"]
+    wide = samples.pivot("metric", index=of_second, values="value", aggregate_function="last")
     rows = [
-        (*shown[row["window_id"]], round(row["second"]), row[LATENCY], row.get(READS) or 0.0)
+        (*shown[row["window_id"]], row["second"], row[LATENCY], row.get(READS) or 0.0)
         for row in wide.iter_rows(named=True)
-        if row.get(LATENCY) is not None and row["second"] >= 0
+        if row.get(LATENCY) is not None
     ]
     types = {
         "candidate": pl.String, "neighbour": pl.String, "second": pl.Int64,
@@ -76,10 +77,13 @@ def _seconds(context: Context, point: Point) -> pl.DataFrame:
 
 def _finding(context: Context, point: Point, frame: pl.DataFrame) -> str:
     """The median second of each candidate, alone and with the neighbour."""
+    of_title = counted(context, point, frame)
     said = medians_said(
-        context, frame, pl.col("latency_s"), lambda alone, beside: beside / alone,
+        context, of_title, pl.col("latency_s"), lambda alone, beside: beside / alone,
         lambda alone, beside: f"{took(alone)} to {took(beside)}",
     )  # fmt: skip
+    if not said:
+        return "Read latency of the device, alone and with the neighbour"
     return f"A neighbour of {neighbour_said(context, point)} takes reads from {said}"
 
 
@@ -89,5 +93,5 @@ def _charts(context: Context, drawing: Drawing, frame: pl.DataFrame, found: Mark
     return beside([
         panel(context, drawing, [row for row in rows if row["neighbour"] == word], y,
               f"Seconds, {title}", found if word == "with" else (), height=HEIGHT)
-        for word, title in (("alone", "alone"), ("with", "with the neighbour"))
+        for word, title in WORDS.items()
     ])  # fmt: skip

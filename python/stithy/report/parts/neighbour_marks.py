@@ -1,11 +1,13 @@
-"""When the neighbour worked, as bars in figures over time."""
+"""When the neighbour worked: as bars in figures over time, and the seconds that titles count."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from stithy.analysis.evidence import Window
+from stithy.analysis.values.series import HALF_SAMPLE_S
 from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles
 from stithy.point import Point
 from stithy.report.context import Context
@@ -14,6 +16,15 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.parts.neighbour import first_pair
 
 Marks = Sequence[dict[str, object]]
+
+WORDS = {"alone": "alone", "with": "with the neighbour"}
+"""The windows of a pair in their order: as a column `neighbour` has them, and in words."""
+
+MEDIANS = (
+    "The title has medians over the seconds of the measurement, with the neighbour over those in "
+    "which it worked."
+)
+"""What a caption says of `counted`."""
 
 WIDTH = 320
 BAR, GAP = 5, 2
@@ -52,6 +63,34 @@ def _throughout(window: Window) -> bool:
     if begin is None or end is None or cycles(window.spans):
         return False
     return any(from_s <= begin and end <= to_s for from_s, to_s in at_work(window.spans))
+
+
+def counted(context: Context, point: Point, frame: pl.DataFrame) -> pl.DataFrame:
+    """The seconds that a title counts: those measured, with the neighbour those of its work.
+
+    Shapes: `candidate`, `neighbour` and `second` are among the columns of the frame.
+    """
+    keys = {"candidate": pl.String, "neighbour": pl.String, "second": pl.Int64}
+    wanted = [
+        (name, word, second)
+        for name in context.evidence.candidates
+        for word, window in zip(WORDS, first_pair(context, name, point), strict=False)
+        for second in _counted(window)
+    ]
+    return frame.join(pl.DataFrame(wanted, schema=keys, orient="row"), on=[*keys], how="semi")
+
+
+def _counted(window: Window) -> Iterator[int]:
+    """From the users' start; of a neighbour whose work nobody noted all that were measured."""
+    begin, end = window.row["measure_from_s"], window.row["measure_to_s"]
+    if begin is None or end is None:
+        return
+    start_s, work = begin - window.measure_after_s, at_work(window.spans)
+    for second in range(int(end - start_s) + 1):
+        at = start_s + second
+        worked = not work or any(from_s < at + 1 and at < to_s for from_s, to_s in work)
+        if worked and begin <= at + HALF_SAMPLE_S < end:
+            yield second
 
 
 def panel(

@@ -1,11 +1,13 @@
 """What proves that the work was done: ledgers, and how near the load came to its specification."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.ledger import GONE
+from stithy.analysis.validity.checks.work import servers
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
@@ -119,12 +121,12 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
     if manifest is None or manifest.given_workload is None or manifest.workload.name not in known:
         return ()
     workload = known[manifest.workload.name].WORKLOAD
-    rows = [window.row for window in context.evidence.windows]
-    types = [window.transactions for window in context.evidence.windows]
+    windows = context.evidence.windows
+    types = [window.transactions for window in windows]
     return (
-        *_isolation(workload, manifest.load, rows),
+        *_isolation(workload, manifest.load, [window.row for window in windows]),
         *_deferred(manifest, workload, types),
-        *_work_of_a_unit(manifest, workload, rows),
+        *_work_of_a_unit(manifest, workload, windows),
         f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
@@ -160,13 +162,16 @@ def _deferred(
             )
 
 
-def _work_of_a_unit(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
+def _work_of_a_unit(
+    manifest: Manifest, workload: Workload, windows: Sequence[Window]
+) -> Iterator[str]:
+    """Each tenant has units of its own: a window has the work of all, and the units of one."""
     most = workload.throughput_per_unit_max
     size = manifest.workload.units
     work = [
-        each["headline_per_min"] / (each["units_total"] or size)
-        for each in rows
-        if each["headline_per_min"] is not None
+        each.row["headline_per_min"] / (each.row["units_total"] or size) / servers(each.values)
+        for each in windows
+        if each.row["headline_per_min"] is not None
     ]
     if most is None or not work or max(work) <= FAR * most:
         return
