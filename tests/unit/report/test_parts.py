@@ -386,6 +386,9 @@ def test_words_have_no_more_and_less_so_that_nothing_improves_up_to_one(tmp_path
     [figure] = family.draw(context)
     assert isinstance(figure, Figure)
     assert "lines join" not in figure.caption
+    # Nothing was sampled, so that hits and reads have no panel.
+    assert figure.title == "Throughput against database.settings.jit"
+    assert "buffers" not in figure.caption
 
 
 @pytest.mark.parametrize(("gain", "words"), [
