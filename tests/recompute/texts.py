@@ -87,6 +87,14 @@ def _gone(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [planned - files.one("SELECT count(*) FROM win"), planned]
 
 
+def _storage(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """The most of a candidate beside its database, and the first level that has it."""
+    sql = f"SELECT users, by_server FROM ({work.STORAGE_CPU}) WHERE candidate = '{match['name']}'"
+    most = max(each["by_server"] or 0 for each in files.rows(sql))
+    return [most, min(each["users"] for each in files.rows(sql)
+                      if (each["by_server"] or 0) > 0.999999 * most)]  # fmt: skip
+
+
 def _sampled(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The ends of the interval of a share of few samples: of a window, or of most of a level."""
     every = bounds.of_windows(files)
@@ -325,6 +333,7 @@ RULES: Rules = [
     (r"memory limit # to #",
      lambda f, r, m: [end(map(f.memory_limit, f.candidates)) for end in (min, max)]),
     (r"memory limit #", lambda f, r, m: [[*map(f.memory_limit, f.candidates)]]),
+    (r"storage of (?P<name>.+) took # times the CPU time of its database server at #", _storage),
     (r"took # times the CPU time of its database",
      once(f"SELECT max(by_server) FROM ({work.STORAGE_CPU})")),
     (r"server on # to # of # CPUs", lambda f, r, m: [

@@ -22,7 +22,8 @@ hold (0 for roles that it does not name), and `METRIC`, by which candidates are 
 whether devices without a file system keep what they hold. With one it may have a `METRIC`, too,
 instead of throughput or response time, and say
 `added_bytes(study, held)`, what roles hold beside the database of so many bytes,
-`backups(study)`, the methods of backup that it uses, with their options, and
+`backups(study)`, the methods of backup that it uses, with their options, `CHECKS_AT_END`, whether
+all consistency conditions are checked after its windows (the report says where that lacks), and
 `restore_problem(study, method)`, why it cannot have a restore method (`plan.restore`), else None.
 One that measures as `load` does may take all from it.
 It decides; it neither asks the machine nor changes it. Each step names its kind, a module in

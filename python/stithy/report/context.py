@@ -82,6 +82,11 @@ class Context:
         alone = self.manifest is not None and self.manifest.given_load is None
         return tables_of("" if alone else "hammer")
 
+    @property
+    def restored(self) -> bool:
+        """Whether windows start from a restored database; without users by the rows alone."""
+        return "restores" in self.tables or not self.run.restores.is_empty()
+
     @cached_property
     def declared(self) -> tuple[Quantity, ...]:
         """What activities measured that only the table `values` has."""

@@ -316,6 +316,20 @@ def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() 
     assert findings(Evidence(("a",), (at(4),), ()), {}) == (Nothing("the run has no window yet"),)
 
 
+def test_a_candidate_alone_whose_valid_windows_lack_the_value_is_answered_with_the_reason() -> None:
+    """Such as that of backups which all failed: its windows are valid all the same."""
+    asked = PrimaryComparison(Quantity("backup.duration_s"), at(4))
+    failed = {("backup.duration_s", "all"): {"count": None, "value": None,
+                                             "missing_because": "no backup succeeded"}}  # fmt: skip
+    valid = replace(window("a", 80.0), values=failed)
+    [none, *_] = findings(Evidence(("a",), (at(4),), (valid,), primary=asked), {})
+    assert none == Nothing("time of a backup is missing (no backup succeeded)")
+    elsewhere = (window("a", 8.0, LATE), window("a", 9.0, users=9))
+    evidence = Evidence(("a",), (at(4), at(9)), elsewhere, factor="backup", primary=asked)
+    [none, *_] = findings(evidence, {})
+    assert none == Nothing("no window is valid where the question is asked")
+
+
 def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> None:
     """A factor counts; without a valid window nothing is met and nothing failed."""
     evidence = changed(run({4: (2.0,)}, candidates=("a", "b", "c")), a_4_0_0=ERRORS)

@@ -13,10 +13,11 @@ from stithy.report.figures import backup_durations
 from stithy.report.page import Page
 from stithy.report.parts.compared import compared_table
 from stithy.report.sections import method
-from support.drawn import context_built
+from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 
 POINT = Point.of(users=4, backup=ON)
+NAMES = ("disk", "memory")
 
 
 def _with_backups(context: Context, spans: Mapping[str, list[dict[str, Any]]]) -> Context:
@@ -60,6 +61,23 @@ def test_each_cycle_is_a_mark_and_a_candidate_is_named_with_its_means(context: C
         ("backup", "disk"): [20.0, 20.0, 40.0, 40.0], ("restore", "disk"): [10.0, 10.0],
         ("backup", "memory"): [5.0, 5.0], ("restore", "memory"): [2.5, 2.5],
     }  # fmt: skip
+
+
+def test_the_mean_is_that_of_the_windows_means_as_tables_and_verdicts_have_it(
+    context: Context,
+) -> None:
+    """A window with many backups weighs no more than one with few."""
+    spans = {name: [_span("backup 1", 20.0), _span("backup 2", 40.0)] for name in NAMES}
+    backed_up = _with_backups(context, spans)
+    windows = tuple(
+        replace(each, spans=(_span("backup 1", 10.0),)) if each.block else each
+        for each in backed_up.evidence.windows
+    )
+    evidence = replace(backed_up.evidence, windows=windows)
+    [figure] = backup_durations.draw(replace(backed_up, evidence=evidence))
+    assert isinstance(figure, Figure)
+    assert figure.title == "A backup takes 20.0 s on disk and 20.0 s on memory"
+    assert {row["value"] for row in rows_in(figure) if "cycle" not in row} == {20.0}
 
 
 def test_the_table_has_the_size_and_the_ratio_of_each_backup(context: Context) -> None:

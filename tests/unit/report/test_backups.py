@@ -176,6 +176,7 @@ def test_a_maximum_from_a_window_that_is_not_valid_is_said_to_be_one(built: Cont
     context = at_points(built, points, _values)
     doubt = "The window of the maximum of memory is not valid"
     assert doubt not in _said(context)
+    assert "Measured maximum, without backups" in _said(context)
     assert doubt in _said(replace(context, evidence=_invalid(context.evidence, "memory")))
 
 
@@ -185,3 +186,36 @@ def _invalid(evidence: Evidence, name: str) -> Evidence:
     windows = (replace(each, reasons=late) if each.candidate == name else each
                for each in evidence.windows)  # fmt: skip
     return replace(evidence, windows=tuple(windows))
+
+
+def test_the_rate_that_was_asked_is_known_though_a_window_never_began(built: Context) -> None:
+    """The row of such a window has none."""
+    context = at_points(built, POINTS, _values)
+    first, *others = context.evidence.windows
+    begun = [replace(each, row={**each.row, "rate_per_s": 50.0}) for each in others]
+    late = (Reason(flags.DRIVER_LATE, {"lateness": "20 ms", "allowed": "1 ms"}),)
+    never = replace(begun[-1], row={**begun[-1].row, "rate_per_s": None}, reasons=late)
+    evidence = replace(context.evidence, windows=(first, *begun[:-1], never))
+    found = settings_of(replace(context, evidence=evidence))
+    assert {each.asked_per_s for each in found} == {50.0}
+
+
+MEMORY = "database.memory"
+
+
+def test_maxima_and_backups_at_several_levels_and_settings_say_which_they_are_of(
+    built: Context,
+) -> None:
+    """Else two sentences begin alike, and nobody can tell them apart."""
+    points = {
+        users: Point((("users", level), ("backup", backup), ("rate", rate), (MEMORY, memory)))
+        for users, level, backup, rate, memory in (
+            (8, 4, OFF, "max", "1 GiB"), (9, 4, ON, "50%", "1 GiB"),
+            (10, 4, OFF, "max", "2 GiB"), (14, 13, ON, "50%", "2 GiB"),
+        )
+    }  # fmt: skip
+    said = _said(at_points(built, points, _values))
+    for size in ("1 GiB", "2 GiB"):
+        assert f"Measured maximum at 4 users with {MEMORY} {size}, without backups" in said
+    assert f"memory (4 users, rate 50%, {MEMORY} 1 GiB): " in said
+    assert f"memory (13 users, rate 50%, {MEMORY} 2 GiB): " in said

@@ -47,3 +47,36 @@ def test_each_part_has_its_means_and_the_whole_is_all_osds(tmp_path: Path) -> No
     assert section.key == cluster_parts.NAME
     [beside] = page.tables[storage_cpu.NAME].frame.to_dicts()
     assert beside["storage"] == 1.5
+
+
+def test_the_most_cpu_time_of_storage_is_said_of_its_point_and_of_all_that_it_is_the_most_of(
+    tmp_path: Path,
+) -> None:
+    """A single row is the most of nothing."""
+    context = context_built(tmp_path, Shape(users=(1, 4), duration_s=2, series=False))
+    shares = {"disk": {1: 0.4, 4: 0.9}, "memory": {1: 0.2, 4: 0.3}}
+    rows = [
+        {"window_id": each.id, "candidate": each.candidate, "point": str(each.point), "block": 0,
+         "collector": collector, "instance": "", "subject": "", "metric": "cpu_share", "unit": "",
+         "mean": mean, "maximum": mean, "samples": 2}
+        for each in context.evidence.windows
+        for collector, mean in (
+            ("cluster", shares[each.candidate][each.point.level]), ("server", 0.3))
+    ]  # fmt: skip
+    means = pl.DataFrame(rows, schema=context.sampled.every_mean.schema)
+    ends = {
+        ("disk", "memory"): "server at 4 users, the most of all candidates and points.",
+        ("disk",): "server at 4 users, the most of all points.",
+    }
+    for names, end in ends.items():
+        of_them = replace(
+            context.sampled, every_mean=means.filter(pl.col("candidate").is_in(names))
+        )
+        [section] = storage_cpu.sections(Page(replace(context, sampled=of_them)))
+        assert f"The storage of disk took 3.0 times the CPU time of its database {end}" in str(
+            section
+        )
+    one = means.filter(candidate="disk", point=str(context.evidence.points[0]))
+    alone = replace(context, sampled=replace(context.sampled, every_mean=one))
+    [section] = storage_cpu.sections(Page(alone))
+    assert "1.3 times the CPU time of its database server." in str(section)

@@ -17,9 +17,11 @@ from stithy.point import Point, Value
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.figures import factors as family
+from stithy.report.page import Page
 from stithy.report.parts import answer, certainty, factors, machine, reasons, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
+from stithy.report.sections import method
 from stithy.report.sections.environment import unequal_settings
 from stithy.results.manifest import (
     CalibrationFacts,
@@ -196,8 +198,27 @@ def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     path = tmp_path / "two/tables/conditions.parquet"
     ends = (pl.col("moment") == "end") & (pl.col("candidate") == "disk")
     rewrite(path, pl.read_parquet(path).filter(~ends))
-    [shown] = validity.resumed_flaws(context_built(tmp_path / "two"))
+    resumed = context_built(tmp_path / "two")
+    [shown] = validity.resumed_flaws(resumed)
     assert "is missing for disk" in shown
+    assert resumed.run.manifest is not None
+    beside = resumed.run.manifest.model_copy(update={"scenario": "noisy-neighbour"})
+    other = replace(resumed, run=replace(resumed.run, manifest=beside))
+    assert list(validity.resumed_flaws(other)) == [], "its scenario has no final check"
+
+
+def test_windows_without_a_database_start_from_what_the_one_before_left(tmp_path: Path) -> None:
+    """Nothing is restored, so that neither a resumed run nor its drives were put back."""
+    built = run(tmp_path, drives={"disk": 0.0}, **again(0, 150))
+    windows = tuple(
+        replace(each, row={**each.row, "activity": "fio"}) for each in built.evidence.windows
+    )
+    without = replace(built.run, restores=built.run.restores.clear())
+    other = replace(built, run=without, evidence=replace(built.evidence, windows=windows))
+    said = str(validity.resumed_sentence(other))
+    assert said.endswith("the same, and what the windows use was prepared again."), said
+    for of, state in ((built, "state after loading."), (other, "state after the window before it")):
+        assert state in str([*method.sections(Page(of))])
 
 
 CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
@@ -379,6 +400,9 @@ def test_words_have_no_more_and_less_so_that_nothing_improves_up_to_one(tmp_path
     [figure] = family.draw(context)
     assert isinstance(figure, Figure)
     assert "lines join" not in figure.caption
+    # Nothing was sampled, so that hits and reads have no panel.
+    assert figure.title == "Throughput against database.settings.jit"
+    assert "buffers" not in figure.caption
 
 
 @pytest.mark.parametrize(("gain", "words"), [

@@ -1,5 +1,6 @@
 """The matrix of reads beside writes: its order, its percentile, its saturated cells."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -27,12 +28,13 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> Context:
     return context_built(tmp_path_factory.mktemp("some"), shape)
 
 
-def page(some: Context, *, p99_everywhere: bool) -> Page:
+def page(
+    some: Context, *, p99_everywhere: bool, profiles: Sequence[str] = ("reads-beside-writes",)
+) -> Page:
     """io2 reads in 1 ms, gp3 in one more for each 10 MB written."""
     points = [
-        Point(
-            (("profile", "reads-beside-writes"), (reads_writes.READS, r), (reads_writes.WRITES, w))
-        )
+        Point((("profile", profile), (reads_writes.READS, r), (reads_writes.WRITES, w)))
+        for profile in profiles
         for r, w in product(READS, WRITES)
     ]
     slow = {"0 MB": 0.001, "20 MB": 0.003, "100 MB": 0.011}
@@ -74,3 +76,15 @@ def test_the_percentile_is_one_that_all_cells_have_enough_reads_for(some: Contex
     ]
     assert "p95" in figure.title
     assert figure.caption.startswith("p95 of read latency")
+
+
+def test_each_setting_of_what_else_varies_is_a_figure_of_its_own(some: Context) -> None:
+    """Else cells of two would lie on each other; one table has all, and says which is which."""
+    of_two = page(some, p99_everywhere=True, profiles=("first", "second"))
+    drawn = [each for each in reads_writes.draw(of_two) if isinstance(each, Figure)]
+    assert [each.title.partition(":")[0] for each in drawn] == ["first", "second"]
+    assert len({each.name for each in drawn}) == 2
+    assert {each.table.frame.height for each in drawn} == {len(NAMES) * 6}
+    [table] = reads_writes.tables(of_two)
+    places = table.frame.select("profile", "candidate", "reads", "writes")
+    assert (places.height, places.unique().height) == (2 * len(NAMES) * 6,) * 2

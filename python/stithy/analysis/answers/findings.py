@@ -244,7 +244,19 @@ def _alone(evidence: Evidence) -> Finding:
         if value is not None:
             p95_s = evidence.printable_level(name, point, "response_p95_s")
             return Alone(name, point, metric, value, p95_s, len(evidence.valid_at(name, point)))
-    return _none_valid(evidence)
+    if not any(window.valid for window in evidence.windows):
+        return _none_valid(evidence)
+    return _without_value(evidence, name, metric)
+
+
+def _without_value(evidence: Evidence, name: str, metric: Quantity) -> Nothing:
+    """Nothing to say, though windows are valid: why the highest of them has no value."""
+    valid = (each for point in reversed(evidence.levels) for each in evidence.valid_at(name, point))
+    reasons = [evidence.value_of(window, metric).missing_because for window in valid]
+    if not reasons:
+        return Nothing("no window is valid where the question is asked")
+    because = next((each for each in reasons if each), None)
+    return Nothing(f"{metric.noun} is missing{f' ({because})' if because else ''}")
 
 
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:

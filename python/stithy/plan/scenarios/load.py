@@ -31,6 +31,9 @@ NEEDS = (
 BY_URL = True
 """Its candidates may be databases by URL: nothing but users and SQL is needed."""
 
+CHECKS_AT_END = True
+"""All consistency conditions are checked after its windows."""
+
 
 def factors(_: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
     """The levels of the load."""

@@ -1,4 +1,4 @@
-"""How long backup and restore take, by candidate: every cycle, and their mean."""
+"""How long backup and restore take, by candidate: every cycle, and the mean."""
 
 from collections.abc import Iterator
 
@@ -29,9 +29,9 @@ def draw(context: Context) -> list[Drawn]:
     return [
         figure(
             context, KEY, cycles, OPERATIONS,
-            caption="Duration of each backup and of each restore that succeeded (marks), and their "
-            f"mean (bars), of all valid windows {point.at(context.level_unit)}. A restore "
-            "ends when a second server answers.",
+            caption="Duration of each backup and of each restore that succeeded (marks), and the "
+            f"mean of the windows' means (bars), of all valid windows "
+            f"{point.at(context.level_unit)}. A restore ends when a second server answers.",
             description="Bar charts of the duration of backups and of restores, with a "
             "bar for each candidate and a mark for each cycle.",
         )

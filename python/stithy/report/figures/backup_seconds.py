@@ -24,7 +24,7 @@ from stithy.report.parts.devices import (
     strip_shows,
 )
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, plural, took
+from stithy.report.words.wording import capital, listing, plural, took
 
 NAME = "backup_seconds"
 ORDER = 17
@@ -91,35 +91,42 @@ def _figure(
             frame.select("candidate", "second", *present),
         ),
         caption=f"Every second of a window {point.at(context.level_unit)}, "
-        "one column per candidate. Shaded: backups; shaded darker: restores. Reads, writes and "
-        "data are of the device of the data, “to” is that of the backups where it is another; "
-        "latencies are means of the requests that the device completed in the second; of stacked "
-        "devices the busiest is shown. CPU is the share of all CPUs of this machine in use, by all "
-        f"programs.{BACKLOG if 'log_files' in present else ''}",
+        "one column per candidate. Shaded: backups, also those that failed; shaded darker: "
+        "restores. Reads, writes and data are of the device of the data, “to” is that of the "
+        "backups where it is another; latencies are means of the requests that the device "
+        "completed in the second; of stacked devices the busiest is shown. CPU is the share of all "
+        f"CPUs of this machine in use, by all programs.{BACKLOG if 'log_files' in present else ''}",
         description=f"Line charts over the seconds of a window: {shown}.",
     )  # fmt: skip
 
 
 def _spans(window: Window) -> Iterator[dict[str, float | str]]:
-    """The backups and restores of a window, from its start."""
+    """The backups and restores of a window, from its start; also those that failed."""
     begun_s = window.row["started_at_s"]
     for span in window.spans:
         kind = str(span["name"]).partition(" ")[0]
         if begun_s is not None and span["to_s"] is not None and kind in ("backup", "restore"):
+            failed = span["invalid_because"] is not None
             yield {
-                "kind": kind, "name": span["name"], "second": span["from_s"] - begun_s,
-                "until": span["to_s"] - begun_s,
+                "kind": kind, "name": f"{span['name']}{', failed' if failed else ''}",
+                "second": span["from_s"] - begun_s, "until": span["to_s"] - begun_s,
+                "failed": failed,
             }  # fmt: skip
 
 
 def _finding(spans: Mapping[str, list[dict[str, float | str]]]) -> str:
     said = []
     for name, each in spans.items():
-        lengths = [float(s["until"]) - float(s["second"]) for s in each if s["kind"] == "backup"]
-        if lengths:
-            longest = f"the longest {took(max(lengths))}" if len(lengths) > 1 else took(lengths[0])
-            said.append(f"{plural(len(lengths), 'backup')} on {name}, {longest}")
-    return "; ".join(said) or "No backup was made in these windows"
+        backups = [span for span in each if span["kind"] == "backup"]
+        good = [float(s["until"]) - float(s["second"]) for s in backups if not s["failed"]]
+        failed = f"{len(backups) - len(good)} failed" if len(good) < len(backups) else ""
+        if good:
+            longest = f"the longest {took(max(good))}" if len(good) > 1 else took(good[0])
+            parts = [f"{plural(len(good), 'backup')} on {name}", longest, failed]
+            said.append(", ".join(part for part in parts if part))
+        elif failed:
+            said.append(f"no backup succeeded on {name}, {failed}")
+    return capital("; ".join(said) or "no backup was made in these windows")
 
 
 def _seconds(context: Context, windows: Mapping[str, Window]) -> pl.DataFrame:

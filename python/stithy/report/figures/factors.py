@@ -13,7 +13,7 @@ from stithy.report.drawing.quantities import axis_of, quantity_rows
 from stithy.report.figure import Absent, Drawn
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import capital
+from stithy.report.words.wording import capital, listing
 
 NAME = "factors"
 ORDER = 5
@@ -21,6 +21,11 @@ SECTION = "factors"
 
 HITS = Axis("Hits in the server's buffers", format=PERCENT)
 READS = Axis("Device reads per second")
+BESIDE = {
+    HITS: ("hits", "the share of blocks found in the server's buffers"),
+    READS: ("device reads", "reads per second of the busiest block device"),
+}
+"""What is drawn beside throughput where it was sampled: in a title, and in a caption."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -65,13 +70,15 @@ def _figure(context: Context, name: str) -> Drawn:
     joined = "lines join the means of valid windows"
     means = joined if _joined(context) else "large ones are the means of valid windows"
     charts = [_chart(context, drawing, axis, *rows) for axis, rows in known.items()]
+    beside_it = [BESIDE[axis] for axis in known if axis in BESIDE]
+    of = ["throughput", *(brief for brief, _ in beside_it)]
+    shown = [throughput.title, *(words for _, words in beside_it)]
+    last = f", and {shown.pop()}," if beside_it else ""
     return drawing.figure(
-        context, stem, f"Throughput, hits and device reads against {name}", beside(charts),
+        context, stem, f"{capital(listing(of))} against {name}", beside(charts),
         _table(context, known),
-        caption=f"{throughput.title}, the share of blocks found in the server's buffers, and "
-        f"reads per second of the busiest block device, against {name}, "
-        f"{_rest(context)}. Small marks are windows; {means}."
-        f"{bars_told(points)}",
+        caption=f"{', '.join(shown)}{last} against {name}, {_rest(context)}. Small marks "
+        f"are windows; {means}.{bars_told(points)}",
         description=f"Charts against {name}, for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",
     )  # fmt: skip

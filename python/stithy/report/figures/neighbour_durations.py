@@ -31,7 +31,8 @@ def draw(context: Context) -> list[Drawn]:
         figure(
             context, KEY, found, operations,
             caption="Duration of each cycle of the neighbour that succeeded, and of its parts "
-            f"(marks), and their mean (bars), of all valid windows {point.at(context.level_unit)}.",
+            "(marks), and the mean of the windows' means (bars), of all valid windows "
+            f"{point.at(context.level_unit)}.",
             description="Bar charts of the duration of cycles and of their parts, with a "
             "bar for each candidate and a mark for each cycle.",
         )

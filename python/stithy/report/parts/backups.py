@@ -64,8 +64,12 @@ class Setting:
 
     @property
     def asked_per_s(self) -> float | None:
-        """At what rate transactions arrived; None where users waited for answers."""
-        rates = {window.row.get("rate_per_s") for window in self.at}
+        """At what rate transactions arrived; None where users waited for answers.
+
+        By the valid windows: one that never began has none.
+        """
+        valid = self.evidence.valid_at(self.candidate, self.point)
+        rates = {window.row.get("rate_per_s") for window in valid}
         return rates.pop() if len(rates) == 1 else None
 
     @property
@@ -243,9 +247,14 @@ def _first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
 
 def where(context: Context, setting: Setting) -> str:
     """The candidate, and what of the point tells it from others."""
-    others = [
-        f"{name.removeprefix(SETTINGS)} {said(setting.point.values[name])}"
-        for name in context.factors
-        if name != BACKUP and not factor_named(name).counts
-    ]
-    return f"{setting.candidate} ({', '.join(others)})" if others else setting.candidate
+    others = [_told(context, name, setting.point) for name in context.factors if name != BACKUP]
+    known = [each for each in others if each]
+    return f"{setting.candidate} ({', '.join(known)})" if known else setting.candidate
+
+
+def _told(context: Context, name: str, point: Point) -> str:
+    """The value of a factor; of the users only where backups have several levels."""
+    if not factor_named(name).counts:
+        return f"{name.removeprefix(SETTINGS)} {said(point.values[name])}"
+    levels = {each.level for each in points_of(context.evidence)}
+    return Point(((name, point.level),)).in_words(context.level_unit) if len(levels) > 1 else ""

@@ -1,4 +1,4 @@
-"""Bars of how long operations took, by candidate: every one, and their mean."""
+"""Bars of how long operations took, by candidate: every one, and the mean of windows' means."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -68,14 +68,22 @@ def _finding(context: Context, found: Durations, operations: Sequence[str]) -> s
     said = []
     for operation in operations:
         means = {
-            name: fmean(mine)
+            name: _mean(mine)
             for name in context.evidence.candidates
-            if (mine := [each.duration_s for each in found
+            if (mine := [(each.block, each.duration_s) for each in found
                          if (each.candidate, each.operation) == (name, operation)])
         }  # fmt: skip
         each = named_by(means, took)
         said += [f"a {operation} takes {each}"] if means else []
     return capital("; ".join(said))
+
+
+def _mean(durations: Iterable[tuple[int, float]]) -> float:
+    """The mean of the means of blocks, as tables, verdicts and thresholds have it."""
+    blocks: dict[int, list[float]] = {}
+    for block, duration_s in durations:
+        blocks.setdefault(block, []).append(duration_s)
+    return fmean(map(fmean, blocks.values()))
 
 
 def _charts(
@@ -103,7 +111,9 @@ def _chart(
     means = [
         {
             "candidate": name,
-            "value": fmean(row["value"] for row in rows if row["candidate"] == name),
+            "value": _mean(
+                (row["block"], row["value"]) for row in rows if row["candidate"] == name
+            ),
         }
         for name in names
     ]

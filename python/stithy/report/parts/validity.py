@@ -7,6 +7,7 @@ import polars as pl
 from stithy.analysis.answers.windows import Lost, lost, measured_again
 from stithy.analysis.evidence import Window
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.parts.compared import moment
 from stithy.report.words.restores import restore_method
@@ -103,10 +104,9 @@ ENDS = {
     "finished": "it had finished without recording it",
     "running": "it had ended without a record",
 }
-COMPARABLE = (
-    "The windows are comparable: plan and seed are the same, the database was {database}, and each "
-    "window starts from a fresh restore."
-)
+COMPARABLE = "The windows are comparable: plan and seed are the same"
+RESTORED = "the database was {database}, and each window starts from a fresh restore"
+PREPARED_AGAIN = "and what the windows use was prepared again"
 LOADED_AGAIN = "loaded again from the same seed"
 
 
@@ -126,9 +126,11 @@ def resumed_sentence(context: Context) -> str | None:
         return text
     later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
     kept = bool(later) and all(session.master_kept for session in later)
+    if not context.restored:
+        return f"{text} {COMPARABLE}, {PREPARED_AGAIN}."
     method = restore_method(context.manifest)
     database = method.RESUMED if kept and method else LOADED_AGAIN
-    return f"{text} {COMPARABLE.format(database=database)}"
+    return f"{text} {COMPARABLE}, {RESTORED.format(database=database)}."
 
 
 def resumed_flaws(context: Context) -> Iterator[str]:
@@ -189,8 +191,12 @@ def _parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
 
 
 def _unchecked(context: Context) -> list[str]:
-    """Candidates with windows and without a final check, where the run came to its end."""
-    if context.manifest is None or context.manifest.end != "finished":
+    """Candidates without a final check, where the scenario has them and the run came to its end."""
+    manifest = context.manifest
+    if manifest is None or manifest.end != "finished":
+        return []
+    scenario = plugins("scenario").get(manifest.scenario)
+    if not getattr(scenario, "CHECKS_AT_END", False):
         return []
     ends = context.run.conditions.filter(pl.col("moment") == "end")
     checked = ends["candidate"].to_list()

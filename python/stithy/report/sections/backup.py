@@ -5,9 +5,10 @@ from typing import Any
 
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.plan.scenarios.backup import BACKUP, SETTINGS
+from stithy.plan.scenarios.backup import BACKUP, RATE, SETTINGS, load_of
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
+from stithy.report.drawing.points import without
 from stithy.report.page import Page
 from stithy.report.parts.backups import (
     COVERED_LEAST,
@@ -33,9 +34,10 @@ TITLE = "Backup and restore"
 OF_BACKUPS = ("covered_share", "duration_s", "bytes_per_s", "size_bytes", "compression",
               "restore_s", "restore_bytes_per_s")  # fmt: skip
 SHARED = (
-    "Backup and restore are means of those that succeeded. A restore ends when a second server "
-    "answers. Rates and the ratio count the database without its log, and all of it also where a "
-    "backup holds only what changed. A backup that holds more, such as a log, has a ratio below 1."
+    "Backup and restore are those that succeeded, as means of the windows' means. A restore ends "
+    "when a second server answers. Rates and the ratio count the database without its log, and all "
+    "of it also where a backup holds only what changed. A backup that holds more, such as a log, "
+    "has a ratio below 1."
 )
 NOTE = (
     "Impact: the window with backups against that without, of the same block, users, rate and "
@@ -208,8 +210,9 @@ def _maxima(context: Context) -> Iterator[str]:
     every = maxima(context)
     for of in every:
         each = listing([f"{name} {count(rate)}" for name, rate in of.rates.items()])
-        users = f" with {of.point.level:,} users" if len(every) > 1 else ""
-        yield f"Measured maximum{users}, without backups, in transactions per second: {each}."
+        load = without(load_of(of.point), RATE)
+        at = at_load(context, load) if len(every) > 1 else ""
+        yield f"Measured maximum{at}, without backups, in transactions per second: {each}."
         if of.doubted:
             yield f"The window of the maximum of {listing(of.doubted)} is not valid; the rates " \
                   "are shares of it all the same."  # fmt: skip

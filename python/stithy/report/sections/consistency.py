@@ -24,10 +24,11 @@ NAME = "consistency"
 NEEDS = ("io_seconds",)
 TITLE = "Second by second"
 NOTE = (
-    "One window of each candidate, the first valid one, at the point of the primary question. The "
-    "variation is the coefficient of variation of requests per second. A dot marks the second of a "
-    "candidate with the longest mean latency. A second without an answer has no latency. Requests "
-    "that were under way at the end of a closed loop count in its last second."
+    "One window of each candidate, the first valid one, at the point of the primary question; "
+    "without such a question at the last point. The variation is the coefficient of variation of "
+    "requests per second. A dot marks the second of a candidate with the longest mean latency. A "
+    "second without an answer has no latency. Requests that were under way at the end of a closed "
+    "loop count in its last second."
 )
 WIDTH, HEIGHT = 700, 180
 MS_PER_S = 1000

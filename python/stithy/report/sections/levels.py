@@ -38,8 +38,10 @@ def _notes(page: Page) -> Iterator[str]:
             else ". With one window per candidate they have no interval."
         )
         yield f"Ratios are to {context.evidence.candidates[0]}{interval}"
-    searched = ", or that the search did not need this level" if searches.asked(context) else ""
-    yield f"A dash means that no valid window has the value{searched}."
+    dashes = ["that no valid window has the value", "that there are too few values for p95"]
+    if searches.asked(context):
+        dashes.append("that the search did not need this level")
+    yield f"A dash means {', '.join(dashes[:-1])}, or {dashes[-1]}."
     if not any(isinstance(each, Figure) for each in page.drawn_in("answer")):
         yield f"{context.footer}."
     yield context.reach or ""

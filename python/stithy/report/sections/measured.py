@@ -24,7 +24,7 @@ NOTE = (
     "Values are those of all valid windows of a candidate at a point: means of rates, percentiles "
     "of the merged distributions, sums of counts; of a window against that of its block without "
     "what is beside the users, the mean over blocks. A dash means that no valid window has the "
-    "value."
+    "value, or that there are too few values for the percentile."
 )
 
 DRAWN_PERCENT = 99.0

@@ -12,6 +12,15 @@ from stithy.report.words.restores import restore_method
 
 NAME = "method"
 
+LOADED = (
+    "The drives were unpaced while data were loaded and restored. Each window began with the "
+    "drive's state after loading."
+)
+LAID_OUT = (
+    "The drives were unpaced while the data were laid out. Each window began with the drive's "
+    "state after the window before it."
+)
+
 
 def sections(page: Page) -> Iterator[Section]:
     """Always there."""
@@ -31,8 +40,8 @@ def _blocks(context: Context) -> Iterator[Block]:
             "Emulated drives are not hardware. Each is a block device with an ordinary file "
             "system. A program of Stithy answers its requests with the service times, channels, "
             "cache and caps of the drive profile. An emulated drive is only as accurate as its "
-            "profile; assumed values are listed. The drives were unpaced while data were loaded "
-            "and restored. Each window began with the drive's state after loading.",
+            "profile; assumed values are listed.",
+            LOADED if context.restored else LAID_OUT,
             *(each.words for each in emulated),
         )
     if served:

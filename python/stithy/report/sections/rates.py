@@ -32,7 +32,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
-from stithy.report.words.wording import count, took
+from stithy.report.words.wording import count, listing, took
 
 NAME = "rates"
 NEEDS = ("io_seconds",)
@@ -155,15 +155,25 @@ def _figure(context: Context, rest: Point, places: list[_Place]) -> Figure:
 
 
 def _finding(places: list[_Place]) -> str:
-    """The highest rate of each candidate, and what it costs."""
+    """The highest rate of each candidate that was kept, and what it costs; else what `max` did."""
+    kept = _best([each for each in places if each.state not in ("saturated", "closed loop")])
+    lacking = [each.candidate for each in places if each.state == "saturated"]
+    lacking = [name for name in dict.fromkeys(lacking) if name not in kept]
+    if kept:
+        none = f", none on {listing(lacking)}" if lacking else ""
+        return f"highest rate without saturation {named([*kept.values()], _achieved, _said)}{none}"
+    closed = _best([each for each in places if each.state == "closed loop"])
+    most = f"; as fast as it goes {named([*closed.values()], _achieved, _said)}" if closed else ""
+    return f"every rate was saturated{most}"
+
+
+def _best(places: list[_Place]) -> dict[str, _Place]:
+    """Of each candidate the place with the most requests per second."""
     names = dict.fromkeys(each.candidate for each in places)
-    paced = [each for each in places if each.state not in ("saturated", "closed loop")] or places
-    best = [
-        max((each for each in paced if each.candidate == name), key=_achieved)
+    return {
+        name: max((each for each in places if each.candidate == name), key=_achieved)
         for name in names
-        if any(each.candidate == name for each in paced)
-    ]
-    return f"highest rate without saturation {named(best, _achieved, _said)}"
+    }
 
 
 def _said(place: _Place) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import altair as alt
@@ -17,8 +18,9 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.compose import grid as panels
+from stithy.report.drawing.points import groups_but, without
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Drawn
+from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import took
@@ -28,6 +30,7 @@ NAME = "reads-beside-writes"
 NEEDS = ("io_seconds",)
 TITLE = "How writes hurt reads"
 READS, WRITES = "scenario.block-io.read_rate", "scenario.block-io.write_bandwidth"
+BOTH = frozenset({READS, WRITES})
 IOPS = Quantity("fio.iops", "read")
 WRITTEN = Quantity("fio.bytes_per_s", "write")
 PERCENTILES = ("p99", "p95", "p50")
@@ -39,6 +42,8 @@ NOTE = (
     "latency grows with the length of the measurement."
 )
 CELL_WIDTH, CELL_HEIGHT, COLUMNS = 74, 30, 2
+FIGURES_MOST = 12
+"""Own: more are in the table only."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,17 @@ class _Cell:
 
 def tables(page: Page) -> Iterator[PageTable]:
     """A row for each cell."""
-    yield _table(_cells(page.context))
+    context = page.context
+    shows = tuple(each for each in context.factor_shows if each.column not in BOTH)
+    cells = [cell for of in _groups(context).values() for cell in of]
+    yield _table(context, cells, shows)
 
 
-def _table(cells: Sequence[_Cell]) -> PageTable:
+def _table(context: Context, cells: Sequence[_Cell], factors: tuple[Show, ...] = ()) -> PageTable:
+    """`factors`: the columns of what else varies between these cells."""
     rows = [
         {
+            **{show.column: context.factor_values(each.point)[show.column] for show in factors},
             "candidate": each.candidate, "reads": each.reads, "writes": each.writes,
             **each.latencies_s, "reads_per_s": each.reads_per_s,
             "written": each.written_bytes_per_s,
@@ -84,7 +94,7 @@ def _table(cells: Sequence[_Cell]) -> PageTable:
         for each in cells
     ]  # fmt: skip
     shows = (
-        Show("candidate", "Candidate"), Show("reads", "Reads asked"),
+        *factors, Show("candidate", "Candidate"), Show("reads", "Reads asked"),
         Show("writes", "Writes asked (per s)"),
         *(Show(each, f"{each} of reads", "duration") for each in PERCENTILES),
         Show("reads_per_s", "Reads (1/s)", "count"), Show("written", "Written (B/s)", "count"),
@@ -94,12 +104,23 @@ def _table(cells: Sequence[_Cell]) -> PageTable:
     return table_of(NAME, TITLE, shows, rows, **real)
 
 
-def _cells(context: Context) -> list[_Cell]:
-    """Of all candidates, where both vary; by reads, then by writes, both rising."""
-    evidence = context.evidence
-    points = [each for each in evidence.points if READS in each.values and WRITES in each.values]
-    points.sort(key=lambda each: (_amount(each, READS), _amount(each, WRITES)))
-    return [_cell(context, name, point) for name in evidence.candidates for point in points]
+def _groups(context: Context) -> dict[Point, list[_Cell]]:
+    """Of all candidates, where both vary, by what else there is of a point.
+
+    Each by candidate, by reads, then by writes, both rising.
+    """
+    evidence, found = context.evidence, dict[Point, list[Point]]()
+    for some in groups_but(READS, evidence.points).values():
+        for rest, points in groups_but(WRITES, some).items():
+            found.setdefault(without(rest, READS), []).extend(points)
+    return {
+        rest: [
+            _cell(context, name, point)
+            for name in evidence.candidates
+            for point in sorted(points, key=lambda at: (_amount(at, READS), _amount(at, WRITES)))
+        ]
+        for rest, points in found.items()
+    }
 
 
 def _amount(point: Point, factor: str) -> float:
@@ -131,15 +152,22 @@ def _cell(context: Context, name: str, point: Point) -> _Cell:
 
 
 def draw(page: Page) -> Iterator[Drawn]:
+    """A figure for each setting of what else varies."""
+    groups = _groups(page.context)
+    for rest, cells in islice(groups.items(), FIGURES_MOST):
+        name = f"{NAME}-{rest.slug}" if len(groups) > 1 else NAME
+        where = f"{rest.brief}: " if len(groups) > 1 else ""
+        if (percentile := _percentile(cells)) is not None:
+            yield _figure(page.context, name, where, cells, percentile)
+
+
+def _figure(
+    context: Context, name: str, where: str, cells: Sequence[_Cell], percentile: str
+) -> Figure:
     """A panel for each candidate."""
-    context = page.context
-    cells = _cells(context)
-    if (percentile := _percentile(cells)) is None:
-        return
-    drawing = Drawing()
-    yield drawing.figure(
-        context, NAME, _finding(cells, percentile), _chart(context, drawing, cells, percentile),
-        _table(cells),
+    drawing, title = Drawing(), f"{where}{_finding(cells, percentile)}"
+    return drawing.figure(
+        context, name, title, _chart(context, drawing, cells, percentile), _table(context, cells),
         caption=f"{percentile} of read latency at each rate of reads (rows) beside each "
         "bandwidth of writes (columns), a panel for each candidate with the same colours. "
         "* the storage was saturated. – no valid window.",

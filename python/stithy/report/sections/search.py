@@ -15,7 +15,7 @@ METHOD = (
     "the last two levels, until the bracket is one user wide, or above 20 users about 5 %. It "
     "measures both ends of the bracket a second time. A level meets the target if all its valid "
     "windows do; invalid windows do not count. A search gives no verdict and no interval. It "
-    "names a candidate that serves more only if the distance between the brackets exceeds the "
+    "names a candidate that serves more only if the distance between the brackets is at least the "
     "width of the wider one."
 )
 

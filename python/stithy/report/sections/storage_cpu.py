@@ -1,6 +1,7 @@
 """What CPU time the storage itself takes, beside that of the database server."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -72,17 +73,33 @@ def _row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, flo
 
 def sections(page: Page) -> Iterator[Section]:
     """Where a cluster was sampled."""
-    above = paragraph(_most(page.tables[NAME].frame))
+    above = paragraph(_most(page.context, page.tables[NAME].frame))
     return page.section(NAME, 29, TITLE, NOTE, above=above)
 
 
-def _most(frame: pl.DataFrame) -> str | None:
-    """For which candidate the storage took the most beside its database."""
-    known = frame.drop_nulls("by_server").sort("by_server", descending=True)
+def _most(context: Context, frame: pl.DataFrame) -> str | None:
+    """Where the storage took the most beside its database; of several, which of them it is."""
+    known = frame.drop_nulls("by_server")
+    known = known.sort("by_server", descending=True, maintain_order=True)
     if known.is_empty():
         return None
-    row = known.row(0, named=True)
+    row, points = known.row(0, named=True), known.select(context.factors).unique().height
+    several = [
+        word
+        for word, count in (("candidates", known["candidate"].n_unique()), ("points", points))
+        if count > 1
+    ]
+    most = f", the most of all {' and '.join(several)}" if several else ""
     return (
         f"The storage of {row['candidate']} took {row['by_server']:.1f} times the CPU time of its "
-        "database server, the most of all candidates."
+        f"database server{_where(context, row) if points > 1 else ''}{most}."
     )
+
+
+def _where(context: Context, row: Mapping[str, Any]) -> str:
+    at = (
+        each
+        for each in context.evidence.points
+        if all(row[name] == shown for name, shown in context.factor_values(each).items())
+    )
+    return f" {context.at(next(at))}"

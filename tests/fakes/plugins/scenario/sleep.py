@@ -12,6 +12,7 @@ from stithy.study.model import Study
 
 NAME = "sleep"
 NEEDS = load.NEEDS
+CHECKS_AT_END = True
 
 __all__ = ["around", "factors", "windows_of"]
 

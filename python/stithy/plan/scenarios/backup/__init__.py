@@ -48,6 +48,7 @@ from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
 NEEDS = usual.NEEDS
+CHECKS_AT_END = usual.CHECKS_AT_END
 SETTINGS = f"scenario.{NAME}."
 """Before the keys of the scenario that are factors."""
 
