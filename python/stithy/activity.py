@@ -27,10 +27,15 @@ def expected_errors(activities: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*found)
 
 
+def names_in(activities: str) -> list[str]:
+    """The activities of a window, by their text in the table `window`."""
+    return activities.split(", ")
+
+
 def tables_of(activities: str) -> frozenset[str]:
     """The tables that windows of these activities have; `activities` as in the table `window`."""
     known = plugins("activity")
-    names = [each for each in activities.split(", ") if each in known]
+    names = [each for each in names_in(activities) if each in known]
     return COMMON.union(*(known[name].TABLES for name in names))
 
 

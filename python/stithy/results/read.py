@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.activities.hammer import LOAD
-from stithy.activity import table_named
+from stithy.activity import names_in, table_named
 from stithy.errors import UserError
 from stithy.metrics import ALL
 from stithy.registry import plugins
@@ -200,7 +200,7 @@ def _require_run(directory: RunDirectory) -> None:
 
 def _require_activities(path: Path, found: Sequence[str]) -> None:
     known = plugins("activity")
-    for each in ", ".join(found).split(", ") if found else ():
+    for each in (name for text in found for name in names_in(text)):
         if each not in known:
             raise without_plugin(f"activity {each}", path)
 

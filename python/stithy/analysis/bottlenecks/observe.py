@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from stithy.activities.hammer import users_of
+from stithy.activity import names_in
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,
     LOCKS,
@@ -303,7 +304,7 @@ def _devices(
 
     Own: what works beside the users, such as a neighbour or a backup, may read the same device.
     """
-    is_shared = "," in window.row["activity"]
+    is_shared = len(names_in(window.row["activity"])) > 1
     for name in dict.fromkeys(subject for collector, subject, _ in values if collector == "block"):
         used, under_way, rate = (
             values.get(("block", name, metric))

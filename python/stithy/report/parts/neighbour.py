@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import names_in
 from stithy.analysis.answers.paired import pairs_of
 from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.evidence import Window
@@ -68,7 +69,7 @@ def neighbour_said(context: Context, point: Point) -> str:
 
 def _aggressor(window: Window) -> str | None:
     """By the activity that was the neighbour's."""
-    names = (each.strip() for each in str(window.row["activity"]).split(","))
+    names = names_in(window.row["activity"])
     found = (each.removeprefix(OF_NEIGHBOURS) for each in names if each.startswith(OF_NEIGHBOURS))
     return next(found, None)
 

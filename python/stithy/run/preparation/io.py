@@ -14,7 +14,6 @@ from stithy.hosts.runner import Runner
 from stithy.study.model import Study
 
 HASH_DIGITS = 16
-CHUNK_BYTES = 2**20
 
 
 def io_facts(study: Study, runner: Runner) -> dict[str, str]:
@@ -40,6 +39,5 @@ def _hash(files: Iterable[Path]) -> str:
     whole = hashlib.sha256()
     for each in files:
         with each.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                whole.update(chunk)
+            hashlib.file_digest(file, lambda: whole)
     return whole.hexdigest()[:HASH_DIGITS]
