@@ -148,7 +148,10 @@ def block(
         remedy = "leave out one of them"
         raise UserError("a study is printed as YAML", where="--print --json", remedy=remedy)
     if print_study:
-        show(made.text.rstrip("\n"))
+        from stithy.run.preparation.io import word_tables
+
+        comments = (f"# {line}\n" for text in word_tables(file.study) for line in text.split("\n"))
+        show(f"{''.join(comments)}{made.text.rstrip()}")
         return Exit.OK
 
     from stithy.cli.running.conclude import conclude

@@ -264,7 +264,8 @@ class Source(_Model):
 class Profile(_Model):
     """One or more patterns, each measured by itself by so many workers at once.
 
-    `assumed` gives a reason for each number that has no source.
+    `assumed` gives a reason for each number that has no source. `words`: a line for each kind of
+    word of another tool's file, with what becomes of it.
     """
 
     name: Name
@@ -275,6 +276,7 @@ class Profile(_Model):
     patterns: Annotated[tuple[Pattern, ...], Field(min_length=1)]
     sources: tuple[Source, ...] = ()
     assumed: Mapping[str, str] = {}
+    words: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:

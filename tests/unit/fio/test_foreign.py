@@ -6,6 +6,7 @@ import pytest
 
 from stithy.errors import StithyError
 from stithy.fio import library
+from stithy.fio.foreign.lines import Reader, Word, tabulate
 
 FIO = """\
 [global]
@@ -157,3 +158,17 @@ def test_what_a_profile_cannot_say_is_named_with_its_line_all_at_once(
     parts = getattr(caught.value, "problems", (caught.value,))
     places = [str(each.where).removeprefix(str(file)) for each in parts]
     assert places == ([f":{line}" for line in lines] or [""])
+
+
+def test_the_fates_of_words_are_a_table_with_a_line_for_those_alike() -> None:
+    """What is used comes first; of many lines and words the first ones are shown."""
+    reader = Reader("mine.vdb")
+    for line in range(3, 7):
+        reader.note(Word(f"/dev/sd{line}", line, "lun"), "study", "the candidates")
+    reader.note(Word("86", "disks.inc:1", "debug"), "none")
+    reader.value(Word("8", 9, "threads"), int, 1)
+    assert [" ".join(row.split()) for row in tabulate(reader.uses)] == [
+        "line 9 threads=8 used",
+        "line 3, 4, 2 more lun=/dev/sd3, /dev/sd4, 2 more the study decides: the candidates",
+        "line disks.inc:1 debug=86 no effect on storage",
+    ]

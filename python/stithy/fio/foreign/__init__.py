@@ -1,36 +1,30 @@
-"""I/O profiles of other tools' files: of what they say, the part that a profile can say, too.
+"""I/O profiles of other tools' files: each word is used, decided by the study, or refused.
 
-What is left is refused with its line, so that nobody measures less than the file asks for. What a
-study decides (place, size, length, engine, files of results) is not looked at.
+What a profile cannot say is refused with its line, so that nobody measures less than the file asks
+for. The rest has its fate in one table (`tabulate`).
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from stithy.errors import Refused, UserError
 from stithy.fio.foreign import fiofile, vdbench
-from stithy.fio.foreign.lines import Problem
+from stithy.fio.foreign.lines import Reader, tabulate
 from stithy.fio.profile import Profile
 
 TRANSLATORS = {".fio": fiofile.translate, ".vdb": vdbench.translate}
-"""Each makes a profile of a text; what it cannot say it appends to the problems."""
+"""Each makes a profile of a text; the reader keeps what it cannot say, and the fate of the words.
+"""
 
 SUFFIXES = tuple(TRANSLATORS)
 
 
 def parse(text: str, name: str, where: str) -> Profile:
     """The profile in a file called `where`. Raises UserError, or Refused with all its problems."""
-    found: list[Problem] = []
-    profile = TRANSLATORS[Path(where).suffix](text, name, found)
-    if found:
-        raise _all(found, where)
+    reader = Reader(where)
+    profile = TRANSLATORS[Path(where).suffix](text, name, reader)
+    problems = tuple(reader.problems)
+    if problems:
+        raise problems[0] if len(problems) == 1 else Refused(problems, where=where)
     if profile is None:
         raise UserError("it has no job", where=where, remedy="name a file with one at least")
-    return profile
-
-
-def _all(found: Sequence[Problem], where: str) -> UserError | Refused:
-    errors = tuple(
-        UserError(each.problem, where=f"{where}:{each.line}", remedy=each.remedy) for each in found
-    )
-    return errors[0] if len(errors) == 1 else Refused(errors, where=where)
+    return profile.model_copy(update={"words": tabulate(reader.uses)})

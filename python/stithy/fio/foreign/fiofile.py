@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stithy.fio.foreign.lines import Problem, Reader, Word, block_size, different, percent
+from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
 from stithy.fio.profile import Pattern, Profile, Stream
 
 GLOBAL = "global"
@@ -45,9 +45,8 @@ class _Section:
     words: dict[str, Word] = field(default_factory=dict)
 
 
-def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
+def translate(text: str, name: str, reader: Reader) -> Profile | None:
     """The profile; None where there is no job."""
-    reader = Reader(found)
     sections = list(_sections(text, reader))
     jobs = [each for each in sections if each.name != GLOBAL]
     if not jobs:
@@ -62,7 +61,7 @@ def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
             patterns.append([])
         patterns[-1].append((called, job))
     made = [_pattern(each, reader) for each in patterns]
-    if found:
+    if reader.problems:
         return None
     if len(made) == 1 and made[0] is not None:
         made = [made[0].model_copy(update={"name": different([name])[0]})]
@@ -93,10 +92,14 @@ def _sections(text: str, reader: Reader) -> Iterator[_Section]:
 
 def _enter(section: _Section, line: str, number: int, reader: Reader) -> None:
     key, _, value = (each.strip() for each in line.partition("="))
+    word = Word(value, number, key)
     key = SAME.get(key, key)
     if key in READ:
-        section.words[key] = Word(value, number)
-    elif key not in OF_THE_STUDY:
+        section.words[key] = word
+        reader.note(word, "used")
+    elif key in OF_THE_STUDY:
+        reader.note(word, "study")
+    else:
         remedy = "leave it out, if the load may be without it; a rate is given in the study"
         reader.refuse(number, f"an option that no profile has: {key}", remedy)
 

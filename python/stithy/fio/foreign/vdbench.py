@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from stithy.fio.foreign.lines import Problem, Reader, Word, block_size, different, percent
+from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
 from stithy.fio.profile import Pattern, Profile, Stream, Sync, size_of, size_text
 from stithy.fio.shares import whole_percents
 
@@ -48,9 +48,8 @@ class _Definition:
     words: Mapping[str, Word]
 
 
-def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
+def translate(text: str, name: str, reader: Reader) -> Profile | None:
     """The profile; None where nothing is run."""
-    reader = Reader(found)
     data: dict[str, Word] = {}
     known = list(_definitions(text, data, reader))
     patterns = [
@@ -70,7 +69,7 @@ def translate(text: str, name: str, found: list[Problem]) -> Profile | None:
         _pattern(called, each, known, shares, reader)
         for called, each in zip(names, patterns, strict=True)
     ]
-    if found:
+    if reader.problems:
         return None
     title = f"Parameter file {name}.vdb"
     return Profile(name=different([name])[0], title=title, patterns=tuple(filter(None, made)))
@@ -88,7 +87,10 @@ def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_
     """Definitions with the words of the `default` of their kind; ratios of the data aside."""
     defaults: dict[str, dict[str, Word]] = {kind: {} for kind in KINDS}
     for number, line in _lines(text):
-        parts = [(key.lower(), Word(value.strip(), number)) for key, value in _PART.findall(line)]
+        parts = [
+            (key.lower(), Word(value.strip(), number, key.lower()))
+            for key, value in _PART.findall(line)
+        ]
         kind, first = parts[0] if parts else (line, Word("", number))
         if kind in DATA:
             data[kind] = first
@@ -97,7 +99,9 @@ def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_
             if first.text == "default":
                 defaults[kind] |= words
             yield _Definition(kind, first.text, number, {**defaults[kind], **words})
-        elif kind not in REPORTING:
+        elif kind in REPORTING:
+            reader.note(first, "none")
+        else:
             reader.refuse(number, f"a line that no profile has: {kind}", "leave it out")
 
 
@@ -128,6 +132,7 @@ def _known(kind: str, parts: list[tuple[str, Word]], reader: Reader) -> dict[str
     for key, word in parts:
         if key not in read | of_the_study:
             reader.refuse(word.line, f"a word that no profile has: {kind} {key}", "leave it out")
+        reader.note(word, "used" if key in read else "study")
     return {key: word for key, word in parts if key in read}
 
 

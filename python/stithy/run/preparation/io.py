@@ -4,7 +4,7 @@ The name of a file is in the study; what it holds is not, and may be another thi
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,8 +21,7 @@ def io_facts(study: Study, runner: Runner) -> dict[str, str]:
 
     A fio that is missing or does not start is another check's to tell; it has no version here.
     """
-    specs = (each.scenario.spec for each in study.variants)
-    names = dict.fromkeys(name for each in specs for name in getattr(each, "io_profiles", ()))
+    names = _profile_names(study)
     if not names:
         return {}
     found = {}
@@ -32,6 +31,19 @@ def io_facts(study: Study, runner: Runner) -> dict[str, str]:
         if files:
             found[f"profile.{files[0]}"] = _hash(files)
     return found
+
+
+def word_tables(study: Study) -> Iterator[str]:
+    """What becomes of the words of other tools' files among the profiles, a table for each file."""
+    by_file = {library.own_files(name): name for name in _profile_names(study)}
+    for files, name in by_file.items():
+        if lines := library.find(name).words:
+            yield "\n  ".join([f"What becomes of the words of {files[0]}:", *lines])
+
+
+def _profile_names(study: Study) -> list[str]:
+    specs = (variant.scenario.spec for variant in study.variants)
+    return list(dict.fromkeys(n for spec in specs for n in getattr(spec, "io_profiles", ())))
 
 
 def _hash(files: Iterable[Path]) -> str:
