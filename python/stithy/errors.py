@@ -133,6 +133,11 @@ REMEDIES = {
 """What can fail in any call at any time, for no fault of Stithy's; other numbers are bugs."""
 
 
+def reason_of(error: OSError) -> str:
+    """Why the system refused a call, in its words: never Python's, which name numbers and files."""
+    return os.strerror(error.errno).lower() if error.errno else "the system gives no reason"
+
+
 @contextmanager
 def failures_of_the_machine(where: str) -> Iterator[None]:
     """Inside, a full disk or a machine at its limits is an InfrastructureError, not a bug.

@@ -169,7 +169,7 @@ def _read(path: Path) -> str:
                 where=str(path),
                 remedy="name a TOML file; `stithy drive catalogue NAME` shows one",
             )
-        return content.decode()
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise UserError(
             f"the drive profile cannot be read: {error.strerror}",

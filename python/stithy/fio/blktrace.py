@@ -18,7 +18,7 @@ EVENT = struct.Struct("<IIQQIIIIIHH")
 """Magic, sequence, time (ns), sector, bytes, action, process, device, processor, error, length of
 what follows."""
 
-SECTOR_BYTES, NS_PER_S = 512, 1e9
+SECTOR_BYTES, NS_PER_S, MINOR_BITS = 512, 1e9, 20
 WRITE, FLUSH, NOTIFY, DISCARD = 1 << 1, 1 << 2, 1 << 10, 1 << 13
 CATEGORIES_FROM = 16
 ISSUED, COMPLETED = 7, 8
@@ -34,11 +34,9 @@ class _Event(NamedTuple):
     length_bytes: int
 
 
-def is_blktrace(path: Path) -> bool:
+def is_blktrace(head: bytes) -> bool:
     """Whether a file begins as one of blktrace's."""
-    with path.open("rb") as file:
-        begin = file.read(4)
-    return len(begin) == 4 and struct.unpack("<I", begin)[0] & MAGIC_MASK == MAGIC
+    return len(head) >= 4 and struct.unpack("<I", head[:4])[0] & MAGIC_MASK == MAGIC
 
 
 def read_blktrace(path: Path) -> Iterator[Request]:
@@ -79,9 +77,10 @@ def _events(path: Path) -> Iterator[_Event]:
 
 def _completed(event: _Event, begun_s: float) -> Iterator[Request]:
     latency_s = event.at_s - begun_s
+    device = f"{event.device >> MINOR_BITS},{event.device & (1 << MINOR_BITS) - 1}"
     if event.categories & FLUSH or not event.length_bytes:
-        yield Request(begun_s, "flush", 0, 0, latency_s)
+        yield Request(begun_s, "flush", 0, 0, latency_s, device)
     if event.length_bytes and not event.categories & DISCARD:
         way: Operation = "write" if event.categories & WRITE else "read"
         offset = event.sector * SECTOR_BYTES
-        yield Request(begun_s, way, offset, event.length_bytes, latency_s)
+        yield Request(begun_s, way, offset, event.length_bytes, latency_s, device)

@@ -58,6 +58,7 @@ class Request(NamedTuple):
     offset_bytes: int
     length_bytes: int
     latency_s: float | None
+    device: str = ""
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,24 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from os.path import exists, isfile
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from stithy.errors import Refused, UserError
+from stithy.errors import Refused, UserError, reason_of
 from stithy.fio import foreign
+from stithy.fio.foreign.lines import plain_name
 from stithy.fio.profile import Profile
-from stithy.suggest import instead
+from stithy.suggest import instead, other_file
 
 SUFFIX = ".toml"
-SUFFIXES = (SUFFIX, *foreign.SUFFIXES)
-"""Files of a user's: a profile, or what is translated to one."""
-TRACES = (".trace", ".iolog", ".blkparse", ".blktrace", ".blktrace.0")
-"""Files whose requests are replayed."""
 FOLDER = files("stithy.fio") / "profiles"
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
+
+KINDS = "name a profile in TOML, a job file of fio, a parameter file of Vdbench, or a trace"
 
 
 @cache
@@ -38,34 +38,62 @@ def names() -> tuple[str, ...]:
 def find(asked: str) -> Profile:
     """The profile that a person asks for: shipped, one pattern of it, or a file of one's own.
 
-    `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`. A job file
-    of fio (`./mine.fio`) or a parameter file of Vdbench (`./mine.vdb`) is translated, a trace
-    (`./mine.trace`) replayed. Raises UserError, with the nearest name where there is none.
+    `four-corners`, `four-corners/random-read-4k`, `./mine.toml` or `./mine.toml/reads`. What a file
+    is, its content says: a job file of fio or a parameter file of Vdbench is translated, a trace
+    replayed, one device of it by `./mine.iolog/sda`. Raises UserError, with the nearest name where
+    there is none.
     """
-    if asked.endswith(TRACES):
-        from stithy.fio.replay import profile
+    file, part = split_file(asked)
+    if file is not None:
+        from stithy.fio.traces import is_trace
 
-        return profile(Path(asked))
-    if asked.endswith(SUFFIXES):
-        return read(Path(asked))
-    file, _, pattern = asked.rpartition("/")
-    if file.endswith(SUFFIXES):
-        return only(read(Path(file)), pattern)
+        if is_trace(file):
+            from stithy.fio.replay import profile
+
+            return profile(file, part)
+        return only(read(file), part) if part else read(file)
     name, _, pattern = asked.partition("/")
     if name not in names():
         raise _unknown("I/O profile", name, names())
-    found = shipped(name)
-    return only(found, pattern) if pattern else found
+    chosen = shipped(name)
+    return only(chosen, pattern) if pattern else chosen
+
+
+def fault_of(asked: str) -> tuple[str, str] | None:
+    """What is wrong with a name in a study, and what would be right; None of a profile."""
+    try:
+        find(asked)
+    except (UserError, Refused) as error:
+        if split_file(asked)[0] is None:
+            return "not an I/O profile", error.remedy
+        return "an I/O profile with faults", "; ".join(map(str, error.parts()))
+    return None
 
 
 def own_files(asked: str) -> tuple[Path, ...]:
     """The files of a profile or a trace of one's own, as `find` is asked; none of a shipped one."""
-    if asked.endswith(TRACES):
-        from stithy.fio.blktrace import beside
+    file, _ = split_file(asked)
+    if file is None:
+        return ()
+    from stithy.fio.blktrace import beside
 
-        return tuple(beside(Path(asked)))
-    file = asked if asked.endswith(SUFFIXES) else asked.rpartition("/")[0]
-    return (Path(file),) if file.endswith(SUFFIXES) else ()
+    return tuple(beside(file))
+
+
+def split_file(asked: str) -> tuple[Path | None, str]:
+    """The file of one's own that is meant, None of a shipped profile, and which part of it.
+
+    A part is a pattern, or a device of a trace, which may be a path. A file that is not there is
+    one by its folder or its ending.
+    """
+    has_folder = "/" in asked
+    if asked.partition("/")[0] in names() and not (has_folder and isfile(asked)):
+        return None, ""
+    for end in (len(asked), *(at for at in reversed(range(len(asked))) if asked[at] == "/")):
+        if isfile(asked[:end]):
+            return Path(asked[:end]), asked[end + 1 :]
+    is_file = has_folder or Path(asked).suffix or exists(asked)
+    return (Path(asked) if is_file else None), ""
 
 
 def only(profile: Profile, name: str) -> Profile:
@@ -86,19 +114,30 @@ def shipped(name: str) -> Profile:
 def read(path: Path) -> Profile:
     """A profile in a file, whose name is the file's. Raises UserError."""
     try:
+        if not isfile(path) and path.stat():
+            raise _wrong("it is no file", str(path), "name a file: a pipe can be read only once")
         with path.open("rb") as file:
             content = file.read(PROFILE_BYTES_MAX + 1)
-        if len(content) > PROFILE_BYTES_MAX:
-            raise _wrong("it is larger than any profile", str(path), "name a file of TOML")
-        text = content.decode()
-        if path.suffix in foreign.SUFFIXES:
-            return foreign.parse(text, path.stem, str(path))
-        return parse(text, path.name.removesuffix(SUFFIX), str(path))
     except OSError as error:
-        problem = f"the profile cannot be read: {(error.strerror or str(error)).lower()}"
-        raise _wrong(problem, str(path), "name a file that exists and is readable") from error
+        problem = f"the profile cannot be read: {reason_of(error)}"
+        raise _wrong(problem, str(path), other_file(path)) from error
+    if len(content) > PROFILE_BYTES_MAX:
+        raise _wrong("it is larger than any profile", str(path), KINDS)
+    if b"\0" in content:
+        raise _wrong("it is not text", str(path), f"save it as UTF-8, or {KINDS}")
+    try:
+        text, odd = content.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
-        raise _wrong("it is not text in UTF-8", str(path), "name a file of TOML") from error
+        # In others' files only comments and names depend on it.
+        text, odd = content.decode("latin-1"), content.count(b"\n", 0, error.start) + 1
+    ending = path.suffix.lower()
+    if (language := foreign.language_of(text, ending)) is not None:
+        return foreign.parse(language, text, path.stem, str(path))
+    if ending != SUFFIX and not foreign.is_toml(text):
+        raise _wrong("it is no I/O profile", str(path), KINDS)
+    if odd is not None:
+        raise _wrong("it is not UTF-8, as TOML must be", f"{path}:{odd}", "save it as UTF-8")
+    return parse(text, plain_name(path.name.removesuffix(SUFFIX)), str(path))
 
 
 def parse(text: str, name: str, where: str) -> Profile:

@@ -206,7 +206,8 @@ class Pattern(_Model):
     """Streams that run together, and what the data they write are like.
 
     `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
-    reduce. `trace`: the file whose requests it replays; its stream only says what they are like.
+    reduce. `trace`: the file whose requests it replays, of one `device` where it has several; its
+    stream only says what they are like.
     """
 
     name: Name
@@ -214,6 +215,7 @@ class Pattern(_Model):
     compressible_share: Share = 0.0
     duplicate_share: Share = 0.0
     trace: str | None = None
+    device: str = ""
 
     @property
     def writes(self) -> bool:

@@ -17,10 +17,11 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
+from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import REQUESTS_LEAST, Request, has_latencies, outstanding
 from stithy.fio.load import ALIGNED_BYTES, Load, Target
-from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
+from stithy.fio.profile import Pattern, Profile, Stream
 from stithy.fio.streamjob import OPEN_ENGINE, OPEN_RAMP_S, RenderedStream, Words, engine_for, ms
 from stithy.fio.traces import read_requests
 
@@ -68,17 +69,17 @@ def trace_of(pattern: Pattern) -> Trace:
     path = Path(pattern.trace)
     try:
         status = path.stat()
-        return _read(path, status.st_mtime_ns, status.st_size)
+        return _read(path, pattern.device, status.st_mtime_ns, status.st_size)
     except OSError as error:
-        problem = f"the trace cannot be read: {(error.strerror or str(error)).lower()}"
+        problem = f"the trace cannot be read: {reason_of(error)}"
         remedy = "name a file that exists and is readable"
         raise UserError(problem, where=str(path), remedy=remedy) from error
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, _changed_ns: int, _size_bytes: int) -> Trace:
+def _read(path: Path, device: str, _changed_ns: int, _size_bytes: int) -> Trace:
     """The file is read once, as long as it is the same."""
-    ordered = sorted(read_requests(path))
+    ordered = sorted(read_requests(path, device))
     moved = [each for each in ordered if each.operation != "flush"]
     if not REQUESTS_LEAST <= len(moved) <= REQUESTS_MOST:
         raise UserError(
@@ -86,10 +87,6 @@ def _read(path: Path, _changed_ns: int, _size_bytes: int) -> Trace:
             where=str(path),
             remedy=f"give a trace of {REQUESTS_LEAST} to {REQUESTS_MOST:,}",
         )
-    odd = next((each for each in moved if each.length_bytes % SECTOR_BYTES), None)
-    if odd is not None:
-        raise UserError(f"a request of {odd.length_bytes} bytes is not of whole sectors",
-                        where=str(path), remedy="trace direct I/O, or a block device")  # fmt: skip
     first = min(each.offset_bytes for each in moved) // ALIGNED_BYTES * ALIGNED_BYTES
     begin_s, length_s = ordered[0].arrived_s, ordered[-1].arrived_s - ordered[0].arrived_s
     shifted = tuple(
@@ -116,9 +113,9 @@ def depth_of(pattern: Pattern) -> int:
     return depth
 
 
-def profile(path: Path) -> Profile:
+def profile(path: Path, device: str = "") -> Profile:
     """A trace as a profile, whose stream says what it is like. Raises UserError."""
-    pattern = Pattern(name="replay", streams=(_ANY,), trace=str(path))
+    pattern = Pattern(name="replay", streams=(_ANY,), trace=str(path), device=device)
     trace = trace_of(pattern)
     sizes = {way: _sizes(trace, way) for way in ("read", "write")}
     count = {way: sum(found.values()) for way, found in sizes.items()}
@@ -127,9 +124,10 @@ def profile(path: Path) -> Profile:
         name=STREAM, read_share=share, random_share=1.0, jobs=1, iodepth=trace.outstanding or 1,
         read_sizes=_shares(sizes["read"]), write_sizes=_shares(sizes["write"]),
     )  # fmt: skip
-    title = f"Trace {path.name}, replayed"
+    title = f"Trace {path.name}{device and f' of {device}'}, replayed"
     made = pattern.model_copy(update={"streams": (stream,)})
-    return Profile(name="trace", title=title, patterns=(made,))
+    name = plain_name(f"{path.stem}-{device.rpartition('/')[2]}")
+    return Profile(name=name, title=title, patterns=(made,))
 
 
 _ANY = Stream(name=STREAM, read_share=1.0, random_share=1.0, read_sizes={4096: 1.0}, jobs=1,

@@ -5,32 +5,79 @@ Sources: fio's HOWTO, "Trace file format v3"; blkparse(1), the default format.
 
 import re
 from collections.abc import Iterator
+from os import R_OK, access
+from os.path import isfile
 from pathlib import Path
+
+import polars as pl
 
 from stithy.errors import UserError
 from stithy.fio.blktrace import is_blktrace, read_blktrace
 from stithy.fio.drive_trace import MAGIC, read_trace
 from stithy.fio.learned import OPERATIONS, Operation, Request
+from stithy.fio.profile import SECTOR_BYTES
+from stithy.suggest import instead
 
-SECTOR_BYTES = 512
 US_PER_S = 1e6
 """Of the times in a log of fio. Source: logs of fio 3.33."""
-_IOLOG = re.compile(r"fio version ([23]) iolog")
+HEAD_BYTES = 2**17
+HEAD_LINES = 1000
+"""Of a file, to see what it is: blkparse prints other lines, too."""
+_IOLOG = re.compile(r"fio version (\d+) iolog")
+_LOGGED = re.compile(
+    r"(\d{1,18}) (.+) (?:(add|open|close|sync|datasync)(?: \d+ \d+)?"
+    r"|(read|write|trim|wait) (\d{1,18}) (\d{1,18}))\s*",
+    re.ASCII,
+)
 _BLKPARSE = re.compile(
-    r"\s*\d+,\d+\s+\d+\s+\d+\s+(\d+\.\d+)\s+\d+\s+([A-Z])\s+([A-Z]+)(?:\s+(\d+)\s+\+\s+(\d+))?"
+    r"\s*(\d+,\d+)\s+\d+\s+\d+\s+(\d+\.\d+)\s+\d+\s+([A-Z])\s+([A-Z]+)"
+    r"(?:\s+(\d+)\s+\+\s+(\d+))?"
 )
 _WORDS: dict[str, Operation] = {
     "read": "read", "write": "write", "sync": "flush", "datasync": "flush",
 }  # fmt: skip
 
 
-def read_requests(path: Path) -> Iterator[Request]:
-    """All requests of a trace of any kind. Raises UserError where it is none, OSError."""
+def is_trace(path: Path) -> bool:
+    """Whether a file begins as a trace of any kind; False, too, where it cannot be read."""
+    if not isfile(path) or not access(path, R_OK):
+        return False
     with path.open("rb") as file:
-        is_drive = file.read(len(MAGIC)) == MAGIC
-    if is_drive:
-        return _of_drive(path)
-    return read_blktrace(path) if is_blktrace(path) else iter(read_text(path))
+        head = file.read(HEAD_BYTES)
+    return head.startswith(MAGIC) or is_blktrace(head) or _is_text(head.decode(errors="replace"))
+
+
+def _is_text(head: str) -> bool:
+    lines = head.splitlines()[:HEAD_LINES]
+    return bool(lines and _IOLOG.match(lines[0])) or any(map(_BLKPARSE.match, lines))
+
+
+def read_requests(path: Path, device: str = "") -> list[Request]:
+    """All requests of a trace of any kind to one device, which may be named where it has several.
+
+    Raises UserError where it is none, or it does not have that device; OSError.
+    """
+    with path.open("rb") as file:
+        head = file.read(len(MAGIC))
+    if head == MAGIC:
+        found = list(_of_drive(path))
+    else:
+        found = list(read_blktrace(path) if is_blktrace(head) else read_text(path))
+    return _of_device(found, device, str(path))
+
+
+def _of_device(requests: list[Request], device: str, where: str) -> list[Request]:
+    """Those to one device, by its name or the last part of it."""
+    known = sorted({each.device for each in requests})
+    chosen = [name for name in known if device in ("", name, name.rpartition("/")[2])]
+    if len(chosen) > 1:
+        ways = " or ".join(f"{where}/{name}" for name in chosen)
+        problem = f"it is of {len(chosen)} devices, {' and '.join(chosen)}"
+        remedy = f"name one of them, {ways}: each is a volume of its own"
+        raise UserError(problem, where=where, remedy=remedy)
+    if device and not chosen:
+        raise UserError(f"it has no device {device!r}", where=where, remedy=instead(device, known))
+    return requests if chosen == known else [each for each in requests if each.device in chosen]
 
 
 def _of_drive(path: Path) -> Iterator[Request]:
@@ -39,24 +86,25 @@ def _of_drive(path: Path) -> Iterator[Request]:
         problem = f"{found.lost:,} requests are missing in it"
         remedy = "trace again, with the file on a faster disk"
         raise UserError(problem, where=str(path), remedy=remedy)
-    columns = ("arrived_s", "operation", "offset_bytes", "length_bytes", "latency_s", "is_error")
-    for *facts, is_error in found.requests.select(columns).iter_rows():
+    columns = ("arrived_s", "operation", "offset_bytes", "length_bytes", "latency_s")
+    rows = found.requests.select(*columns, pl.lit(found.drive).alias("device"), "is_error")
+    for *facts, is_error in rows.iter_rows():
         if not is_error and facts[1] in OPERATIONS:
             yield Request(*facts)
 
 
 def read_text(path: Path) -> list[Request]:
-    """All requests of a trace. Raises UserError where it is none of both."""
+    """All requests of a trace that is text. Raises UserError where it is none."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     if lines and (match := _IOLOG.match(lines[0])):
-        if match[1] == "2":
+        if match[1] != "3":
             raise UserError(
-                "a log of fio's version 2 has no times",
+                f"it is a log of fio's version {match[1]}, and only version 3 has times",
                 where=str(path),
                 remedy="write it with fio 3.31 or newer, which writes version 3",
             )
-        return list(_of_fio(lines[1:]))
-    if any(_BLKPARSE.match(each) for each in lines[:1000]):
+        return list(_of_fio(lines, path))
+    if any(_BLKPARSE.match(each) for each in lines[:HEAD_LINES]):
         return list(_of_blkparse(lines))
     raise UserError(
         "it is no trace that is known",
@@ -66,25 +114,35 @@ def read_text(path: Path) -> list[Request]:
     )
 
 
-def _of_fio(lines: list[str]) -> Iterator[Request]:
+def _of_fio(lines: list[str], path: Path) -> Iterator[Request]:
     """`<time in µs> <file> <action> [<offset> <length>]`; no latencies."""
-    for each in lines:
-        words = each.split()
-        if len(words) >= 3 and words[2] in _WORDS:
-            place = [int(word) for word in words[3:5]] if len(words) >= 5 else [0, 0]
-            yield Request(int(words[0]) / US_PER_S, _WORDS[words[2]], place[0], place[1], None)
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        match = _LOGGED.fullmatch(line)
+        if match is None:
+            remedy = "correct the line, or leave it out"
+            raise UserError("it is no line of a log", where=f"{path}:{number}", remedy=remedy)
+        at, device, plain, moving, *place = match.groups()
+        offset, length = (int(each or 0) for each in place)
+        if moving in _WORDS and (not length or (length | offset) % SECTOR_BYTES):
+            problem = f"a request of {length:,} bytes at {offset:,} is not of whole sectors"
+            remedy = "trace direct I/O, or a block device"
+            raise UserError(problem, where=f"{path}:{number}", remedy=remedy)
+        if operation := _WORDS.get(plain or moving):
+            yield Request(int(at) / US_PER_S, operation, offset, length, None, device)
 
 
 def _of_blkparse(lines: list[str]) -> Iterator[Request]:
     """From dispatch (D) to completion (C) of the same place."""
-    under_way: dict[tuple[str, str, str], float] = {}
+    under_way: dict[tuple[str, str, str, str], float] = {}
     for each in lines:
         match = _BLKPARSE.match(each)
-        if match is None or match[2] not in "DC":
+        if match is None or match[3] not in "DC":
             continue
-        at_s, flags = float(match[1]), match[3]
-        key = (flags, match[4] or "", match[5] or "")
-        if match[2] == "D":
+        at_s, flags = float(match[2]), match[4]
+        key = (match[1], flags, match[5] or "", match[6] or "")
+        if match[3] == "D":
             under_way[key] = at_s
         elif (begun_s := under_way.pop(key, None)) is not None:
             yield from _completed(flags, match, begun_s, at_s - begun_s)
@@ -94,8 +152,9 @@ def _completed(
     flags: str, match: re.Match[str], begun_s: float, latency_s: float
 ) -> Iterator[Request]:
     """An F before the operation is a flush, and the only one where nothing is moved."""
-    offset, length = (int(match[i] or 0) * SECTOR_BYTES for i in (4, 5))
+    offset, length = (int(match[i] or 0) * SECTOR_BYTES for i in (5, 6))
     if flags.startswith("F") or not length:
-        yield Request(begun_s, "flush", 0, 0, latency_s)
+        yield Request(begun_s, "flush", 0, 0, latency_s, match[1])
     if length and "D" not in flags:
-        yield Request(begun_s, "read" if "R" in flags else "write", offset, length, latency_s)
+        way: Operation = "read" if "R" in flags else "write"
+        yield Request(begun_s, way, offset, length, latency_s, match[1])

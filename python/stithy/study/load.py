@@ -11,7 +11,7 @@ from stithy.study.document import Document, Place, position, printable, read_doc
 from stithy.study.locate import locate
 from stithy.study.model import Study
 from stithy.study.problems import StudyError, StudyProblem
-from stithy.suggest import closest
+from stithy.suggest import other_file
 
 SIZE_BYTES_MAX = 2**20
 """A study is a page of text; more is some other file."""
@@ -95,7 +95,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(SIZE_BYTES_MAX + 1)
     except FileNotFoundError as error:
-        raise _unreadable(path, "there is no such file", _other_file(path)) from error
+        raise _unreadable(path, "there is no such file", other_file(path)) from error
     except IsADirectoryError as error:
         raise _unreadable(path, "this is a directory", "name the study file in it") from error
     except PermissionError as error:
@@ -110,15 +110,6 @@ def _read(path: Path) -> bytes:
 def _unreadable(path: Path, problem: str, remedy: str) -> UserError:
     """What is wrong with the file itself; it has no lines to point at."""
     return UserError(printable(problem), where=printable(str(path)), remedy=printable(remedy))
-
-
-def _other_file(path: Path) -> str:
-    try:
-        known = [each.name for each in path.parent.iterdir() if each.suffix in (".yaml", ".yml")]
-    except OSError:
-        return "check the directory's name"
-    guess = closest(path.name, known)
-    return f"did you mean {path.parent / guess}?" if guess else "check the name"
 
 
 def _decode(name: str, content: bytes) -> str:

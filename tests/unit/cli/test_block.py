@@ -91,6 +91,44 @@ def test_what_cannot_be_measured_is_refused_by_its_option_before_anything_is_mad
     assert list(tmp_path.iterdir()) == []
 
 
+def learn_from(tmp_path: Path, line: str, name: str) -> tuple[int, Path]:
+    """What `--learn` returns for a log of so many lines, and its new file."""
+    trace, file = tmp_path / "io.log", tmp_path / name
+    lines = (line.format(n, n * 8192) for n in range(200))
+    trace.write_text("\n".join(["fio version 3 iolog", *lines]))
+    return app.run(["block", "--learn", str(trace), "--profile", str(file)]), file
+
+
+@pytest.mark.parametrize("name", ["my_db.toml", "Prod.toml", "größe 2.toml"])
+def test_what_is_learned_is_no_file_that_is_refused_for_its_name(
+    name: str, tmp_path: Path, capsys: Captured
+) -> None:
+    """Whatever a person calls it."""
+    code, file = learn_from(tmp_path, "{}000 /x read {} 8192", name)
+    assert (code, file.exists()) == (0, True)
+    printed(capsys, "gp3", "--profile", str(file))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{}000 /x read {} 1000", "not of whole sectors: trace direct I/O"),
+        ("{}000 /x{} read 0 4096", "of 200 devices"),
+    ],
+)
+def test_nothing_is_learned_from_what_is_not_replayed(
+    line: str, said: str, tmp_path: Path, capsys: Captured
+) -> None:
+    """By the same words, and no file is written."""
+    code, file = learn_from(tmp_path, line, "new.toml")
+    assert (code, file.exists()) == (2, False)
+    learned = capsys.readouterr().err
+    assert app.run(["block", "gp3", "--profile", str(tmp_path / "io.log"), "--print"]) == 2
+    replayed = capsys.readouterr().err
+    assert said in learned
+    assert said in replayed
+
+
 def test_a_profile_is_learned_into_a_new_file_that_can_be_measured(
     tmp_path: Path, capsys: Captured
 ) -> None:
@@ -107,6 +145,7 @@ def test_a_profile_is_learned_into_a_new_file_that_can_be_measured(
     for changed, said in (
         (words, "exists already"),
         ((*words[:4], str(tmp_path / "x.fio")), "name one new file"),
+        ((*words[:4], str(tmp_path / "none/x.toml")), "not a directory"),
         (("--learn", str(tmp_path / "none"), "--profile", "./y.toml"), "cannot be read"),
         (("--size", "1GiB"), "nothing is named"),
     ):

@@ -103,7 +103,7 @@ def test_a_log_of_fio_and_the_words_of_blkparse_are_read(tmp_path: Path) -> None
         "fio version 3 iolog\n0 /x add\n0 /x open\n5000 /x read 8192 4096\n7000 /x datasync\n"
     )
     assert read_text(fio) == [
-        Request(0.005, "read", 8192, 4096, None), Request(0.007, "flush", 0, 0, None),
+        Request(0.005, "read", 8192, 4096, None, "/x"), Request(0.007, "flush", 0, 0, None, "/x"),
     ]  # fmt: skip
     blk.write_text(
         "  8,0    3        1     0.000000000   697  Q   W 16 + 8 [kjournald]\n"

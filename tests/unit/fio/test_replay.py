@@ -102,7 +102,7 @@ def test_a_trace_says_what_it_is_like_and_takes_no_rate_or_shape(tmp_path: Path)
     with pytest.raises(UserError, match="touches 1,638,400 bytes"):
         job_file(pattern, Target("/dev/y", MIB), Load(2.0, 0.0, 7))
     (tmp_path / "x.trace").write_text("what")
-    with pytest.raises(UserError, match="no trace that is known"):
+    with pytest.raises(UserError, match="no I/O profile"):
         library.find(str(tmp_path / "x.trace"))
 
 

@@ -65,8 +65,12 @@ def test_a_run_whose_profile_or_fio_has_changed_is_not_resumed(
         faked.resume()
 
 
-def test_ones_own_files_of_a_profile_are_told_from_shipped_ones(tmp_path: Path) -> None:
+def test_ones_own_files_of_a_profile_are_told_from_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One pattern of a file is of that file; blktrace writes a file for each processor."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").touch()
     for number in range(2):
         (tmp_path / f"sda.blktrace.{number}").touch()
     asked = ("sql", "four-corners/random-read-4k", "./mine.toml/reads", "mine.fio", "a/b.trace",

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import rate_text, table, time_text
-from stithy.errors import UserError, failures_of_the_machine
+from stithy.errors import UserError, failures_of_the_machine, reason_of
+from stithy.fio import library
 from stithy.fio.drive_trace import read_trace
+from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import OPERATIONS, Learned, Request, learn
 from stithy.fio.traces import read_requests
 from stithy.metrics import Quantity
@@ -28,9 +31,11 @@ def learned_from(trace: Path) -> Learned:
     try:
         if trace.is_dir():
             return _learned_from_run(trace)
-        return learn(read_requests(trace), trace.name)
+        file, device = library.split_file(str(trace))
+        source = trace if file is None else file
+        return learn(read_requests(source, device), f"{source.name} {device}".strip())
     except OSError as error:
-        problem = f"the trace cannot be read: {(error.strerror or str(error)).lower()}"
+        problem = f"the trace cannot be read: {reason_of(error)}"
         remedy = "name a file that exists and is readable"
         raise UserError(problem, where=f"--learn {trace}", remedy=remedy) from error
 
@@ -70,15 +75,15 @@ def _between(trace: Path, from_s: float, to_s: float) -> Iterator[Request]:
 
 
 def keep(learned: Learned, file: Path) -> None:
-    """Write the profile to a new file. Raises UserError where there is one."""
+    """Write the profile to a new file. Raises UserError where there is one, or can be none."""
+    require_new(file)
+    library.parse(learned.text, plain_name(file.stem), str(file))
     try:
         with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:
             opened.write(learned.text)
-    except FileExistsError as error:
-        remedy = "name another file, or remove it"
-        raise UserError(
-            "the file exists already", where=f"--profile {file}", remedy=remedy
-        ) from error
+    except OSError as error:
+        problem = f"the profile cannot be written: {reason_of(error)}"
+        raise UserError(problem, where=str(file), remedy="name another file") from error
 
 
 def side_by_side(learned: Learned, context: "Context") -> str:

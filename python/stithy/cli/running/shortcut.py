@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,13 @@ def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
 
 def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
     study, _, candidate = target.partition(":")
-    if study.endswith(STUDIES):
+    if study.lower().endswith(STUDIES):
         yield from _of_study(Path(study), candidate)
     elif _is_device(Path(target)):
         # As it is: no file system, and consent only from the person.
         keys = {"device": target, "filesystem": "none", **({"wipe": True} if wipe else {})}
         yield Path(target).name, keys
-    elif "/" in target and not target.endswith(PROFILES):
+    elif "/" in target and not target.endswith(PROFILES) and not isfile(target):
         yield Path(target).absolute().name, {"path": str(Path(target).absolute())}
     else:
         yield Path(target).name.removesuffix(PROFILES), {"drive": target}

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.errors import Refused, UserError
+from stithy.errors import UserError
 from stithy.fio import library
 from stithy.fio.jobfile import why_no_rate
 from stithy.fio.load import CHECK_BYTES, Data, Replay, least
@@ -46,15 +46,8 @@ _ONE_RATE = [{"type": "string"}, {"type": "number"}]
 
 
 def _profile(name: str) -> str:
-    try:
-        library.find(name)
-    except UserError as error:
-        if error.where.startswith(name):
-            raise rule_error("an I/O profile with faults", str(error)) from error
-        raise rule_error("not an I/O profile", error.remedy) from error
-    except Refused as error:
-        said = "; ".join(map(str, error.parts()))
-        raise rule_error("an I/O profile with faults", said) from error
+    if fault := library.fault_of(name):
+        raise rule_error(*fault)
     return name
 
 
@@ -115,8 +108,9 @@ class Spec(BaseModel):
             "I/O profiles by name, such as `four-corners` or `sql-80-20`, one pattern of a profile "
             "(`four-corners/random-read-4k`), or files of your own: a profile (`./mine.toml`), a "
             "job file of fio (`./mine.fio`), a parameter file of Vdbench (`./mine.vdb`), or a "
-            "trace to replay (`.trace` of an emulated drive, `.iolog` of fio, `.blktrace.0` of "
-            "blktrace, `.blkparse` of blkparse). Relative paths start from the current directory, "
+            "trace to replay (of an emulated drive, a log of fio, of blktrace, or what blkparse "
+            "prints; `./mine.iolog/sda` is one device of several). What a file is, its content "
+            "says. Relative paths start from the current directory, "
             "not from the study's folder. Each pattern is measured by itself. "
             "docs/reference/io-profiles.md lists what is shipped."
         ),

@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from stithy.errors import UserError
 from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
@@ -24,10 +23,9 @@ SLACK_BYTES = 64 * MIB
 
 
 def _pattern(name: str) -> str:
-    try:
-        patterns = library.find(name).patterns
-    except UserError as error:
-        raise rule_error("not an I/O profile", error.remedy) from error
+    if fault := library.fault_of(name):
+        raise rule_error(*fault)
+    patterns = library.find(name).patterns
     if len(patterns) != 1:
         names = ", ".join(f"{name}/{each.name}" for each in patterns)
         raise rule_error("a profile with several patterns", f"name one of them: {names}")
