@@ -29,7 +29,6 @@ from stithy.report.blocks import (
 )
 from stithy.report.context import Context, asked_of
 from stithy.report.drawing import compose, draw, palette
-from stithy.report.drawing.compact import slim
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import bound, seen
@@ -156,7 +155,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         numbers=numbers,
         figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
-        specs={figure.name: _json(slim(figure.spec)) for figure in page.figures},
+        specs={figure.name: _json(figure.spec) for figure in page.figures},
         config=_json(draw.themed({})["config"]),
         styles=Markup(styles),
         script=Markup(script),

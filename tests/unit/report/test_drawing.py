@@ -7,56 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import vl_convert
 
 from stithy.report.drawing import draw, palette
-from stithy.report.drawing.compact import compact, kept
-
-CIRCLE = "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0"
-LOOK = 'stroke="#5b6470" stroke-width="1"'
-
-
-def test_neighbours_of_one_look_become_one_element_and_texts_say_once_how_they_look() -> None:
-    """Words stay as they are, also those that look like markup or like code."""
-    lines = "".join(
-        f'<line transform="translate({x},{y})" x2="{right}" y2="{down}" {LOOK}/>'
-        for x, y, right, down in (("0", "84", "218", "0"), ("48.5", "0", "0", "-5"), (1, 2, 3, 4))
-    )
-    assert compact(lines) == f'<path d="M0,84h218M48.5,0v-5M1,2l3,4" {LOOK}/>'
-    words = ("0", "a &lt;b&gt; &amp;", 'translate(1,2)" x2="', "")
-    made = compact("".join(
-        f'<text text-anchor="end" transform="translate(-4,{at})" font-size="12px">{word}</text>'
-        for at, word in enumerate(words)
-    ))  # fmt: skip
-    assert made.startswith('<g text-anchor="end" font-size="12px"><text x="-4" y="0">0</text>')
-    assert re.findall(r">([^<>]*)</text>", made) == list(words)
-
-
-@pytest.mark.parametrize("look", ['fill-opacity="0.12"', 'fill="#fff" stroke="#144097"'])
-def test_marks_that_show_what_lies_below_stay_apart(look: str) -> None:
-    """Two pale ones on each other are darker than one; a hollow one hides the one before."""
-    mark = f'<path transform="translate(5,5)" d="{CIRCLE}" {look}/>'
-    assert compact(mark + mark).count("<path") == 2
-
-
-@pytest.mark.parametrize("symbol", [
-    CIRCLE, "M-4,-4h8.1v8.1h-8.1Z", "M-4,0L0,-4L4,0L0,4Z", "M-4,-4H4V4H-4Z",
-    "M-4,-1.6L-4,1.6L-1.6,1.6L-1.6,4L1.6,4L1.6,1.6L4,1.6L4,-1.6L1.6,-1.6L1.6,-4Z",
-])  # fmt: skip
-def test_symbols_are_painted_as_before(symbol: str) -> None:
-    """To the last pixel, wherever they stand."""
-    marks = "".join(
-        f'<path transform="translate({x},{y})" d="{symbol}" fill="#144097" stroke-width="2"/>'
-        for x, y in ((10, 10), (30.5, 12.2), (50, 31.7))
-    )
-
-    def painted(drawing: str) -> bytes:
-        whole = f'<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">{drawing}</svg>'
-        return vl_convert.svg_to_png(whole, scale=4)
-
-    assert compact(marks).count("<path") == 1
-    assert painted(compact(marks)) == painted(marks) != painted("")
-
+from stithy.report.drawing.cache import cached_text
 
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "title": "disk",
@@ -105,12 +58,12 @@ def test_a_text_that_is_kept_is_used_only_as_it_was_written_by_who_wrote_it(
         made.append("a text <é 😀>")
         return made[-1]
 
-    assert {kept(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
+    assert {cached_text(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
     assert [each.stat().st_mode & 0o777 for each in (home, home / "text")] == [0o700, 0o600]
     assert [each.name for each in home.iterdir()] == ["text"]
     deed(home / "text")
     before = (home / "text").read_bytes()
-    assert {kept(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
+    assert {cached_text(lambda: home, "text", make) for _ in range(2)} == {"a text <é 😀>"}
     assert len(made) == times
     assert times < 3 or (home / "text").read_bytes() == before
 

@@ -17,38 +17,6 @@
     return element;
   }
 
-  // --- a figure as it was before the page was written ---------------------------------------------
-
-  // What it holds more than once stands in a list of its own; each time it becomes a new object.
-  function whole(value, repeated) {
-    if (value === null || typeof value !== "object") return value;
-    if (Array.isArray(value)) return value.map((each) => whole(each, repeated));
-    if ("&" in value) return whole(repeated[value["&"]], repeated);
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, whole(each, repeated)]));
-  }
-
-  // Rows come as columns: one value for all, or texts with their places, or a list.
-  function column(of, rows) {
-    if (Array.isArray(of)) return of;
-    return of.texts ? of.at.map((place) => of.texts[place]) : Array(rows).fill(of.all);
-  }
-
-  function datasets(columns) {
-    const sets = {};
-    for (const [name, { rows, of }] of Object.entries(columns)) {
-      const lists = Object.entries(of).map(([key, each]) => [key, column(each, rows)]);
-      sets[name] = Array.from({ length: rows }, (_, row) =>
-        Object.fromEntries(lists.filter(([, list]) => list[row] !== null).map(([key, list]) => [key, list[row]])));
-    }
-    return sets;
-  }
-
-  function specOf(script) {
-    const { repeated, ...rest } = read(script);
-    const { columns, ...spec } = whole(rest, repeated);
-    return { ...spec, datasets: datasets(columns) };
-  }
-
   // --- what a specification holds ---------------------------------------------------------------
 
   function* charts(spec) {
@@ -119,7 +87,7 @@
     }
 
     async draw() {
-      const { spec, names, zoom } = steerable(specOf(this.written), this.zooming);
+      const { spec, names, zoom } = steerable(read(this.written), this.zooming);
       const stage = make("div", { class: "stage", hidden: "" });
       this.drawing.append(stage);
       try {

@@ -14,7 +14,7 @@ from markupsafe import escape
 
 from stithy.environment import cache_home
 from stithy.report.drawing import palette
-from stithy.report.drawing.compact import compact, kept
+from stithy.report.drawing.cache import cached_text
 from stithy.report.drawing.palette import FONT, theme_config
 from stithy.report.words.escape import seen
 
@@ -23,21 +23,8 @@ FONTS = Path(__file__).parent.parent / "assets" / "fonts"
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that draws; the bundle carries the same."""
 
-_EMPTY = re.compile(
-    r'<path class="(?:background|foreground)"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>'
-    r'|<path class="(?:background|foreground)" aria-hidden="true" d="[^"]*"'
-    r'(?: pointer-events="none")?'
-    r'(?: display="none"| opacity="1")*/>'
-)
-_GEOMETRY = re.compile(r' (d|transform|x|y|x1|y1|x2|y2|width|height|r)="([^"]*)"')
-_LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
-_NOISE = re.compile(
-    r' (?:opacity="1"|pointer-events="none"|aria-hidden="true"|class="[^"]*"'
-    r'|role="graphics-[a-z]+"|aria-roledescription="[^"]*"|stroke-dasharray="1,0")'
-)
-_RECTANGLES = re.compile(r'(?:<path d="M[\d.,-]+h[\d.-]+v[\d.-]+h[\d.-]+Z" fill="(#\w+)"/>)+')
-_ONE_COLOUR = re.compile(r'(?:<path d="[^"]*" fill="(#\w+)"/>)(?:<path d="[^"]*" fill="\1"/>)+')
-_PATH = re.compile(r' d="([^"]*)"')
+_CLIP = re.compile(r'(id="|url\(#)(clip\d+)')
+_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 
 
 def themed(spec: dict[str, Any]) -> dict[str, Any]:
@@ -54,45 +41,30 @@ def _register_fonts() -> None:
 def svg(spec: dict[str, Any], prefix: str) -> str:
     """The drawing as SVG, its ids starting with `prefix`."""
     _register_fonts()
-    return tidy(vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE), prefix)
+    return normalise(vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE), prefix)
 
 
 @cache
 def library() -> str:
     """The Vega libraries as one script: about 0.9 MB, a second or two where none is kept."""
-    return kept(cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _bundle)
+    return cached_text(cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _bundle)
 
 
 def _bundle() -> str:
     return str(vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", VEGA_LITE))
 
 
-def tidy(drawing: str, prefix: str) -> str:
-    """The same drawing in fewer bytes: no empty paths, short numbers, ids counted from 0.
+def normalise(drawing: str, prefix: str) -> str:
+    """Return the drawing as a part of a page, its ids beginning with `prefix`.
 
-    vl-convert counts its clip paths over all drawings of a process; counted anew, equal
-    specifications give equal bytes.
+    vl-convert counts clip paths over all drawings of a process; counted anew, equal specifications
+    give equal bytes. Roles of marks go: each would need a text of its own, and the figure has one.
     """
-    drawing = _EMPTY.sub("", drawing)
-    drawing = _GEOMETRY.sub(lambda match: f' {match[1]}="{_rounded(match[2])}"', drawing)
-    known: dict[str, str] = {}
-    drawing = re.sub(
-        r'(id="|url\(#)(clip\d+)',
-        lambda match: match[1] + known.setdefault(match[2], f"{prefix}-clip{len(known)}"),
-        drawing,
+    drawing = _ROLES.sub("", drawing)
+    ids: dict[str, str] = {}
+    return _CLIP.sub(
+        lambda match: match[1] + ids.setdefault(match[2], f"{prefix}-clip{len(ids)}"), drawing
     )
-    drawing = _NOISE.sub("", drawing)
-    drawing = _RECTANGLES.sub(lambda match: _ONE_COLOUR.sub(_joined, match[0]), drawing)
-    return compact(drawing)
-
-
-def _joined(match: re.Match[str]) -> str:
-    """Neighbouring rectangles of one colour as one path: a heat map has thousands."""
-    return f'<path d="{"".join(_PATH.findall(match[0]))}" fill="{match[1]}"/>'
-
-
-def _rounded(numbers: str) -> str:
-    return _LONG.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), numbers)
 
 
 MARGIN, GAP = 14, 12
