@@ -80,8 +80,10 @@ class FioRunner:
         """fio's json+ output of the simulated drive."""
         if "--version" in command.argv:
             return Finished(0, f"{self.version}\n", "")
-        assert "--enghelp" in command.argv
-        return Finished(0, "\tlibaio\n\tio_uring\n\tpsync\n", "")
+        if "--enghelp" in command.argv:
+            return Finished(0, "\tlibaio\n\tio_uring\n\tpsync\n", "")
+        refused = any(f"--ioengine={each}" in command.argv for each in self.refused)
+        return Finished(int(refused), "", "")
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """A job file's output, which is there at once."""

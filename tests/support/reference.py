@@ -92,8 +92,8 @@ def _profile(profile: Profile) -> str:
     )
     head = [f"## {profile.name}", "", f"{profile.title}.{workers}", ""]
     table = [
-        "| pattern | stream | reads | block sizes | random | requests outstanding | sync |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| pattern | stream | reads | block sizes | random | submission | outstanding | sync |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rows = (_row(pattern, each) for pattern in profile.patterns for each in pattern.streams)
     return "\n".join([*head, *table, *rows, ""])
@@ -102,7 +102,7 @@ def _profile(profile: Profile) -> str:
 def _row(pattern: Pattern, stream: Stream) -> str:
     cells = (
         f"`{pattern.name}`", stream.name, f"{stream.read_share:.0%}", ", ".join(_sizes(stream)),
-        f"{stream.random_share:.0%}", str(stream.jobs * stream.iodepth), stream.sync,
+        f"{stream.random_share:.0%}", stream.submission, str(stream.outstanding), stream.sync,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 

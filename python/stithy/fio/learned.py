@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from stithy.errors import UserError
+from stithy.fio.engines import Submission
 from stithy.fio.profile import size_text
 from stithy.fio.shares import whole_percents
 
@@ -45,6 +46,10 @@ BATCHED_FROM, MET_LEAST = 3.0, 4.0
 any moment, and more than a few. Independent ones meet as many."""
 
 
+SUBMITTED = (
+    "A trace does not say how requests were submitted: each waits for its own, but for batches and "
+    "sequences."
+)
 UNTIMED = (
     "The trace has no latencies: each stream has one request outstanding, so measure it at a rate."
 )
@@ -125,7 +130,7 @@ def _quoted(text: str) -> str:
 
 
 def _head(source: str, seen: str, rate_per_s: float, span_bytes: int, caution: str | None) -> str:
-    more = "" if caution is None else f"{caution}\n"
+    more = "".join(f"{each}\n" for each in (SUBMITTED, caution) if each)
     return (
         f'title = "Learned from {_quoted(source)}"\n'
         f'note = """\n{seen.capitalize()}: {rate_per_s:.0f} reads and writes a second, over '
@@ -160,21 +165,28 @@ def _stream(
     weight: float,
     writers: int,
 ) -> str:
-    """A stream as the lines of a profile; so many `writers` wait for flushes."""
+    """A stream as the lines of a profile; so many `writers` wait for flushes.
+
+    A trace does not say who submitted: as many jobs as were under way wait for a request each, but
+    for batches and for sequences, which only one that does not wait can submit.
+    """
     way = "read" if name == "reads" else "write"
     at_random = _random_share(found)
     begin, share = _region(found, first_bytes, span_bytes)
     depth = outstanding(found)
     synced = name == "commits"
     batch = 1 if synced else _batch(found)
+    is_sync = synced or (batch == 1 and (at_random > 0 or depth == 1))
+    submission: Submission = "sync" if is_sync else "async"
     lines = [
         "[[pattern.stream]]",
         f'name = "{name}"',
         f"read_share = {1.0 if way == 'read' else 0.0}",
         f"{way}_sizes = {{ {_sizes(found)} }}",
         f"random_share = {at_random}",
-        f"jobs = {writers if synced else 1}",
-        f"iodepth = {1 if synced else max(depth, batch)}",
+        f"jobs = {writers if synced else depth if is_sync else 1}",
+        f"iodepth = {1 if is_sync else max(depth, batch)}",
+        f'submission = "{submission}"',
         *([f"batch = {batch}"] if batch > 1 else []),
         *(['sync = "fdatasync"'] if synced else []),
         f"weight = {weight:.6f}",

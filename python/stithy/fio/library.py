@@ -213,7 +213,7 @@ def _unknown(what: str, name: str, known: tuple[str, ...]) -> UserError:
 
 
 def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every number that has not either a source or an assumption, and every key of no number.
+    """Every number or submission without a source or an assumption, and every key of none.
 
     Each with what is wrong and the remedy. A number is known by its place: `jobs` of the stream
     `data` of the pattern `sql` is `sql.data.jobs`; keys of sources and assumptions may have `*` for
@@ -230,11 +230,11 @@ def problems(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield place, f"is covered by {' and '.join(found)}: leave one of them"
     for key in keys:
         if not any(fnmatchcase(place, key) for place in places):
-            yield key, "covers no number: correct it, or leave it out"
+            yield key, "covers nothing: correct it, or leave it out"
 
 
 def numbers(table: Mapping[str, Any]) -> Iterator[str]:
-    """The places of all numbers in a profile's table."""
+    """The places of all numbers in a profile's table, and of its submissions."""
     for pattern in table.get("pattern", ()):
         for stream in pattern.get("stream", ()):
             yield from _places(stream, f"{pattern.get('name')}.{stream.get('name')}.")
@@ -244,7 +244,7 @@ def numbers(table: Mapping[str, Any]) -> Iterator[str]:
 
 def _places(table: Mapping[str, Any], before: str, without: tuple[str, ...] = ()) -> Iterator[str]:
     for key, value in table.items():
-        if key not in without and _has_number(value):
+        if key not in without and (key == "submission" or _has_number(value)):
             yield f"{before}{key}"
 
 

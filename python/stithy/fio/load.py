@@ -54,9 +54,10 @@ PLAIN = Data()
 class Load:
     """How a pattern is run. `rate_per_s` None: as fast as it goes, a closed loop.
 
-    `bounded`: at a rate, too, no more requests are outstanding than in the closed loop, as Vdbench
-    has it. Without `data` they are those of the pattern. `logs`: a row a second is kept.
-    `submitters`: the most that an open loop has, of both directions. `replay`: how a trace is.
+    `engine`: that of asynchronous streams that name none. `bounded`: at a rate, too, no more
+    requests are outstanding than in the closed loop, as Vdbench has it. Without `data` they are
+    those of the pattern. `logs`: a row a second is kept. `submitters`: the most that an open loop
+    has, of both directions. `replay`: how a trace is.
     """
 
     duration_s: float

@@ -6,7 +6,7 @@ target is, and whether it may be written to, is not judged here.
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -38,8 +38,8 @@ from stithy.fio.output import (
     submitted_in,
 )
 from stithy.fio.profile import Pattern
-from stithy.fio.program import ENGINES, PATIENCE_S, Found, Worker, engines, find, run
-from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, late_share
+from stithy.fio.program import PATIENCE_S, Found, Worker, async_engine, find, run
+from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, engine_for, late_share
 from stithy.hosts.runner import Runner
 
 SLOWEST_BYTES_PER_S = 5e6
@@ -48,7 +48,7 @@ SLOWEST_BYTES_PER_S = 5e6
 
 @dataclass(frozen=True)
 class Machine:
-    """Who runs fio, which fio, and with which engine in closed loops."""
+    """Who runs fio, which fio, and the engine of asynchronous streams that name none."""
 
     runner: Runner
     found: Found
@@ -56,30 +56,32 @@ class Machine:
 
 
 def ready(
-    runner: Runner, targets: Sequence[Target], folder: Path, among: Sequence[str] = ENGINES
+    runner: Runner, targets: Sequence[Target], folder: Path, patterns: Iterable[Pattern] = ()
 ) -> Machine:
-    """fio with the best engine that reads all targets directly; `folder` is new, for its files.
+    """fio with the engines of these patterns, which read all targets directly.
 
-    Raises PreconditionError where fio is missing or too old, or no engine can read them so.
+    `folder` is new, for its files. Raises PreconditionError where fio is missing or too old, or one
+    of the engines does not work or cannot read them so: another would be another load.
     """
-    where = _all_shown([each.shown for each in targets])
     found = find(runner)
+    machine = Machine(runner, found, async_engine(runner, found))
+    streams = (stream for pattern in patterns for stream in pattern.streams)
+    needed = dict.fromkeys(engine_for(each, machine.engine) for each in streams)
     problems = []
-    for engine in (each for each in engines(runner, found) if each in among):
-        machine = Machine(runner, found, engine)
+    for engine in needed or [machine.engine]:
         try:
             text = trial_file(targets, engine=engine)
             _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
             problems.append(f"{engine}: {error.problem}")
-        else:
-            return machine
-    raise PreconditionError(
-        f"it cannot be read with direct I/O ({'; '.join(problems)})",
-        where=where,
-        remedy="name a device, or a directory on a file system with direct I/O; see that this user "
-        "may read it",
-    )
+    if problems:
+        raise PreconditionError(
+            f"it cannot be read with direct I/O ({'; '.join(problems)})",
+            where=_all_shown([each.shown for each in targets]),
+            remedy="name a device, or a directory on a file system with direct I/O; see that this "
+            "user may read it",
+        )
+    return machine
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,7 @@ def _pattern(read_share: float, size_bytes: int) -> Pattern:
         random_share=1.0,
         jobs=JOBS,
         iodepth=DEPTH,
+        submission="async",
     )
     return Pattern(name=name, streams=(stream,))
 

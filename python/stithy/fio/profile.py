@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from stithy.fio.engines import Submission, ring_of, submission_of
+
 KIB, MIB = 2**10, 2**20
 SECTOR_BYTES = 512
 EXACT = 1e-9
@@ -93,9 +95,10 @@ class Burst(_Model):
 class Stream(_Model):
     """Requests of one kind, from `jobs` submitters with `iodepth` outstanding each.
 
-    A submitter of a purely sequential stream has a part of the region to itself, so `jobs` is then
-    the number of sequential streams. `weight` is its part of the pattern's requests. At a rate so
-    many as `batch` says arrive at once.
+    `submission` says whether a submitter waits for each request; `engine` names the engine of fio
+    that must do it, where it is not free. A submitter of a purely sequential stream has a part of
+    the region to itself, so `jobs` is then the number of sequential streams. `weight` is its part
+    of the pattern's requests. At a rate so many as `batch` says arrive at once.
     """
 
     name: Name
@@ -105,6 +108,8 @@ class Stream(_Model):
     random_share: Share
     jobs: Annotated[int, Field(ge=1)]
     iodepth: Annotated[int, Field(ge=1)]
+    submission: Submission
+    engine: str | None = None
     sync: Sync = "none"
     flushed_every: Annotated[int, Field(ge=1)] = 1
     hot_spots: tuple[HotSpot, ...] = ()
@@ -161,6 +166,37 @@ class Stream(_Model):
             _need_whole(f"{name} of hot_spots", shares)
             if any(abs(100 * each - round(100 * each)) > EXACT or each == 0 for each in shares):
                 raise ValueError(f"{name} of hot_spots must be whole percents: fio knows no others")
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _need_submission(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "submission" not in values:
+            raise ValueError(
+                "it does not say how requests are submitted: write submission = 'sync' where each "
+                "job waits for its request, or 'async' where it keeps iodepth of them under way"
+            )
+        return values
+
+    @model_validator(mode="after")
+    def _submission_fits(self) -> Self:
+        if self.submission == "sync" and self.iodepth != 1:
+            raise ValueError(
+                f"submission = 'sync' needs iodepth = 1, not {self.iodepth}: give more jobs "
+                "(threads) instead, or write submission = 'async'"
+            )
+        if self.engine is None:
+            return self
+        if (kind := submission_of(self.engine)) != self.submission:
+            raise ValueError(
+                f"the engine {self.engine!r} is {kind!r}, not {self.submission!r}: correct one of "
+                "both"
+            )
+        if self.engine == "io_uring" and (ring := ring_of(self.iodepth)) != self.iodepth:
+            raise ValueError(
+                f"fio's io_uring keeps {ring} outstanding where iodepth = {self.iodepth}: write "
+                f"iodepth = {ring}, or leave out engine"
+            )
         return self
 
     @model_validator(mode="after")

@@ -18,13 +18,11 @@ from pathlib import Path
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio import FIO
+from stithy.fio.engines import SYNC_ENGINE, USUAL_ASYNC
 from stithy.hosts.files import text_of
 from stithy.hosts.runner import Command, Runner, Running
 
 INSTALL = FIO.package.install()
-ENGINES = ("io_uring", "libaio", "psync")
-"""Ways of submitting, best first."""
-
 PATIENCE_S = 60.0
 """By how much a run may be longer than its time: one request on a stalled drive."""
 
@@ -75,18 +73,22 @@ def find(runner: Runner) -> Found:
     return Found(str(program), shown)
 
 
-def engines(runner: Runner, found: Found) -> tuple[str, ...]:
-    """Those of `ENGINES` that this fio was built with, best first; whether they work is not asked.
+def async_engine(runner: Runner, found: Found) -> str:
+    """The engine of asynchronous streams that name none: the same for all that one run measures.
 
-    Raises PreconditionError where it has none.
+    The synchronous one where this fio has none, or the kernel allows none.
     """
-    shown = runner.run(Command([found.program, "--enghelp"]), timeout_s=60.0).stdout.split()
-    known = tuple(each for each in ENGINES if each in shown)
-    if not known:
-        raise PreconditionError(
-            f"it was built without {', '.join(ENGINES)}", where=found.program, remedy=INSTALL
-        )
-    return known
+    built = runner.run(Command([found.program, "--enghelp"]), timeout_s=60.0).stdout.split()
+    working = (each for each in USUAL_ASYNC if each in built and _works(runner, found, each))
+    return next(working, SYNC_ENGINE)
+
+
+def _works(runner: Runner, found: Found, engine: str) -> bool:
+    """Whether it reads a block of fio's own program."""
+    asked = {"name": "trial", "ioengine": engine, "filename": found.program, "rw": "read",
+             "bs": 4096, "size": 4096}  # fmt: skip
+    words = [f"--{key}={value}" for key, value in asked.items()]
+    return runner.run(Command([found.program, "--readonly", *words]), timeout_s=60.0).code == 0
 
 
 def run(

@@ -18,11 +18,12 @@ from itertools import count
 from pathlib import Path
 
 from stithy.errors import UserError, reason_of
+from stithy.fio.engines import SYNC_ENGINE
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import REQUESTS_LEAST, Request, has_latencies, outstanding
 from stithy.fio.load import ALIGNED_BYTES, Load, Target
 from stithy.fio.profile import Pattern, Profile, Stream
-from stithy.fio.streamjob import OPEN_ENGINE, OPEN_RAMP_S, RenderedStream, Words, engine_for, ms
+from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, Words, engine_for, ms
 from stithy.fio.traces import read_requests
 
 STREAM = "trace"
@@ -102,15 +103,19 @@ def _read(path: Path, device: str, _changed_ns: int, _size_bytes: int) -> Trace:
     )
 
 
-def depth_of(pattern: Pattern) -> int:
-    """How many requests are outstanding as fast as it goes. Raises UserError where none can say."""
+def hastened(pattern: Pattern) -> Pattern:
+    """A trace as fast as it goes: one submitter with as many outstanding as the trace had.
+
+    Raises UserError where it does not say.
+    """
     if (depth := trace_of(pattern).outstanding) is None:
         raise UserError(
             "a trace without latencies does not say how many requests were outstanding",
             where=str(pattern.trace),
-            remedy="replay it at its own times",
+            remedy="replay it at its own times: leave out `replay`",
         )
-    return depth
+    changed = {"jobs": 1, "iodepth": depth, "submission": "async"}
+    return pattern.model_copy(update={"streams": (pattern.streams[0].model_copy(update=changed),)})
 
 
 def profile(path: Path, device: str = "") -> Profile:
@@ -121,7 +126,8 @@ def profile(path: Path, device: str = "") -> Profile:
     count = {way: sum(found.values()) for way, found in sizes.items()}
     share = count["read"] / sum(count.values())
     stream = Stream(
-        name=STREAM, read_share=share, random_share=1.0, jobs=1, iodepth=trace.outstanding or 1,
+        name=STREAM, read_share=share, random_share=1.0, jobs=trace.outstanding or 1, iodepth=1,
+        submission="sync",
         read_sizes=_shares(sizes["read"]), write_sizes=_shares(sizes["write"]),
     )  # fmt: skip
     title = f"Trace {path.name}{device and f' of {device}'}, replayed"
@@ -131,7 +137,7 @@ def profile(path: Path, device: str = "") -> Profile:
 
 
 _ANY = Stream(name=STREAM, read_share=1.0, random_share=1.0, read_sizes={4096: 1.0}, jobs=1,
-              iodepth=1)  # fmt: skip
+              iodepth=1, submission="sync")  # fmt: skip
 
 
 def _sizes(trace: Trace, operation: str) -> Counter[int]:
@@ -165,7 +171,7 @@ def replayed(pattern: Pattern, target: Target, load: Load) -> Replayed:
         )
     if load.replay == "times":
         return _timed(trace, target, load)
-    return _fast(trace, depth_of(pattern), target, load)
+    return _fast(trace, hastened(pattern).streams[0], target, load)
 
 
 def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
@@ -173,28 +179,29 @@ def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
     requests = list(trace.during(ramp_s + load.duration_s + OPEN_RAMP_S))
     many = min(load.submitters, len(requests))
     names = [f"{STREAM}.{number}" for number in range(many)]
-    words: Words = {"ioengine": OPEN_ENGINE, "rw": "randrw", "write_lat_log": STREAM}
+    words: Words = {"ioengine": SYNC_ENGINE, "rw": "randrw", "write_lat_log": STREAM}
     sections = {name: words | {"read_iolog": f"{name}.iolog", "group_reporting": 1}
                 for name in names}  # fmt: skip
     logs = {
         f"{name}.iolog": _log(requests[number::many], target, timed=True)
         for number, name in enumerate(names)
     }
-    stream = RenderedStream(STREAM, many, is_open=True, each_logged=True)
+    stream = RenderedStream(STREAM, SYNC_ENGINE, many, many, is_open=True, each_logged=True)
     return Replayed(stream, sections, logs)
 
 
-def _fast(trace: Trace, depth: int, target: Target, load: Load) -> Replayed:
+def _fast(trace: Trace, asked: Stream, target: Target, load: Load) -> Replayed:
     turns = max(1, REQUESTS_MOST // 3 // len(trace.requests))
     requests = trace.requests * turns
+    engine, depth = engine_for(asked, load.engine), asked.iodepth
     words: Words = {
-        "ioengine": engine_for(load, depth), "iodepth": depth, "rw": "randrw",
+        "ioengine": engine, "iodepth": depth, "rw": "randrw",
         "read_iolog": f"{STREAM}.iolog", "ramp_time": ms(load.ramp_s),
         "runtime": ms(load.duration_s),
         "log_avg_msec": 1000, "log_hist_msec": 1000, "write_lat_log": STREAM,
         "write_hist_log": STREAM,
     }  # fmt: skip
-    stream = RenderedStream(STREAM, depth, is_open=False)
+    stream = RenderedStream(STREAM, engine, 1, depth, is_open=False)
     logs = {f"{STREAM}.iolog": _log(requests, target, timed=False)}
     return Replayed(stream, {STREAM: words}, logs)
 

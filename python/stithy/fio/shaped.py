@@ -1,11 +1,13 @@
-"""A pattern with other block sizes, depths, threads or shares of reads than its profile's."""
+"""A pattern with other block sizes, depths, threads, shares of reads or submission than its own."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.fio.profile import SECTOR_BYTES, Pattern
+from stithy.fio.engines import Submission
+from stithy.fio.profile import SECTOR_BYTES, Pattern, Stream
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class Shape:
     queue_depth: int | None = None
     threads: int | None = None
     read_share: float | None = None
+    submission: Submission | None = None
 
     @property
     def is_own(self) -> bool:
@@ -29,36 +32,57 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
         return pattern
     if pattern.trace is not None:
         raise _cannot(pattern, "it is a trace")
-    if len(pattern.streams) > 1:
+    if len(pattern.streams) > 1 and not replace(shape, submission=None).is_own:
         names = ", ".join(each.name for each in pattern.streams)
         raise _cannot(pattern, f"it has several streams ({names})")
-    stream = pattern.streams[0]
+    if shape.block_bytes is not None and shape.block_bytes % SECTOR_BYTES:
+        raise _cannot(pattern, f"{shape.block_bytes} bytes are not whole sectors")
+    try:
+        made = tuple(
+            type(each).model_validate(
+                each.model_dump() | _accesses(each, shape) | _submitters(each, shape)
+            )
+            for each in pattern.streams
+        )
+    except ValidationError as error:
+        raise _cannot(pattern, error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+    return pattern.model_copy(update={"streams": made})
+
+
+def _accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
+    """Sizes of the directions that it then has, and their share."""
     share = stream.read_share if shape.read_share is None else shape.read_share
     known = stream.read_sizes or stream.write_sizes
     size = shape.block_bytes
-    if size is not None and size % SECTOR_BYTES:
-        raise _cannot(pattern, f"{size} bytes are not whole sectors")
     sizes = known if size is None else {size: 1.0}
-    changed = {
+    changed: dict[str, Any] = {
         "read_share": share,
         "read_sizes": sizes if size or not stream.read_sizes else stream.read_sizes,
         "write_sizes": sizes if size or not stream.write_sizes else stream.write_sizes,
-        "iodepth": shape.queue_depth or stream.iodepth,
-        "jobs": shape.threads or stream.jobs,
     }
     without = {0.0: "read_sizes", 1.0: "write_sizes"}.get(share)
-    if without is not None:
-        changed[without] = {}
-    try:
-        made = type(stream).model_validate(stream.model_dump() | changed)
-    except ValidationError as error:
-        raise _cannot(pattern, error.errors()[0]["msg"].removeprefix("Value error, ")) from error
-    return pattern.model_copy(update={"streams": (made,)})
+    return changed | ({} if without is None else {without: {}})
+
+
+def _submitters(stream: Stream, shape: Shape) -> dict[str, Any]:
+    """Another submission has as many outstanding: of jobs that wait, or of one that does not.
+
+    A stream with flushes keeps its jobs, since none of them may have a second request.
+    """
+    if shape.submission in (None, stream.submission):
+        return {
+            "iodepth": shape.queue_depth or stream.iodepth, "jobs": shape.threads or stream.jobs,
+        }  # fmt: skip
+    waits = shape.submission == "sync" or stream.sync == "fdatasync"
+    jobs = shape.threads or (stream.outstanding if waits else 1)
+    depth = shape.queue_depth or (1 if waits else max(1, stream.outstanding // jobs))
+    return {"submission": shape.submission, "engine": None, "jobs": jobs, "iodepth": depth}
 
 
 def _cannot(pattern: Pattern, why: str) -> UserError:
     return UserError(
         f"{pattern.name} cannot be changed so: {why}",
         where=f"pattern {pattern.name}",
-        remedy="leave out block_size, queue_depth, threads and read_share, or name another pattern",
+        remedy="leave out block_size, queue_depth, threads, read_share and submission, or name "
+        "another pattern",
     )

@@ -2,13 +2,14 @@
 
 A closed loop keeps each submitter's requests outstanding. At a rate, a stream of random requests is
 an open loop: many submitters of one request each draw their own moments (Poisson), so a slow answer
-holds up only the submitter that waits for it. fio counts from the submission; a request whose own
-submitter was still waiting at its due time begins late unseen. Their share is that of the time in
-which submitters wait (`late_share`), and a point is judged by it (`curve`).
+holds up only the submitter that waits for it; they use the engine of the closed loop. fio counts
+from the submission; a request whose own submitter was still waiting at its due time begins late
+unseen. Their share is that of the time in which submitters wait (`late_share`), and a point is
+judged by it (`curve`).
 
 fio's own open loop, `io_submit_mode=offload`, is not used: before 3.42 the threads of its pool may
-wait for each other for ever at the start (736c2015), nearly always with hundreds of them. Nor is an
-asynchronous engine: ahead of its rate, fio waits for all that is under way before it sleeps
+wait for each other for ever at the start (736c2015), nearly always with hundreds of them. Nor has a
+submitter several requests: ahead of its rate, fio waits for all that is under way before it sleeps
 (`rate_ddir` in io_u.c of fio 3.33). A sequential stream keeps its order and its submitters at a
 rate, too, and a stream with flushes its writers: they are late as often as they are busy.
 
@@ -19,7 +20,8 @@ at the rate. It is then behind, and fio catches up at once with as many as are d
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from stithy.errors import UserError
+from stithy.errors import PreconditionError, UserError
+from stithy.fio.engines import SYNC_ENGINE, Submission, ring_of, submission_of
 from stithy.fio.load import CHECK_BYTES, Load, Target, aligned
 from stithy.fio.profile import (
     DIRECTIONS,
@@ -35,7 +37,6 @@ from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
 Words = dict[str, object]
 """Options of fio with their values, in the order of the job file."""
 
-OPEN_ENGINE = "psync"
 OPEN_MOST_PER_S = 50_000.0
 """More a second are too many for submitters of one request; they keep the closed loop's."""
 
@@ -50,7 +51,7 @@ US_PER_S = 1e6
 BATCH_PAUSE_SHARE = 0.95
 """Of a batch's time at the rate: the rest is for the requests themselves. Own, measured."""
 
-FLOW_UNIT = 1000
+FLOW_MOST = 1000
 FLOW_SLEEP_US = 100
 """A submitter that is ahead of its weight waits for its requests and sleeps; without a sleep it
 turns in a loop and leaves what was answered uncounted (`flow_threshold_exceeded`, fio 3.33)."""
@@ -69,7 +70,7 @@ def late_share(rate_per_s: float, latency_mean_s: float, outstanding: int) -> fl
 
 @dataclass(frozen=True)
 class RenderedStream:
-    """A stream as fio will do it. `outstanding`: at most, of all submitters.
+    """A stream as fio will do it, by which engine. `outstanding`: at most, of all submitters.
 
     `mean_bytes`: the mean size of its requests, for whole percents of each size.
 
@@ -79,11 +80,18 @@ class RenderedStream:
     """
 
     name: str
+    engine: str
+    submitters: int
     outstanding: int
     is_open: bool
     mean_bytes: Mapping[Direction, float] = field(default_factory=dict)
     each_logged: bool = False
     in_line_because: str | None = None
+
+    @property
+    def submission(self) -> Submission:
+        """How its engine submits."""
+        return submission_of(self.engine)
 
 
 def sections(
@@ -96,7 +104,7 @@ def sections(
     rate = None if load.rate_per_s is None else load.rate_per_s * pattern.weight_share(stream)
     if rate is None:
         words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-        words |= {"ioengine": engine_for(load, stream.iodepth)} | _pace(pattern, stream)
+        words |= {"ioengine": engine_for(stream, load.engine)} | _pace(pattern, stream)
         return _closed(stream, load), {stream.name: words}
     if (because := _why_in_line(stream, load, rate)) is not None:
         rendered, made = _in_line(stream, target, load, rate)
@@ -105,7 +113,8 @@ def sections(
 
 
 def _closed(stream: Stream, load: Load) -> RenderedStream:
-    return RenderedStream(stream.name, stream.outstanding, is_open=False,
+    engine = engine_for(stream, load.engine)
+    return RenderedStream(stream.name, engine, stream.jobs, stream.outstanding, is_open=False,
                           mean_bytes=_mean_bytes(stream),
                           each_logged=_is_checked(stream, load))  # fmt: skip
 
@@ -147,7 +156,7 @@ def _in_line(
         drawn = poisson(rate_per_s, _percents(stream, way), stream.jobs, stream.jobs)
         arrivals = {way: drawn or arrivals[way]}
     words = _shared(stream, target, load, stream.jobs, stream.iodepth) | _timed(stream, load)
-    words |= {"ioengine": engine_for(load, stream.iodepth)} | _rate(arrivals)
+    words |= {"ioengine": engine_for(stream, load.engine)} | _rate(arrivals)
     words |= _batches(stream, rate_per_s)
     return _closed(stream, load), {stream.name: words}
 
@@ -156,7 +165,7 @@ def _open(
     stream: Stream, target: Target, load: Load, rate_per_s: float
 ) -> tuple[RenderedStream, dict[str, Words]]:
     """An open loop: each direction has submitters of its own, of one request each."""
-    made, outstanding = {}, 0
+    made, outstanding, engine = {}, 0, engine_for(stream, load.engine)
     for way in stream.directions:
         share = stream.share_of(way)
         most = max(1, round((stream.outstanding if load.bounded else load.submitters) * share))
@@ -164,10 +173,10 @@ def _open(
         arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
         alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})
         words = _shared(alone, target, load, arrivals.jobs, 1)
-        words |= {"ioengine": OPEN_ENGINE} | _rate({way: arrivals}) | _each_logged(stream, load)
+        words |= {"ioengine": engine} | _rate({way: arrivals}) | _each_logged(stream, load)
         made[f"{stream.name}.{way}"] = words
         outstanding += arrivals.jobs
-    rendered = RenderedStream(stream.name, outstanding, is_open=True,
+    rendered = RenderedStream(stream.name, engine, outstanding, outstanding, is_open=True,
                               mean_bytes=_mean_bytes(stream), each_logged=True)  # fmt: skip
     return rendered, made
 
@@ -211,14 +220,22 @@ def _each_logged(stream: Stream, load: Load) -> Words:
     return words | ({"log_offset": 1} if load.verify else {}) | TOGETHER
 
 
-def engine_for(load: Load, iodepth: int) -> str:
-    """One that keeps as many outstanding as asked.
+def engine_for(stream: Stream, asynchronous: str) -> str:
+    """The engine that a stream names, else the usual one of its submission; at any rate the same.
 
-    io_uring's rings have a power of two of places, and fio 3.33 fills them: of a depth of 26 it
-    keeps 29 to 32, by Little's law.
+    `asynchronous` is the best of its kind here, or a synchronous one where none works; then raises
+    PreconditionError of a stream that needs it. A depth that io_uring would not keep is libaio's.
     """
-    is_whole_ring = iodepth & (iodepth - 1) == 0
-    return "libaio" if load.engine == "io_uring" and not is_whole_ring else load.engine
+    if stream.engine is not None or stream.submission == "sync":
+        return stream.engine or SYNC_ENGINE
+    if submission_of(asynchronous) == "sync":
+        raise PreconditionError(
+            "no asynchronous engine of fio works on this machine",
+            where=f"stream {stream.name}",
+            remedy="allow io_uring or libaio (`stithy doctor`), or measure with submission: sync",
+        )
+    is_rounded = asynchronous == "io_uring" and ring_of(stream.iodepth) != stream.iodepth
+    return "libaio" if is_rounded else asynchronous
 
 
 def ms(duration_s: float) -> str:
@@ -306,7 +323,8 @@ def _pace(pattern: Pattern, stream: Stream) -> Words:
         }
     if len(pattern.streams) == 1 or stream.weight is None:
         return {}
-    flow = round(FLOW_UNIT * pattern.weight_share(stream) / stream.jobs)
+    parts = {each.name: pattern.weight_share(each) / each.jobs for each in pattern.streams}
+    flow = round(FLOW_MOST * parts[stream.name] / max(parts.values()))
     return {"flow": max(1, flow), "flow_sleep": FLOW_SLEEP_US}
 
 

@@ -71,12 +71,12 @@ group_reporting=1
 [job]
 """
 BY_HAND = {
-    "sql-80-20": "ioengine=libaio rw=randrw rwmixread=80 bs=8k iodepth=18",
-    "four-corners/random-read-4k": "ioengine={engine} rw=randread bs=4k numjobs=4 iodepth=32",
-    "four-corners/random-write-4k": "ioengine={engine} rw=randwrite bs=4k numjobs=4 iodepth=16",
+    "sql-80-20": "ioengine=psync rw=randrw rwmixread=80 bs=8k numjobs=18",
+    "four-corners/random-read-4k": "ioengine=psync rw=randread bs=4k numjobs=128",
+    "four-corners/random-write-4k": "ioengine=psync rw=randwrite bs=4k numjobs=64",
     "four-corners/sequential-read-64k": "ioengine={engine} rw=read bs=64k iodepth=16",
     "four-corners/sequential-write-64k": "ioengine={engine} rw=write bs=64k iodepth=8",
-    "commit-log/one-writer": "ioengine={engine} rw=write bs=8k iodepth=1 fdatasync=1",
+    "commit-log/one-writer": "ioengine=psync rw=write bs=8k fdatasync=1",
 }
 """The patterns' own parameters, as a person would write them."""
 

@@ -17,12 +17,13 @@ from stithy.drives.measure.compare import raised
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
+from stithy.fio.engines import USUAL_ASYNC
 from stithy.fio.generations import compare, laid_out, written
 from stithy.fio.jobfile import fill_file, job_file, purge_file, read_back_file
 from stithy.fio.load import Data, Load, Target, for_workers
 from stithy.fio.measure import Machine, Measured, lay_out, measure, read_back, ready
 from stithy.fio.precondition import plan
-from stithy.fio.program import ENGINES, find
+from stithy.fio.program import find
 from stithy.hosts.runner import LocalRunner
 from stithy.wire.drive.jobs import PowerCut, PowerOn, VolatileBytes
 from support.noise import once_of
@@ -272,11 +273,15 @@ def test_writes_that_a_drive_forgets_are_found_by_the_generations_that_they_leav
             compare(device, expected)
 
 
-def test_an_engine_that_works_there_is_found(machine: Machine, target: Target, disk: Path) -> None:
-    """The best one; a target that cannot be read is said with what each engine answered."""
-    assert ready(machine.runner, [target], disk / "trial").engine in ENGINES
-    with pytest.raises(PreconditionError, match="direct I/O.*psync"):
-        ready(machine.runner, [target, Target(str(disk / "absent"), MIB)], disk / "no-trial")
+def test_the_engines_of_a_pattern_are_tried_there(
+    machine: Machine, target: Target, disk: Path
+) -> None:
+    """A target that cannot be read is said with what each engine answered."""
+    patterns = library.shipped("vmfleet-sql").patterns
+    assert ready(machine.runner, [target], disk / "trial", patterns).engine in USUAL_ASYNC
+    absent = Target(str(disk / "absent"), MIB)
+    with pytest.raises(PreconditionError, match=r"direct I/O.*(io_uring|libaio).*psync"):
+        ready(machine.runner, [target, absent], disk / "no-trial", patterns)
 
 
 @pytest.mark.needs_drive

@@ -51,6 +51,7 @@ def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) ->
     first, second = library.find(str(file)).patterns
     data, log = first.streams
     assert (data.read_share, data.jobs, data.iodepth) == (0.7, 4, 8)
+    assert {(each.submission, each.engine) for each in first.streams} == {("async", "libaio")}
     assert data.read_sizes == {4096: 0.6, 8192: 0.4}
     assert data.write_sizes == {65536: 0.1, 8192: 0.9}
     assert [(each.access_share, each.space_share) for each in data.hot_spots] == [
@@ -61,6 +62,27 @@ def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) ->
     assert library.find(f"{file}/scan").patterns == (second,)
 
 
+@pytest.mark.parametrize(
+    ("text", "engine", "submission", "outstanding"),
+    [
+        ("direct=1\nbs=4k\nrw=randread\niodepth=32\n", "psync", "sync", 1),
+        ("ioengine=psync\nbs=32k\nrw=randread\niodepth=4\nnumjobs=4\n", "psync", "sync", 4),
+        ("ioengine=pvsync2\niodepth=8\n", "pvsync2", "sync", 1),
+        ("ioengine=posixaio\niodepth=7\n", "posixaio", "async", 7),
+        ("ioengine=io_uring\niodepth=16\n", "io_uring", "async", 16),
+    ],
+)
+def test_the_engine_of_a_job_says_how_many_are_outstanding(
+    text: str, engine: str, submission: str, outstanding: int, tmp_path: Path
+) -> None:
+    """psync where none is named; a depth has no effect on a synchronous one."""
+    file = tmp_path / "mine.fio"
+    file.write_text(f"[job]\n{text}")
+    (stream,) = library.find(str(file)).patterns[0].streams
+    assert (stream.engine, stream.submission) == (engine, submission)
+    assert stream.outstanding == outstanding
+
+
 def test_a_parameter_file_becomes_a_pattern_for_each_run_and_number_of_threads(
     tmp_path: Path,
 ) -> None:
@@ -69,9 +91,9 @@ def test_a_parameter_file_becomes_a_pattern_for_each_run_and_number_of_threads(
     file.write_text(VDBENCH)
     oracle, *mixed = library.find(str(file)).patterns
     assert oracle.compressible_share == 0.5
-    assert [(each.iodepth, each.weight, each.read_share) for each in oracle.streams] == [
-        (23, 99, 0.8), (1, 1, 0.0),
-    ]  # fmt: skip
+    assert [
+        (each.jobs, each.submission, each.weight, each.read_share) for each in oracle.streams
+    ] == [(23, "sync", 99, 0.8), (1, "sync", 1, 0.0)]
     assert oracle.streams[1].write_sizes == {65536: 1.0}
     assert [(each.name, each.streams[0].outstanding) for each in mixed] == [
         ("mixed-8", 8), ("mixed-16", 16),
@@ -106,7 +128,9 @@ def test_sweeps_of_vdbench_are_a_pattern_for_each_of_their_points(tmp_path: Path
     assert (found["mix-4k-100"].read_share, found["mix-4k-100"].read_sizes) == (1.0, {4096: 1.0})
     assert (found["mix-16k-0"].write_sizes, found["mix-16k-0"].outstanding) == ({16384: 1.0}, 32)
     assert (found["curve"].read_share, found["curve"].read_sizes) == (0.7, {8192: 1.0})
-    assert (found["seq-24"].is_sequential, found["seq-24"].outstanding) == (True, 24)
+    sequence = found["seq-24"]
+    assert (sequence.is_sequential, sequence.jobs, sequence.iodepth) == (True, 1, 24)
+    assert sequence.submission == "async"
 
 
 OPENED = """\

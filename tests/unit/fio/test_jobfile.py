@@ -2,13 +2,15 @@
 
 import configparser
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.errors import UserError
+from stithy.errors import PreconditionError, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import (
     data_words,
@@ -33,7 +35,7 @@ def stream(name: str = "data", **changed: object) -> Stream:
     """A stream of random 8K with 70 % reads, changed."""
     words: dict[str, object] = {
         "name": name, "read_share": 0.7, "read_sizes": {8192: 1.0}, "write_sizes": {8192: 1.0},
-        "random_share": 1.0, "jobs": 4, "iodepth": 8,
+        "random_share": 1.0, "jobs": 4, "iodepth": 8, "submission": "async",
     }  # fmt: skip
     return Stream.model_validate(words | changed)
 
@@ -104,7 +106,7 @@ def test_flushes_hot_spots_and_pauses_are_fios_own() -> None:
 def test_weights_hold_streams_together_as_fast_as_it_goes() -> None:
     """fio's flow counts requests of a submitter, so weights are divided by submitters."""
     found = sections(stream(weight=99, jobs=3), log(weight=1))
-    assert (found["data"]["flow"], found["log"]["flow"]) == ("330", "10")
+    assert (found["data"]["flow"], found["log"]["flow"]) == ("1000", "30")
     assert "flow" not in sections(stream())["data"]
 
 
@@ -116,7 +118,7 @@ def test_an_open_loop_has_submitters_of_one_request_for_each_direction() -> None
     for way, per_s, size in (("read", 700, 4096), ("write", 300, 8192)):
         data = found[f"data.{way}"]
         jobs, rate = int(data["numjobs"]), int(data["rate"].strip(","))
-        assert (data["rw"], data["iodepth"], data["ioengine"]) == (f"rand{way}", "1", "psync")
+        assert (data["rw"], data["iodepth"], data["ioengine"]) == (f"rand{way}", "1", "libaio")
         assert (data["rate_process"], rate % size, jobs <= 256) == ("poisson", 0, True)
         assert jobs * rate / size == pytest.approx(per_s, rel=0.01)
         assert "ramp_time" not in data
@@ -308,14 +310,74 @@ def test_late_requests_are_as_many_as_submitters_are_busy() -> None:
     assert late_share(1000, 1.0, 128) == 1.0
 
 
+@pytest.mark.parametrize("rate_per_s", [None, 100.0, 90_000.0])
 @pytest.mark.parametrize(
-    ("asked", "depth", "used"),
-    [("io_uring", 26, "libaio"), ("io_uring", 32, "io_uring"), ("psync", 26, "psync")],
+    ("asked", "here", "used"),
+    [
+        ({"submission": "async", "iodepth": 32}, "io_uring", "io_uring"),
+        ({"submission": "async", "iodepth": 32}, "libaio", "libaio"),
+        ({"submission": "async", "iodepth": 26}, "io_uring", "libaio"),
+        ({"submission": "async", "engine": "posixaio"}, "io_uring", "posixaio"),
+        ({"submission": "sync", "iodepth": 1}, "io_uring", "psync"),
+        ({"submission": "sync", "iodepth": 1}, "psync", "psync"),
+        ({"submission": "sync", "iodepth": 1, "engine": "pvsync2"}, "io_uring", "pvsync2"),
+    ],
 )
-def test_a_depth_that_is_no_whole_ring_is_not_left_to_io_uring(
-    asked: str, depth: int, used: str
+def test_a_stream_has_one_engine_whatever_the_load(
+    asked: Mapping[str, Any], here: str, used: str, rate_per_s: float | None
 ) -> None:
-    """fio would fill the ring: more would be outstanding than asked."""
-    pattern = shaped(library.find("sql").patterns[0], Shape(queue_depth=depth))
-    text = job_file(pattern, Target("/nowhere", 2**30), Load(10, 1, 1, engine=asked)).text
-    assert f"ioengine={used}\n" in text
+    """That which it names, or the usual of its submission; io_uring would round a depth of 26."""
+    pattern = Pattern(name="p", streams=(stream(**asked),))
+    made = job_file(pattern, TARGET, Load(10, 1, 1, engine=here, rate_per_s=rate_per_s))
+    assert {each["ioengine"] for each in parsed(made.text).values() if "ioengine" in each} == {used}
+    assert [(each.engine, each.submission) for each in made.streams] == [
+        (used, asked["submission"])
+    ]
+
+
+def test_an_asynchronous_stream_is_never_measured_by_a_synchronous_engine() -> None:
+    """It would have one request outstanding where 32 are asked."""
+    with pytest.raises(PreconditionError, match="no asynchronous engine"):
+        sections(stream(), load=Load(10, 1, 1, engine="psync"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"submission": "sync"}, "needs iodepth = 1, not 8"),
+        ({"engine": "psync"}, "'psync' is 'sync', not 'async'"),
+        ({"engine": "mmap"}, "page cache"),
+        ({"engine": "null"}, "no file or device"),
+        ({"engine": "io_uring", "iodepth": 26}, "write iodepth = 32"),
+        ({"submission": "sync", "jobs": 1, "iodepth": 8, "batch": 8}, "needs iodepth = 1"),
+    ],
+)
+def test_an_engine_and_a_submission_that_do_not_fit_are_refused(
+    asked: Mapping[str, Any], why: str
+) -> None:
+    """What would be another load than it says."""
+    with pytest.raises(ValueError, match=why):
+        stream(**asked)
+
+
+@pytest.mark.parametrize(
+    ("of", "asked", "submitters"),
+    [
+        ({}, Shape(submission="sync"), (32, 1)),
+        ({}, Shape(submission="async"), (4, 8)),
+        ({}, Shape(submission="sync", threads=3), (3, 1)),
+        ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async"), (1, 18)),
+        ({"submission": "sync", "jobs": 18, "iodepth": 1}, Shape(submission="async", threads=2),
+         (2, 9)),
+        ({"submission": "sync", "iodepth": 1, "sync": "fdatasync"}, Shape(submission="async"),
+         (4, 1)),
+    ],
+)  # fmt: skip
+def test_another_submission_keeps_as_many_outstanding(
+    of: Mapping[str, Any], asked: Shape, submitters: tuple[int, int]
+) -> None:
+    """Unless threads say otherwise; an engine that was named goes with its submission."""
+    made = shaped(Pattern(name="p", streams=(stream(**of),)), asked).streams[0]
+    assert ((made.jobs, made.iodepth), made.submission) == (submitters, asked.submission)
+    named = Pattern(name="p", streams=(stream(engine="libaio"),))
+    assert shaped(named, Shape(submission="sync")).streams[0].engine is None

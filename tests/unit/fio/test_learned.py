@@ -40,7 +40,8 @@ def profile_of(requests: Iterator[Request]) -> Profile:
 def test_reads_and_waited_writes_are_streams_with_their_own_shapes() -> None:
     """The text is a profile by the rules of any."""
     reads, commits = profile_of(database()).patterns[0].streams
-    assert (reads.read_share, reads.random_share, reads.iodepth) == (1.0, 1.0, 4)
+    assert (reads.read_share, reads.random_share, reads.jobs) == (1.0, 1.0, 4)
+    assert {each.submission for each in (reads, commits)} == {"sync"}
     assert reads.read_sizes == {8 * KIB: 1.0}
     spots = [(each.access_share, each.space_share) for each in reads.hot_spots]
     half = sum(access for access, _ in spots[:10])
@@ -75,6 +76,7 @@ def test_writes_that_arrive_together_are_a_batch(together: int, batch: int) -> N
     (stream,) = profile_of(flushed_by_the_kernel(together)).patterns[0].streams
     assert stream.batch == batch
     assert stream.iodepth >= stream.batch
+    assert stream.submission == ("async" if batch > 1 else "sync")
 
 
 def test_without_latencies_nobody_knows_what_was_under_way() -> None:

@@ -27,6 +27,7 @@ write_sizes = { 8K = 0.5, 16K = 0.5 }
 random_share = 1.0
 jobs = 2
 iodepth = 8
+submission = "async"
 
 [[source]]
 keys = ["*.read_share", "*_sizes", "*.random_share"]
@@ -35,6 +36,7 @@ text = "a book"
 [assumed]
 "*.jobs" = "a guess"
 "*.iodepth" = "a guess"
+"*.submission" = "a guess"
 """
 
 
@@ -117,7 +119,7 @@ def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
         ("jobs = 2", "jobs = 0", "data.jobs", "greater than"),
         ('"A profile"', '"A profile"\nverify = true', "verify", "no such key"),
         ('"*.jobs" = "a guess"\n', "", "one.data.jobs", "neither a source nor an assumption"),
-        ('"*.jobs"', '"*.jbs"', "*.jbs", "covers no number"),
+        ('"*.jobs"', '"*.jbs"', "*.jbs", "covers nothing"),
         ('"*.jobs" =', '"*.read_share" =', "one.data.read_share", "covered by"),
         ('name = "one"', 'name = "One!"', "patterns", "not a name"),
         ("[[pattern]]", "[[pattern]", "p.toml", "not TOML"),

@@ -15,16 +15,8 @@ from fakes.fio import FioRunner
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine, lay_out
-from stithy.fio.program import Found, Worker, engines, find, run
-from stithy.hosts.runner import Command, Finished, LocalRunner, Running
-
-
-class Answers(FioRunner):
-    """A runner whose program says one thing."""
-
-    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
-        """Its list of engines."""
-        return Finished(0, "Available IO engines:\n\tlibaio\n\tpsync\n\tnull\n", "")
+from stithy.fio.program import Found, Worker, async_engine, find, run
+from stithy.hosts.runner import Command, LocalRunner, Running
 
 
 def script(folder: Path, body: str) -> Found:
@@ -81,12 +73,15 @@ def test_a_fio_that_is_missing_or_too_old_is_said_with_what_installs_it(
         assert find(LocalRunner()) == Found(str(tmp_path / "fio"), version)
 
 
-def test_the_engines_that_can_be_used_are_known_best_first() -> None:
-    """Not those that no storage is measured with."""
-    found = Found("fio", "fio-3.33")
-    assert engines(Answers(), found) == ("libaio", "psync")
-    with pytest.raises(PreconditionError, match="was built without"):
-        engines(FioRunner(version="none"), Found("--version", "fio-3.33"))
+@pytest.mark.parametrize(
+    ("refused", "engine"),
+    [((), "io_uring"), (("io_uring",), "libaio"), (("io_uring", "libaio"), "psync")],
+)
+def test_the_asynchronous_engine_is_the_best_that_works(
+    refused: tuple[str, ...], engine: str
+) -> None:
+    """The synchronous one says that none does."""
+    assert async_engine(FioRunner(refused=refused), Found("fio", "fio-3.33")) == engine
 
 
 def test_workers_begin_together_and_what_each_said_is_returned(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_a_study_varies_has_the_blocks_of_the_question() -> None:
     text = (
         b"study: x?\ncandidates: {a: {path: /var/tmp/a}, b: {path: /var/tmp/b}}\n"
         b"scenario: {block-io: {profiles: [sql, oltp-8k], size: 16 MiB}}\n"
-        b"vary: {scenario.block-io.queue_depth: [1, 8]}\n"
+        b"vary: {scenario.block-io.threads: [1, 8]}\n"
         b"primary: {at: {profile: sql}, blocks: 6}\n"
     )
     steps = expand(parse_study("study.yaml", text)).steps

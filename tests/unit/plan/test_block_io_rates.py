@@ -48,6 +48,7 @@ def test_rates_are_shares_or_requests_a_second(written: str, points: list[object
         ("profiles: [sql], stop_at: 5 ms", "a latency to stop at without rates"),
         ("profiles: [oracle], block_size: 4 KiB", "it has several streams"),
         ("profiles: [commit-log/one-writer], queue_depth: 4", "needs iodepth = 1"),
+        ("profiles: [sql], queue_depth: 4", "submission = 'async'"),
         ("profiles: [sql], block_size: 1000 B", "not"),
     ],
 )
@@ -74,7 +75,7 @@ def test_maxima_come_before_the_rates_that_are_shares_of_them(stop_at: str) -> N
 def test_block_sizes_depths_and_shares_of_reads_are_factors_like_any_other() -> None:
     """Each point's windows run the pattern as changed."""
     study = made(
-        "profiles: [sql], threads: 2",
+        "profiles: [sql], threads: 2, submission: async",
         "vary: {scenario.block-io.block_size: [4 KiB, 64 KiB],"
         " scenario.block-io.read_share: [0%, 70%], scenario.block-io.queue_depth: [1, 32]}",
     )

@@ -25,7 +25,7 @@ def measured(counts: dict[int, int], *, mean_s: float = 2e-3, size: int = KIB8) 
         bytes_per_s_max=1,
     )  # fmt: skip
     rows = tuple(Second(s, s * 1.0, "read", n, n * size, mean_s, None) for s, n in counts.items())
-    stream = RenderedStream("data", 4, is_open=False, mean_bytes={"read": KIB8})
+    stream = RenderedStream("data", "psync", 4, 4, is_open=False, mean_bytes={"read": KIB8})
     answer = Answer("data", served, None, None, 1.0, duration_s)
     return FioMeasured((stream,), (answer,), {"data": rows}, {})
 

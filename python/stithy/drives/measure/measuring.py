@@ -50,17 +50,13 @@ class Watch:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-ENGINES = ("io_uring", "libaio")
-"""Ways of submitting that keep many requests outstanding, best first."""
-
-
 def ready(runner: Runner, place: Target) -> Machine:
-    """fio with the best engine that reads this place directly.
+    """fio with an asynchronous engine that reads this place directly.
 
     Raises PreconditionError where none does: no direct I/O there, or no rights.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return fio_measure.ready(runner, [place], Path(folder), ENGINES)
+        return fio_measure.ready(runner, [place], Path(folder), [WITHOUT_PAUSE.pattern])
 
 
 def fill(fio: Machine, place: Target, watch: Watch) -> None:

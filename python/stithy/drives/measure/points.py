@@ -69,6 +69,7 @@ class Point:
             random_share=0.0 if self.sequential else 1.0,
             jobs=1,
             iodepth=self.depth,
+            submission="async",
             sync="fdatasync" if self.flushed_every else "none",
             flushed_every=self.flushed_every or 1,
         )

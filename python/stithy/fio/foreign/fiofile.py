@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stithy.fio.engines import submission_of
 from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
 from stithy.fio.profile import Pattern, Profile, Stream
 
@@ -19,10 +20,10 @@ MODES = {
 READ = frozenset({
     "rw", "bs", "bssplit", "rwmixread", "rwmixwrite", "iodepth", "numjobs", "percentage_random",
     "offset", "size", "io_size", "fsync", "fdatasync", "sync", "random_distribution", "direct",
-    "buffer_compress_percentage", "dedupe_percentage", "stonewall", "wait_for_previous",
+    "buffer_compress_percentage", "dedupe_percentage", "stonewall", "wait_for_previous", "ioengine",
 })  # fmt: skip
 OF_THE_STUDY = frozenset({
-    "name", "description", "filename", "directory", "filesize", "ioengine", "runtime", "timeout",
+    "name", "description", "filename", "directory", "filesize", "runtime", "timeout",
     "time_based", "ramp_time", "loops", "group_reporting", "new_group", "thread",
     "randseed", "randrepeat", "allrandrepeat", "random_generator", "norandommap", "refill_buffers",
     "scramble_buffers", "invalidate", "fallocate", "create_on_open", "overwrite", "unlink",
@@ -36,6 +37,7 @@ OF_THE_STUDY = frozenset({
 """A study decides it, or it does not change what storage is asked for."""
 
 ON = ("", "1", "true")
+USUAL_ENGINE = "psync"
 
 
 @dataclass
@@ -146,7 +148,7 @@ def _stream(name: str, job: _Section, reader: Reader) -> Stream | None:
         "read_share": reads,
         "random_share": at_random if is_random else 0.0,
         "jobs": reader.value(words.get("numjobs"), int, 1),
-        "iodepth": reader.value(words.get("iodepth"), int, 1),
+        **_submission(words, reader),
         **_sync(words, reader),
         "region": _region(words, reader),
         "hot_spots": _hot_spots(words, reader),
@@ -155,6 +157,19 @@ def _stream(name: str, job: _Section, reader: Reader) -> Stream | None:
         if (reads > 0) if direction == "read" else (reads < 1):
             values[f"{direction}_sizes"] = _sizes(words, place, reader)
     return reader.model(Stream, job.line, values)
+
+
+def _submission(words: Mapping[str, Word], reader: Reader) -> dict[str, Any]:
+    """The engine, psync where none is named; a synchronous one has no depth, whatever is asked."""
+    named = words.get("ioengine")
+    engine = named.text if named else USUAL_ENGINE
+    submission = reader.value(named, submission_of, "sync")
+    asked, depth = words.get("iodepth"), 1
+    if submission == "async":
+        depth = reader.value(asked, int, 1)
+    elif asked:
+        reader.note(asked, "none", f"{engine} has one request outstanding")
+    return {"engine": engine, "submission": submission, "iodepth": depth}
 
 
 def _reads(words: Mapping[str, Word], reader: Reader) -> float:

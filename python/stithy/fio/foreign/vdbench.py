@@ -294,11 +294,16 @@ def _stream(
     words = work.words
     reads = reader.value(words.get("rdpct"), percent, 1.0)
     sizes = reader.value(words.get("xfersize"), _sizes, {"4K": 1.0})
+    at_random = reader.value(words.get("seekpct"), _random, 1.0)
     values: dict[str, Any] = {
-        "name": name, "read_share": reads, "jobs": 1, "iodepth": depth,
-        "random_share": reader.value(words.get("seekpct"), _random, 1.0),
+        "name": name, "read_share": reads, "random_share": at_random,
         "region": reader.value(words.get("range"), _range, _range("(0,100)")),
     }  # fmt: skip
+    # Threads wait for their requests. In sequence they take turns at one stream, which fio keeps in
+    # order for a single submitter only.
+    is_sync = at_random > 0 or depth == 1
+    values |= {"jobs": depth if is_sync else 1, "iodepth": 1 if is_sync else depth,
+               "submission": "sync" if is_sync else "async"}  # fmt: skip
     if weight is not None:
         values["weight"] = weight
     if reads < 1:

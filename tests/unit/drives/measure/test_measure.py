@@ -39,7 +39,7 @@ def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
     """io_uring may be forbidden; without direct I/O nothing can be measured."""
     place = Target("/dev/x", MIB)
     assert ready(FioRunner(refused=("io_uring",)), place).engine == "libaio"
-    with pytest.raises(PreconditionError, match="direct I/O.*io_uring.*libaio"):
+    with pytest.raises(PreconditionError, match="no asynchronous engine of fio works"):
         ready(FioRunner(refused=("io_uring", "libaio")), place)
     for version in ("fio-2.16", "fio-3.1-5", ""):
         with pytest.raises(

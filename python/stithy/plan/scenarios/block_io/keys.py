@@ -16,6 +16,7 @@ from pydantic import (
 
 from stithy.errors import UserError
 from stithy.fio import library
+from stithy.fio.engines import Submission
 from stithy.fio.jobfile import why_no_rate
 from stithy.fio.load import CHECK_BYTES, Data, Replay, least
 from stithy.fio.mixed import mixed
@@ -58,20 +59,6 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
         if name in names[:i]
     )
     return names
-
-
-def _no_depth(pattern: Pattern, name: str, here: tuple[str | int, ...]) -> Iterator[Violation]:
-    """A trace that cannot be replayed as fast as it goes."""
-    if pattern.trace is None:
-        return
-    from stithy.fio.replay import depth_of
-
-    try:
-        depth_of(pattern)
-    except UserError as error:
-        yield Violation(
-            f"{name}: {error.problem}", f"{error.remedy}: leave out `replay`", name, here
-        )
 
 
 class Spec(BaseModel):
@@ -173,7 +160,7 @@ class Spec(BaseModel):
         json_schema_extra={"default": "that of the profile"},
         description=(
             "Requests that each thread keeps outstanding, instead of the profile's. Of patterns "
-            "with one stream."
+            "with one stream; above 1 their submission must be `async`."
         ),
         examples=[8],
     )
@@ -182,6 +169,17 @@ class Spec(BaseModel):
         json_schema_extra={"default": "those of the profile"},
         description="Threads of a worker, instead of the profile's. Of patterns with one stream.",
         examples=[4],
+    )
+    submission: Submission | None = Field(
+        default=None,
+        json_schema_extra={"default": "that of the profile"},
+        description=(
+            "Whether each thread waits for its request (`sync`, as PostgreSQL's backends), or one "
+            "keeps several outstanding (`async`), instead of the profile's. As many are "
+            "outstanding either way, unless `threads` or `queue_depth` say otherwise; so many "
+            "threads of a stream in sequence are so many streams."
+        ),
+        examples=["sync"],
     )
     read_share_percent: Annotated[Percent | None, Field(ge=0, le=100)] = Field(
         alias="read_share",
@@ -346,7 +344,9 @@ class Spec(BaseModel):
     def shape(self) -> Shape:
         """What is asked instead of the profiles' own."""
         read_share = None if self.read_share_percent is None else self.read_share_percent / 100
-        return Shape(self.block_size_bytes, self.queue_depth, self.threads, read_share)
+        return Shape(
+            self.block_size_bytes, self.queue_depth, self.threads, read_share, self.submission
+        )
 
     @property
     def is_mixed(self) -> bool:
@@ -392,6 +392,10 @@ class Spec(BaseModel):
         patterns = tuple(shaped(each, self.shape) for each in profile.patterns)
         if self.is_mixed:
             patterns = tuple(self._mixed(each)[0] for each in patterns)
+        if self.replay == "fast":
+            from stithy.fio.replay import hastened
+
+            patterns = tuple(hastened(each) if each.trace else each for each in patterns)
         workers = profile.workers if self.workers is None else self.workers
         return profile.model_copy(update={"patterns": patterns, "workers": workers})
 
@@ -425,8 +429,6 @@ class Spec(BaseModel):
                             None, ("volumes",))  # fmt: skip
         if self.verify and any(each.trace for each in patterns):
             yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name, here)
-        for pattern in patterns if self.replay == "fast" else ():
-            yield from _no_depth(pattern, name, here)
         whole = all(
             size % CHECK_BYTES == 0
             for pattern in patterns

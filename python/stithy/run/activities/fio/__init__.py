@@ -44,7 +44,9 @@ class FioActivity(Basic):
         volumes, size = self._spec.volumes, self._spec.size_bytes
         self._targets = targets_of(self.context, self.window.candidate, volumes, size)
         files = emptied(self._files)
-        self._machine = ready(self.context.host.runner, self._targets, files / "tried")
+        patterns = self._spec.profile_of(str(self.window.point.values[PROFILE])).patterns
+        runner = self.context.host.runner
+        self._machine = ready(runner, self._targets, files / "tried", patterns)
         yield Subject()
 
     def act(self) -> None:

@@ -59,7 +59,8 @@ class NeighbourBlockIo(Basic):
         """fio, its engine, and the file are there."""
         self._target = target_of(self.context, self.window.candidate)
         files = emptied(self._files)
-        self._machine = ready(self.context.host.runner, [self._target], files / "tried")
+        patterns, runner = library.find(self._spec.profile).patterns, self.context.host.runner
+        self._machine = ready(runner, [self._target], files / "tried", patterns)
         yield Subject()
 
     def act(self) -> None:
