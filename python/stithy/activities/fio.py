@@ -30,6 +30,21 @@ IO_SECONDS = Table(
     ),
 )  # fmt: skip
 
+IO_STREAMS = Table(
+    "io_streams",
+    "One row per stream of a pattern that fio ran in a window: how its requests were submitted.",
+    (
+        text("window_id", "id of the window"),
+        text("stream", "stream of the pattern"),
+        text("submission",
+             "`sync`: a submitter waits for its request; `async`: it keeps several outstanding"),
+        text("engine", "engine of fio that was used"),
+        integer("submitters", "", "threads that submitted, of all fio and volumes"),
+        integer("outstanding", "", "requests that they had outstanding at most"),
+        truth("is_open", "requests were due at moments of their own, whatever had been answered"),
+    ),
+)  # fmt: skip
+
 IO_VOLUMES = Table(
     "io_volumes",
     "One row per volume and operation of a window in which fio used several volumes at once. Their "
@@ -70,7 +85,7 @@ PRECONDITIONING = Table(
     ),
 )  # fmt: skip
 
-DETAILS = (IO_SECONDS, IO_VOLUMES, PRECONDITIONING)
+DETAILS = (IO_SECONDS, IO_STREAMS, IO_VOLUMES, PRECONDITIONING)
 
 
 def _metrics() -> Iterator[Metric]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.render import rate_text, say, show, table, time_text
+from stithy.cli.talk.render import UNKNOWN, rate_text, say, show, table, time_text
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PROFILE = "four-corners"
 FIGURES = ("fio.iops", "fio.bytes_per_s", "fio.mean_s", "fio.p99")
-HEADER = ("profile", "candidate", "IOPS", "MB/s", "mean", "p99")
+HEADER = ("profile", "submitted", "candidate", "IOPS", "MB/s", "mean", "p99")
 BYTES_PER_MB = 1e6
 
 
@@ -47,8 +47,9 @@ def block(
     targets are compared, in blocks.
 
     The command makes a study of the scenario `block-io` and runs it as `stithy run` does: the same
-    checks, results, verdicts, report and exit codes. `--print` shows that study, and measures
-    nothing. What no option sets has the default of the scenario.
+    checks, results, verdicts, report and exit codes. `--print` shows that study and how each
+    profile submits its requests, and measures nothing. What no option sets has the default of the
+    scenario.
 
     A directory must be missing or empty, or Stithy's own. All of `--size` is written once before
     the first measurement, whatever the profile. A device therefore needs `--wipe`, unless it is
@@ -148,9 +149,11 @@ def block(
         remedy = "leave out one of them"
         raise UserError("a study is printed as YAML", where="--print --json", remedy=remedy)
     if print_study:
-        from stithy.run.preparation.io import word_tables
+        from stithy.run.preparation.io import profile_tables
 
-        comments = (f"# {line}\n" for text in word_tables(file.study) for line in text.split("\n"))
+        comments = (
+            f"# {line}\n" for text in profile_tables(file.study) for line in text.split("\n")
+        )
         show(f"{''.join(comments)}{made.text.rstrip()}")
         return Exit.OK
 
@@ -206,20 +209,21 @@ def _rate(text: str) -> float | str:
 def measured(context: "Context") -> str:
     """What each candidate did at each profile, by its valid windows."""
     from stithy.metrics import Quantity
+    from stithy.report.words.loads import submissions
 
-    evidence = context.evidence
-    rows = []
+    evidence, submitted, rows = context.evidence, submissions(context.manifest), []
     for point in evidence.points:
         for name in evidence.candidates:
             iops, moved, mean_s, p99_s = (
                 evidence.level_of(name, point, Quantity(each)) for each in FIGURES
             )
             rows.append((
-                " at ".join(map(str, point.values.values())), name, rate_text(iops),
+                " at ".join(map(str, point.values.values())),
+                submitted.get(str(point.values["profile"]), UNKNOWN), name, rate_text(iops),
                 rate_text(None if moved is None else moved / BYTES_PER_MB),
                 time_text(mean_s), time_text(p99_s),
             ))  # fmt: skip
-    return table(HEADER, rows, "<<>>>>")
+    return table(HEADER, rows, "<<<>>>>")
 
 
 COMMAND = block

@@ -83,6 +83,16 @@ def async_engine(runner: Runner, found: Found) -> str:
     return next(working, SYNC_ENGINE)
 
 
+def need_engine(runner: Runner, found: Found, engine: str) -> None:
+    """Raise PreconditionError where an engine does not work: another would be another load."""
+    if engine != SYNC_ENGINE and not _works(runner, found, engine):
+        raise PreconditionError(
+            f"its engine {engine} does not work on this machine",
+            where=found.program,
+            remedy="see what fio says of it (`fio --enghelp`), or name another `engine`",
+        )
+
+
 def _works(runner: Runner, found: Found, engine: str) -> bool:
     """Whether it reads a block of fio's own program."""
     asked = {"name": "trial", "ioengine": engine, "filename": found.program, "rw": "read",

@@ -238,6 +238,16 @@ def engine_for(stream: Stream, asynchronous: str) -> str:
     return "libaio" if is_rounded else asynchronous
 
 
+def submitted(pattern: Pattern, asynchronous: str) -> str:
+    """How requests are submitted, and by which engine: `sync by psync`, or so of each stream."""
+    found = {
+        each.name: f"{each.submission} by {engine_for(each, asynchronous)}"
+        for each in pattern.streams
+    }
+    first, *others = dict.fromkeys(found.values())
+    return ", ".join(f"{name} {text}" for name, text in found.items()) if others else first
+
+
 def ms(duration_s: float) -> str:
     """A duration as fio takes it."""
     return f"{round(duration_s * 1000)}ms"

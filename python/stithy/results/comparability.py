@@ -32,8 +32,8 @@ MEMORY_SHARE = 0.01
 
 NOT_KNOWN = "not known"
 
-PROFILE = "profile."
-"""Begins facts of I/O profiles. Those of one run alone are other points, which are not compared."""
+PROFILE, SUBMISSION = "profile.", "submission."
+"""Begin facts of I/O profiles. Those of one run alone are other points, which are not compared."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "fio": Meaning("workload", "version of fio, where it has windows"),
     "profile.*": Meaning(
         "workload", "content of an I/O profile or a trace of your own, of those that both runs have"
+    ),
+    "submission.*": Meaning(
+        "workload", "how requests of an I/O profile are submitted, and by which engines of fio; of "
+        "those that both runs have"
     ),
     **_of_fields("load", LoadFacts),
     **_group("database", {
@@ -295,7 +299,7 @@ def differences(
         Difference(name, subject, _told(a), _told(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
         if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
-        and not (name.startswith(PROFILE) and (a is None or b is None))
+        and not (name.startswith((PROFILE, SUBMISSION)) and (a is None or b is None))
     ]
     order = list(MEANINGS.values())
     return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))

@@ -18,7 +18,7 @@ from stithy.run.context import Context
 from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
 from stithy.run.preparation.equip import Equipped, Tools
-from stithy.run.preparation.io import word_tables
+from stithy.run.preparation.io import profile_tables
 from stithy.run.preparation.preflight import check_sensitivity, preflight
 from stithy.run.stop import Stop
 from stithy.study.load import StudyFile, read_study
@@ -62,7 +62,7 @@ def start(
         checked.problems.attempt(lambda: check_sensitivity(file))
     checked.problems.refuse(str(file.path))
     assert checked.equipped is not None  # else there was a problem
-    for text in (*word_tables(file.study), *checked.warnings):
+    for text in (*profile_tables(file.study), *checked.warnings):
         tell(Note(text))
     found = checked.equipped
     books = _enter(found, sensitivity=sensitivity)

@@ -27,7 +27,7 @@ from stithy.point import said
 from stithy.registry import plugins
 from stithy.report.words.wording import value
 from stithy.run.preparation.forecast import Forecast
-from stithy.run.preparation.io import word_tables
+from stithy.run.preparation.io import profile_tables
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
 from stithy.study.document import as_yaml
@@ -122,7 +122,7 @@ def as_text(
         _totals(plan),
         *([outlook_text(expected)] if expected else []),
         _candidates(study, plan),
-        *word_tables(study),
+        *profile_tables(study),
         _steps(plan) if all_steps else _folded(plan),
     ]
     if plan.search is not None:

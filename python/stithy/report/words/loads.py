@@ -13,6 +13,7 @@ from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
+from stithy.results.comparability import SUBMISSION
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
 from stithy.workload import words
@@ -133,9 +134,28 @@ class Profile:
 
 
 def footer(manifest: Manifest | None) -> str:
-    """Which candidates are emulated, for the last line of every figure; empty where none is."""
-    shown = [f"{each.name} = {_named(each)}" for each in emulated(manifest)]
-    return f"EMULATED drives: {', '.join(shown)}" if shown else ""
+    """Emulated candidates and how I/O was submitted, for the last line of every figure."""
+    drives = ", ".join(f"{each.name} = {_named(each)}" for each in emulated(manifest))
+    io = listed_submissions(manifest)
+    return " · ".join([f"EMULATED drives: {drives}"] * bool(drives) + [f"I/O {io}"] * bool(io))
+
+
+def listed_submissions(manifest: Manifest | None) -> str:
+    """`sync by psync`, or by I/O profile where they differ; empty without I/O by fio."""
+    found = submissions(manifest)
+    if len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{name} {text}" for name, text in found.items())
+
+
+def submissions(manifest: Manifest | None) -> dict[str, str]:
+    """How the requests of each I/O profile were submitted, and by which engine of fio."""
+    facts = manifest.comparability.items() if manifest else ()
+    return {
+        name.removeprefix(SUBMISSION): str(text)
+        for name, text in facts
+        if name.startswith(SUBMISSION)
+    }
 
 
 def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:

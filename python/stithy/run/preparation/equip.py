@@ -160,11 +160,11 @@ def equip(
     database = _database(file, _request(file, host, password), tools, problems)
     hammer = problems.attempt(lambda: tools.hammer(host.runner, others))
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
+    io = problems.attempt(lambda: io_facts(file.study, host.runner)) or {}
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
     providers = providers_of(file, logs, host, others)
-    io = io_facts(file.study, host.runner)
     return Equipped(
         run_id=run_id,
         file=file,

@@ -1,49 +1,84 @@
-"""What windows of fio rest on beside the machine: fio's version, the user's profiles and traces.
+"""What windows of fio rest on beside the machine: fio's version, its engines, the user's profiles.
 
 The name of a file is in the study; what it holds is not, and may be another thing tomorrow.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from stithy.errors import StithyError
 from stithy.fio import library, program
+from stithy.fio.profile import Pattern, Profile
+from stithy.fio.streamjob import engine_for, submitted
 from stithy.hosts.runner import Runner
+from stithy.results.comparability import PROFILE, SUBMISSION
 from stithy.study.model import Study
 
 HASH_DIGITS = 16
 
 
 def io_facts(study: Study, runner: Runner) -> dict[str, str]:
-    """`fio` with its version, and `profile.mine.toml` with a hash; empty without windows of fio.
+    """`fio` with its version, how each pattern is submitted, and `profile.mine.toml` with a hash.
 
-    A fio that is missing or does not start is another check's to tell; it has no version here.
+    Empty without windows of fio. A fio that is missing or does not start is another check's to
+    tell; it has no version here. Raises PreconditionError where an engine does not work.
     """
-    names = _profile_names(study)
-    if not names:
+    runs = _profiles(study)
+    if not runs:
         return {}
-    found = {}
-    with suppress(StithyError):
-        found["fio"] = program.find(runner).version
-    for files in map(library.own_files, names):
+    try:
+        found = program.find(runner)
+    except StithyError:
+        facts = {}
+    else:
+        facts = {"fio": found.version, **_submissions(study, runner, found)}
+    for files in map(library.own_files, dict.fromkeys(name for run in runs for name in run)):
         if files:
-            found[f"profile.{files[0]}"] = _hash(files)
-    return found
+            facts[f"{PROFILE}{files[0]}"] = _hash(files)
+    return facts
 
 
-def word_tables(study: Study) -> Iterator[str]:
-    """What becomes of the words of other tools' files among the profiles, a table for each file."""
-    by_file = {library.own_files(name): name for name in _profile_names(study)}
+def _submissions(study: Study, runner: Runner, found: program.Found) -> dict[str, str]:
+    """By pattern; where a study varies it, each way that it has."""
+    usual, texts = program.async_engine(runner, found), dict[str, dict[str, None]]()
+    patterns = list(_patterns(study))
+    streams = (stream for _, pattern in patterns for stream in pattern.streams)
+    for engine in dict.fromkeys(engine_for(each, usual) for each in streams):
+        program.need_engine(runner, found, engine)
+    for label, pattern in patterns:
+        texts.setdefault(label, {})[submitted(pattern, usual)] = None
+    return {f"{SUBMISSION}{label}": " or ".join(each) for label, each in texts.items()}
+
+
+def profile_tables(study: Study) -> Iterator[str]:
+    """How requests are submitted, and what becomes of the words of other tools' files."""
+    lines = dict.fromkeys(
+        f"{label}, {stream.name}: {stream.submission}{f' by {stream.engine}' if stream.engine else ''}, "
+        f"jobs {stream.jobs}, iodepth {stream.iodepth}"
+        for label, pattern in _patterns(study)
+        for stream in pattern.streams
+    )
+    if lines:
+        yield "\n  ".join(["How requests are submitted:", *lines])
+    by_file = {library.own_files(name): name for run in _profiles(study) for name in run}
     for files, name in by_file.items():
-        if lines := library.find(name).words:
-            yield "\n  ".join([f"What becomes of the words of {files[0]}:", *lines])
+        if words := library.find(name).words:
+            yield "\n  ".join([f"What becomes of the words of {files[0]}:", *words])
 
 
-def _profile_names(study: Study) -> list[str]:
+def _profiles(study: Study) -> list[Mapping[str, Profile]]:
+    """Those that fio runs, as they are run, of each variant."""
     specs = (variant.scenario.spec for variant in study.variants)
-    return list(dict.fromkeys(n for spec in specs for n in getattr(spec, "io_profiles", ())))
+    return [known for spec in specs if (known := getattr(spec, "io_profiles", None))]
+
+
+def _patterns(study: Study) -> Iterator[tuple[str, Pattern]]:
+    """Each with the name that its point has."""
+    for run in _profiles(study):
+        for name, profile in run.items():
+            for each in profile.patterns:
+                yield name if len(profile.patterns) == 1 else f"{name}/{each.name}", each
 
 
 def _hash(files: Iterable[Path]) -> str:

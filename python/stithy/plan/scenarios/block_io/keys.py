@@ -336,9 +336,9 @@ class Spec(BaseModel):
     )
 
     @property
-    def io_profiles(self) -> tuple[str, ...]:
-        """The profiles that fio runs."""
-        return self.profiles
+    def io_profiles(self) -> dict[str, Profile]:
+        """The profiles that fio runs, as they are run."""
+        return {name: self.profile_of(name) for name in self.profiles}
 
     @property
     def shape(self) -> Shape:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from stithy.activities.fio import IO_SECONDS, IO_VOLUMES
+from stithy.activities.fio import IO_SECONDS, IO_STREAMS, IO_VOLUMES
 from stithy.collect.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
@@ -95,6 +95,7 @@ class FioActivity(Basic):
         name, outcome = self.window.id, self._outcome
         yield HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
         yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
+        yield IO_STREAMS, list(outcome.streams(name)) if outcome else []
         if outcome and outcome.found.by_target:
             yield IO_VOLUMES, list(outcome.of_volumes(name))
 

@@ -97,6 +97,15 @@ class Outcome:
             for each in rows:
                 yield _second_row(window_id, stream, each)
 
+    def streams(self, window_id: str) -> Iterator[Row]:
+        """Rows of the table `io_streams`."""
+        for each in self.found.streams:
+            yield {
+                "window_id": window_id, "stream": each.name, "submission": each.submission,
+                "engine": each.engine, "submitters": self.workers * each.submitters,
+                "outstanding": self.workers * each.outstanding, "is_open": each.is_open,
+            }  # fmt: skip
+
     def of_volumes(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `io_volumes`, where several were used at once."""
         for volume, answers in zip(self.volumes, self.found.by_target, strict=False):

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
+from stithy.fio.profile import Profile
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -77,9 +78,9 @@ class Spec(Common):
     )
 
     @property
-    def io_profiles(self) -> tuple[str, ...]:
+    def io_profiles(self) -> dict[str, Profile]:
         """The profile that fio runs."""
-        return (self.profile,)
+        return {self.profile: library.find(self.profile)}
 
 
 def levels(spec: Spec) -> tuple[int, ...]:
