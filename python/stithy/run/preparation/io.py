@@ -54,7 +54,7 @@ def _submissions(study: Study, runner: Runner, found: program.Found) -> dict[str
 def profile_tables(study: Study) -> Iterator[str]:
     """How requests are submitted, and what becomes of the words of other tools' files."""
     lines = dict.fromkeys(
-        f"{label}, {stream.name}: {stream.submission}{f' by {stream.engine}' if stream.engine else ''}, "
+        f"{label}, {stream.name}: {stream.submission} by {stream.engine or 'the usual engine'}, "
         f"jobs {stream.jobs}, iodepth {stream.iodepth}"
         for label, pattern in _patterns(study)
         for stream in pattern.streams

@@ -174,10 +174,10 @@ class Spec(BaseModel):
         default=None,
         json_schema_extra={"default": "that of the profile"},
         description=(
-            "Whether each thread waits for its request (`sync`, as PostgreSQL's backends), or one "
-            "keeps several outstanding (`async`), instead of the profile's. As many are "
-            "outstanding either way, unless `threads` or `queue_depth` say otherwise; so many "
-            "threads of a stream in sequence are so many streams."
+            "Whether each thread waits for its request (`sync`), or one keeps several outstanding "
+            "(`async`), instead of the profile's. As many are outstanding either way, unless "
+            "`threads` or `queue_depth` say otherwise; so many threads of a stream in sequence are "
+            "so many streams."
         ),
         examples=["sync"],
     )
