@@ -151,10 +151,8 @@ def block(
     if print_study:
         from stithy.run.preparation.io import profile_tables
 
-        comments = (
-            f"# {line}\n" for text in profile_tables(file.study) for line in text.split("\n")
-        )
-        show(f"{''.join(comments)}{made.text.rstrip()}")
+        comments = (f"# {line}" for each in profile_tables(file.study) for line in each.split("\n"))
+        show("\n".join([*comments, made.text.rstrip()]))
         return Exit.OK
 
     from stithy.cli.running.conclude import conclude
