@@ -19,6 +19,7 @@ read_sizes = { 8K = 1.0 }
 random_share = 1.0
 jobs = 1
 iodepth = 3
+submission = "async"
 [assumed]
 "*" = "a guess"
 """

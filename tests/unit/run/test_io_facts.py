@@ -45,6 +45,46 @@ def test_a_run_with_fio_keeps_its_version_and_what_ones_own_profiles_hold(
     known = manifest(faked.out)["comparability"]
     assert known["fio"] == "fio-3.36"
     assert [name for name in known if name.startswith("profile.")] == [f"profile.{own}"]
+    assert (known["submission.sql"], known[f"submission.{own}"]) == ("sync by psync",) * 2
+
+
+def test_a_varied_submission_is_each_way_and_a_stream_that_differs_is_named(
+    fio: Path, tmp_path: Path
+) -> None:
+    """By the engine that works on this machine."""
+    works = 'case "$*" in *--version) echo fio-3.36;; *enghelp) echo libaio io_uring;; '
+    fio.write_text(f"#!/bin/sh\n{works}*io_uring*) exit 1;; esac\n")
+    text = TEXT.replace("[sql, '{root}/mine.toml']", "[sql, vmfleet-sql]")
+    faked = FakedRun(
+        tmp_path, text=f"{text}vary: {{scenario.block-io.submission: [sync, async]}}\n"
+    )
+    ManifestFile(faked.start()).write()
+    known = manifest(faked.out)["comparability"]
+    assert known["submission.sql"] == "sync by psync or async by libaio"
+    (tmp_path / "plain").mkdir()
+    plain = FakedRun(tmp_path / "plain", text=text)
+    ManifestFile(plain.start()).write()
+    known = manifest(plain.out)["comparability"]
+    assert known["submission.vmfleet-sql"] == "data async by libaio, log sync by psync"
+
+
+def test_an_engine_that_does_not_work_is_refused_before_anything_is_made(
+    fio: Path, tmp_path: Path
+) -> None:
+    """None is taken for another."""
+    own = tmp_path / "mine.toml"
+    for named in ("", 'engine = "pvsync2"\n'):
+        text = SHIPPED if named else (library.FOLDER / "single-drive-4k.toml").read_text()
+        own.write_text(text.replace("iodepth = 1\n", f"iodepth = 1\n{named}"))
+        fio.write_text(
+            '#!/bin/sh\ncase "$*" in *--version) echo fio-3.36;; *pvsync2*) exit 1; esac\n'
+        )
+        faked = FakedRun(tmp_path, text=TEXT)
+        with pytest.raises(
+            PreconditionError, match="pvsync2 does not work" if named else "no async"
+        ):
+            faked.start()
+        assert not faked.out.exists()
 
 
 @pytest.mark.parametrize("changed", ["profile", "fio"])
@@ -92,7 +132,7 @@ def test_profiles_of_one_run_alone_are_points_that_the_other_does_not_have() -> 
         one = run({"fio": "3.36", "profile.a.toml": "12"})
         return [str(each) for each in differences(one, run(other), ())]
 
-    assert found({"fio": "3.36", "profile.b.toml": "34"}) == []
+    assert found({"fio": "3.36", "profile.b.toml": "34", "submission.sql": "x"}) == []
     assert found({"fio": "3.37", "profile.a.toml": "34"}) == [
         "fio: 3.36 and 3.37",
         "profile.a.toml: 12 and 34",
