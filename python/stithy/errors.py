@@ -120,6 +120,13 @@ class Interrupted(StithyError):
     exit = Exit.INTERRUPTED
 
 
+class TextError(ValueError):
+    """A text is not what it should be; says in words for a person what would be right.
+
+    No other exception of Python's has words for a person: what catches those says its own.
+    """
+
+
 REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "raise the quota there, or make room",
@@ -133,9 +140,12 @@ REMEDIES = {
 """What can fail in any call at any time, for no fault of Stithy's; other numbers are bugs."""
 
 
-def reason_of(error: OSError) -> str:
-    """Why the system refused a call, in its words: never Python's, which name numbers and files."""
-    return os.strerror(error.errno).lower() if error.errno else "the system gives no reason"
+def reason_of(error: BaseException) -> str:
+    """Why something failed, in words for a person: a known error's own, or the system's."""
+    if isinstance(error, StithyError | TextError):
+        return str(error)
+    said = error.strerror if isinstance(error, OSError) else None
+    return said[0].lower() + said[1:] if said else "the system gives no reason"
 
 
 @contextmanager

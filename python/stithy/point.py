@@ -5,8 +5,10 @@ canonical: it stands in results and is read again as the same point.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, total_ordering
 from typing import Annotated, Any
@@ -142,11 +144,10 @@ def magnitude(value: Value) -> float | None:
     """
     if not isinstance(value, str):
         return float(value)
-    for read in (float, parse_size, parse_duration, _share):
-        try:
-            return float(read(value))
-        except ValueError:
-            continue
+    if value[-1:] not in "kKmMgGtT":  # of a name: among what varies, units are written out
+        for read in (float, parse_size, parse_duration, _share):
+            with suppress(ValueError):
+                return number if math.isfinite(number := float(read(value))) else None
     return None
 
 

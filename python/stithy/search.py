@@ -62,7 +62,7 @@ class ResponseTarget:
 def read_time(text: str) -> float:
     """The seconds of a time as a study has it, to twelve digits: `72 ms` is 0.072.
 
-    Raises ValueError, with what would be right.
+    Raises TextError, with what would be right.
     """
     return float(f"{parse_duration(text):.12g}")
 

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from stithy.environment import variable
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 
 
 class Secret:
@@ -73,5 +73,5 @@ def closed_text(path: Path, remedy: str) -> str:
             )
         return path.read_text()
     except OSError as error:
-        problem = f"the password file cannot be read: {error.strerror}"
+        problem = f"the password file cannot be read: {reason_of(error)}"
         raise UserError(problem, where=str(path), remedy=remedy) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from stithy.errors import TextError
 from stithy.metrics import Quantity, Unit
 from stithy.point import PointText
 from stithy.units import SECONDS_BY_UNIT, parse_duration, parse_fine_percent, parse_rate, parse_size
@@ -33,7 +34,7 @@ EXAMPLES: Mapping[Unit, str] = {
 """How a number of a unit is written."""
 
 _BARE = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_SIZE = re.compile(r"[\d.]+\s*([kKMGT]i?)?[bB]", re.ASCII)
+_SIZE = re.compile(r"[\d.]+\s*(?:([kKMGT]i?)?[bB]|[KMGT])", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class Number:
 def read_number(text: str) -> Number:
     """`5000`, `5 ms`, `100/s`, `64 MiB`, `64 MiB/s` or `90%`.
 
-    Raises ValueError, with what would be right, for anything else.
+    Raises TextError, with what would be right, for anything else.
     """
     if _BARE.fullmatch(text):
         return Number(_finite(float(text)), "bare")
     if re.fullmatch(r"[\d.,_]+", text):
-        raise ValueError("digits, with a point before decimals: 5000 or 0.5")
+        raise TextError("digits, with a point before decimals: 5000 or 0.5")
     if text.endswith("%"):
         return Number(parse_fine_percent(text) / 100, "percent")
     size, per, unit = text.partition("/")
@@ -65,13 +66,13 @@ def read_number(text: str) -> Number:
 
 def _read_size(size: str, unit: str | None) -> Number:
     if unit not in (None, "s"):
-        raise ValueError("a size per second is needed, such as 64 MiB/s")
+        raise TextError("a size per second is needed, such as 64 MiB/s")
     return Number(float(parse_size(size)), "size" if unit is None else "flow")
 
 
 def _finite(value: float) -> float:
     if not math.isfinite(value):
-        raise ValueError("a smaller number is needed")
+        raise TextError("a smaller number is needed")
     return value
 
 

@@ -1,7 +1,8 @@
 """Durations, sizes and money as people write them; inside the code only seconds and bytes.
 
-Decimal units are powers of 1000 and binary ones powers of 1024; PostgreSQL's own `kB`, `MB`, `GB`
-are passed through in `database.settings` and never read by this module.
+Decimal units are powers of 1000 and binary ones powers of 1024; so are K, M, G and T alone, as fio
+and dd have them. PostgreSQL's own `kB`, `MB`, `GB` are passed through in `database.settings` and
+never read by this module.
 """
 
 import math
@@ -10,8 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
+
+from stithy.errors import TextError
 
 SECONDS_BY_UNIT = {
     "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
@@ -22,6 +25,7 @@ SECONDS_BY_UNIT = {
 BYTES_BY_UNIT = {
     "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+    "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40,
 }  # fmt: skip
 
 _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
@@ -34,29 +38,29 @@ _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 def parse_duration(text: object) -> float:
     """Seconds of a text such as `2 min`, `90s`, `500 ms`.
 
-    Raises ValueError, with what would be right, for a bare number, an unknown unit or a negative.
+    Raises TextError, with what would be right, for a bare number, an unknown unit or a negative.
     """
     value, unit = _split(text, "5 s, 90s or 2 min")
     if unit.lower() not in SECONDS_BY_UNIT:
-        raise ValueError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
-    return value * SECONDS_BY_UNIT[unit.lower()]
+        raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
+    return _finite(value * SECONDS_BY_UNIT[unit.lower()], "5 s")
 
 
 def parse_size(text: object) -> int:
     """Bytes of a text such as `1 GiB`, `384MB`, `512 KiB`.
 
-    Raises ValueError, with what would be right, for a bare number, an unknown unit or a negative.
+    Raises TextError, with what would be right, for a bare number, an unknown unit or a negative.
     """
     value, unit = _split(text, "1 GiB, 384MB or 512 KiB")
     if unit.lower() not in BYTES_BY_UNIT:
-        raise ValueError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
-    return round(value * BYTES_BY_UNIT[unit.lower()])
+        raise TextError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
+    return round(_finite(value * BYTES_BY_UNIT[unit.lower()], "1 GiB"))
 
 
 def parse_percent(text: object) -> int:
     """Whole percent of a text such as `50%` or `50 %`, from 0 to 100.
 
-    Raises ValueError, with what would be right, for a bare number or one outside.
+    Raises TextError, with what would be right, for a bare number or one outside.
     """
     return int(_percent(text, _PERCENT, "whole percent from 0% to 100% are needed, such as 50%"))
 
@@ -64,7 +68,7 @@ def parse_percent(text: object) -> int:
 def parse_fine_percent(text: object) -> float:
     """Percent of a text such as `1.5%` or `2 %`, from 0 to 100, with three decimals at most.
 
-    Raises ValueError, with what would be right, for a bare number or one outside.
+    Raises TextError, with what would be right, for a bare number or one outside.
     """
     return _percent(text, _FINE_PERCENT, "percent from 0% to 100% are needed, such as 2% or 1.5%")
 
@@ -72,48 +76,57 @@ def parse_fine_percent(text: object) -> float:
 def _percent(text: object, pattern: re.Pattern[str], right: str) -> float:
     match = pattern.match(text) if isinstance(text, str) else None
     if match is None or float(match[1]) > 100:
-        raise ValueError(right)
+        raise TextError(right)
     return float(match[1])
 
 
 def parse_rate(text: object) -> float:
     """Times a second of a text such as `500/s` or `30000/min`.
 
-    Raises ValueError, with what would be right, for a bare number or an unknown unit.
+    Raises TextError, with what would be right, for a bare number or an unknown unit.
     """
     match = _RATE.match(text) if isinstance(text, str) else None
     if match is None or match[2].lower() not in SECONDS_BY_UNIT:
-        raise ValueError("a number by a unit of time is needed, such as 500/s or 30000/min")
-    return float(match[1]) / SECONDS_BY_UNIT[match[2].lower()]
+        raise TextError("a number by a unit of time is needed, such as 500/s or 30000/min")
+    return _finite(float(match[1]) / SECONDS_BY_UNIT[match[2].lower()], "500/s")
+
+
+def number_or_rate(value: Any) -> Any:
+    """Times a second of a text; what is no text is a number of them already."""
+    return parse_rate(value) if isinstance(value, str) else value
 
 
 def parse_scale(text: object) -> float:
     """The divisor of a scale such as `1/8`: 8. The whole thing, `1` or `1/1`, is 1.
 
-    Raises ValueError, with what would be right, for anything else or a divisor below 1.
+    Raises TextError, with what would be right, for anything else or a divisor below 1.
     """
     match = _SCALE.match(str(text)) if isinstance(text, str | int) else None
     divisor = float(match[1]) if match else 1.0
     if (match is None and str(text).strip() != "1") or not 1 <= divisor < math.inf:
-        raise ValueError("one part of the whole is needed, such as 1/8, or 1")
+        raise TextError("one part of the whole is needed, such as 1/8, or 1")
     return divisor
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
     if not isinstance(text, str) or not (match := _QUANTITY.match(text)):
-        raise ValueError(f"a number with a unit is needed, such as {example}")
-    if not math.isfinite(value := float(match[1])):
-        raise ValueError(f"a smaller number is needed, such as {example}")
-    return value, match[2]
+        raise TextError(f"a number with a unit is needed, such as {example}")
+    return float(match[1]), match[2]
+
+
+def _finite(value: float, example: str) -> float:
+    if not math.isfinite(value):
+        raise TextError(f"a smaller number is needed, such as {example}")
+    return value
 
 
 def _telling(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any]:
-    """`parse` for a study file: a ValueError becomes an error that says what the value is not."""
+    """`parse` for a study file: a TextError becomes an error that says what the value is not."""
 
     def checked(text: Any) -> Any:
         try:
             return parse(text)
-        except ValueError as error:
+        except TextError as error:
             context = {"what": what, "right": str(error)}
             raise PydanticCustomError("quantity", "{what}: {right}", context) from error
 
@@ -164,6 +177,23 @@ ShownPercentOrNone = Annotated[
 ]
 """The same, with its sign where a run says what it was asked."""
 
+PER_SECOND_MOST = 10_000_000
+
+WholePerSecond = Annotated[
+    int,
+    Field(ge=1, le=PER_SECOND_MOST),
+    BeforeValidator(_telling(number_or_rate, "not a rate")),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": PER_SECOND_MOST},
+                {"type": "string"},
+            ]
+        }
+    ),
+]
+"""A rate in a study file, a number or a text such as 200/s; whole times a second once read."""
+
 PerSecondOrNone = Annotated[
     float | None,
     BeforeValidator(_telling(parse_rate, "not a rate")),
@@ -175,7 +205,7 @@ PerSecondOrNone = Annotated[
 
 _BYTES_PARTS = (
     BeforeValidator(_telling(parse_size, "not a size")),
-    _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"], "1 GiB"),
+    _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", *"KMGTkmgt"], "1 GiB"),
 )
 Bytes = Annotated[int, *_BYTES_PARTS]
 """A size in a study file; bytes once read."""
@@ -291,15 +321,15 @@ class Money:
 def parse_money(text: object) -> Money:
     """The sum that a text such as `1200 EUR` or `0.5 USD` names.
 
-    Raises ValueError, with what would be right, for anything else, and for nothing.
+    Raises TextError, with what would be right, for anything else, and for nothing.
     """
     match = _MONEY.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(
+        raise TextError(
             f"a plain number and the code of a currency are needed, such as {MONEY_EXAMPLE}"
         )
     if _ZERO.fullmatch(match[1]):
-        raise ValueError("more than 0 is needed; what costs nothing, or is not known, has no cost")
+        raise TextError("more than 0 is needed; what costs nothing, or is not known, has no cost")
     return Money(float(match[1]), match[2])
 
 

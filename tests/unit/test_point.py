@@ -40,6 +40,7 @@ def test_points_are_in_order_of_their_other_factors_and_then_of_the_users() -> N
         "20 ms", "1 s", "off", "on",
     ]  # fmt: skip
     assert magnitude("30%") == 0.3
+    assert {magnitude(name) for name in ("4k", "64m", "inf", "nan", "infinity")} == {None}
 
 
 def test_a_word_names_the_point_that_it_tells_from_all_others() -> None:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_plugin
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import PreconditionError, UserError, failures_of_the_machine
+from stithy.errors import PreconditionError, UserError, failures_of_the_machine, reason_of
 
 if TYPE_CHECKING:
     from stithy.run.preparation.draft import Drafted
@@ -136,7 +136,7 @@ def _write(file: Path, text: str) -> None:
         ) from error
     except OSError as error:
         raise UserError(
-            f"this cannot be the name of a file: {(error.strerror or str(error)).lower()}",
+            f"this cannot be the name of a file: {reason_of(error)}",
             where=shortened(str(file)),
             remedy="name another",
         ) from error

@@ -27,7 +27,7 @@ from stithy.collect.collector import (
     TimedSample,
     Unavailable,
 )
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, reason_of
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import fault_of
 from stithy.results.tables import STOPPED, UNANSWERED
@@ -209,7 +209,8 @@ class _Watched:
 
 
 def _text(error: Exception) -> str:
-    text = (str(error).splitlines() or [""])[0] or type(error).__name__
+    said = reason_of(error) if isinstance(error, OSError) and error.errno else str(error)
+    text = (said.splitlines() or [""])[0] or type(error).__name__
     fault = fault_of(error)
     return f"{type(error).__name__}: {text}, at {fault.where}" if fault else text
 

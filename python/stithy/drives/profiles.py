@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from stithy.errors import InfrastructureError, StithyError, UserError
+from stithy.errors import InfrastructureError, StithyError, UserError, reason_of
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.suggest import closest
 from stithy.wire.drive.jobs import (
@@ -172,7 +172,7 @@ def _read(path: Path) -> str:
         return content.decode("utf-8-sig")
     except OSError as error:
         raise UserError(
-            f"the drive profile cannot be read: {error.strerror}",
+            f"the drive profile cannot be read: {reason_of(error)}",
             where=str(path),
             remedy="name a file, or a shipped profile: `stithy drive catalogue` lists them",
         ) from error

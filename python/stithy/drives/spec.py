@@ -70,7 +70,7 @@ class DriveSpec:
         self._refuse_unless(
             self.size_bytes % self.sector_bytes == 0,
             f"{self.size_bytes} bytes are not a multiple of the sector, {self.sector_bytes} bytes",
-            f"give {_whole(self.size_bytes, self.sector_bytes)} bytes",
+            f"give {_whole(self.size_bytes, self.sector_bytes)}B",
         )
         self._refuse_unless(
             self.scale >= 1, f"a scale of {self.scale:g} divides nothing", "give 1 or more"

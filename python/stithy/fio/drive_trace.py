@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, UserError, reason_of
 
 VERSION = 1
 MAGIC = b"STITHYDT"
@@ -70,7 +70,7 @@ def read_trace(path: Path) -> DriveTrace:
             frames = [_frame(chunk) for chunk in _chunks(file)]
     except OSError as error:
         raise PreconditionError(
-            f"the trace cannot be read: {error.strerror}",
+            f"the trace cannot be read: {reason_of(error)}",
             where=str(path),
             remedy="give a file that exists and may be read",
         ) from error

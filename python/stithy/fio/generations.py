@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement
+from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, reason_of
 from stithy.fio.load import CHECK_BYTES, Target
 from stithy.fio.output import failed
 from stithy.fio.profile import MIB
@@ -81,7 +81,7 @@ def _rows(log: Path) -> pl.DataFrame:
             **{name: pl.col(at).str.strip_chars().cast(pl.Int64) for name, at in names.items()}
         ).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
-        raise _no_log(log, str(error)) from error
+        raise _no_log(log, "its lines are not numbers") from error
     if rows.null_count().sum_horizontal().item():
         raise _no_log(log, "a line is cut off")
     return rows
@@ -152,7 +152,7 @@ def headers(
                     written_s = seconds + nanoseconds / NS_PER_S if magic == MAGIC else None
                     yield begin + number * CHECK_BYTES, written_s
         except OSError as error:
-            problem = f"it cannot be read back: {(error.strerror or str(error)).lower()}"
+            problem = f"it cannot be read back: {reason_of(error)}"
             raise failed(problem, target.shown) from error
         finally:
             os.close(file)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError
+from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, reason_of
 from stithy.fio import eachlog, logs
 from stithy.fio.jobfile import (
     FILL_BYTES,
@@ -330,7 +330,7 @@ def _need_file(target: Target) -> None:
             if os.fstat(file.fileno()).st_size < end:
                 os.truncate(file.fileno(), end)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         remedy = REMEDIES.get(error.errno or 0, "name a place that this user may write to")
         raise InfrastructureError(
             f"the file cannot be made: {reason}",

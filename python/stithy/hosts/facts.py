@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from stithy.errors import reason_of
 from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
 from stithy.hosts.files import text_of
 from stithy.results.manifest import Fact
@@ -125,8 +126,10 @@ def _fact(read: Callable[[], Value]) -> Fact:
         return Fact(value=None, missing_because=str(reason))
     except FileNotFoundError:
         return Fact(value=None, missing_because="the kernel does not report it here")
-    except (OSError, ValueError) as error:
-        return Fact(value=None, missing_because=str(error))
+    except ValueError:
+        return Fact(value=None, missing_because="the kernel reports no number here")
+    except OSError as error:
+        return Fact(value=None, missing_because=reason_of(error))
 
 
 def _missing(reason: str) -> int:

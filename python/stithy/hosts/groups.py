@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, reason_of
 from stithy.hosts.devices import mounts
 from stithy.hosts.files import text_of
 from stithy.hosts.processes import descendants
@@ -79,7 +79,7 @@ class Controller:
         try:
             path.mkdir()
         except OSError as error:
-            raise self.refused(f"it cannot be created ({error.strerror})", str(path)) from error
+            raise self.refused(f"it cannot be created ({reason_of(error)})", str(path)) from error
 
     def write(self, path: Path, text: str) -> None:
         """Write to a file of a group. Raises PreconditionError where the kernel refuses.
@@ -91,7 +91,7 @@ class Controller:
         except ProcessLookupError:
             raise
         except OSError as error:
-            why = f"the kernel refuses {text!r} ({error.strerror})"
+            why = f"the kernel refuses {text!r} ({reason_of(error)})"
             raise self.refused(why, str(path)) from error
 
     def refused(self, problem: str, where: str) -> PreconditionError:

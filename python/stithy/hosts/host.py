@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from stithy.clock import SystemClock
 from stithy.environment import search_path
-from stithy.errors import StithyError
+from stithy.errors import StithyError, reason_of
 from stithy.hosts import cpu_share, throttle
 from stithy.hosts.activity import Activity, watch
 from stithy.hosts.resources import parents
@@ -159,7 +159,7 @@ class LocalHost:
         except FileNotFoundError:
             return "not found"
         except OSError as error:
-            return f"it cannot be opened ({os.strerror(error.errno or 0).lower()})"
+            return f"it cannot be opened ({reason_of(error)})"
         return None
 
     def program(self, name: str) -> str | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, reason_of
 from stithy.hosts.devices import Mount, mounts
 from stithy.hosts.files import text_of
 from stithy.hosts.runner import Command, Runner
@@ -65,7 +65,7 @@ class MemoryGroup:
             held = (self.path / self.files.limit).read_text().strip()
             members = (self.path / "cgroup.procs").read_text().split()
         except OSError as error:
-            return f"its memory group cannot be read any more ({_reason(error)})"
+            return f"its memory group cannot be read any more ({reason_of(error)})"
         if not held.isdigit() or int(held) > self.limit_bytes:
             return f"the limit of its memory group was changed to {held}"
         if str(pid) not in members and Path("/proc", str(pid)).exists():
@@ -125,16 +125,11 @@ def _try(group: MemoryGroup, runner: Runner) -> str | None:
         _forbid_swap(group)
         held = int((group.path / group.files.limit).read_text())
     except (OSError, ValueError) as error:
-        return f"no memory group can be created in {group.path.parent} ({_reason(error)})"
+        return f"no memory group can be created in {group.path.parent} ({reason_of(error)})"
     if held > group.limit_bytes:
         return f"the kernel made the limit {held} bytes"
     joined = runner.run(Command(["true"], memory_cgroup=group.path))
     return None if joined.code == 0 else f"no process may join {group.path}"
-
-
-def _reason(error: Exception) -> str:
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower()
 
 
 def _forbid_swap(group: MemoryGroup) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from stithy.environment import for_processes
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.registry import plugins
 
 
@@ -188,7 +188,7 @@ class LocalRunner:
             )
         except OSError as error:
             raise PreconditionError(
-                f"cannot be started: {error.strerror}",
+                f"cannot be started: {reason_of(error)}",
                 where=str(error.filename or command.argv[0]),
                 remedy="install it, or make it readable and executable for this user",
             ) from error

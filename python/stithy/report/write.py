@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.errors import InfrastructureError, UserError
+from stithy.errors import InfrastructureError, UserError, reason_of
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
@@ -77,10 +77,9 @@ def _told(folder: Path) -> Iterator[None]:
         yield
     except (OSError, InfrastructureError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
-        said = cause.strerror if isinstance(cause, OSError) else None
         in_the_way = isinstance(cause, FileExistsError | NotADirectoryError | IsADirectoryError)
         raise InfrastructureError(
-            f"the report cannot be written: {said or error}",
+            f"the report cannot be written: {reason_of(cause or error)}",
             where=error.where if isinstance(error, InfrastructureError) else str(folder),
             remedy="move away what lies there"
             if in_the_way

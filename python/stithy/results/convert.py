@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stithy.errors import TextError
 from stithy.metrics import ALL
 from stithy.results.files import is_as_written
 from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, decode, merge, read_hlog
@@ -336,7 +337,7 @@ def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
             .collect()
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise ValueError(f"not a table of histograms: {error}") from error
+        raise TextError("not a table of histograms") from error
     found: dict[str, Histogram] = {}
     for (name,), part in rows.partition_by("transaction", as_dict=True).items():
         counts = dict(zip(part["bucket"].to_list(), part["count"].to_list(), strict=True))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, reason_of
 
 CHECKSUMS = "SHA256SUMS"
 """The file with the checksums of a folder: a line for each file, digest and name."""
@@ -75,7 +75,7 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
         with suppress(OSError):  # what refused to be written may refuse to be removed, too
             beside.unlink()
         raise InfrastructureError(
-            f"results could not be written: {error.strerror or error}",
+            f"results could not be written: {reason_of(error)}",
             where=str(path),
             remedy="make room on that file system or choose another with --out",
         ) from error

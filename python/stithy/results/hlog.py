@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stithy.errors import TextError
+
 _COMPRESSED_COOKIE = 0x1C849304
 _COOKIE = 0x1C849303
 _WORD_SIZE_BITS = 0xF0
@@ -164,7 +166,7 @@ def _intervals(path: Path, lines: list[str], from_s: float, until_s: float) -> I
             if from_s <= _started_at_s(line) < until_s:
                 yield _parse_line(line)
         except (ValueError, struct.error, zlib.error, IndexError) as error:
-            raise ValueError(f"{path}:{number}: not a line of an interval log: {error}") from error
+            raise TextError(f"{path}:{number}: not a line of an interval log") from error
 
 
 def _started_at_s(line: str) -> float:
@@ -189,7 +191,7 @@ def decode(encoded: str) -> Histogram:
     try:
         packed = base64.b64decode(encoded, validate=True)
     except binascii.Error as error:
-        raise ValueError(f"not base64: {error}") from error
+        raise TextError("not base64") from error
     cookie, size = struct.unpack_from(">ii", packed)
     _require_cookie(cookie, _COMPRESSED_COOKIE)
     plain = zlib.decompress(packed[8 : 8 + size])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 from stithy.factor import declared, factor_named
 from stithy.point import Point
 from stithy.registry import plugins
@@ -49,7 +49,7 @@ def content_of(path: Path) -> bytes:
     except FileNotFoundError:
         raise Damaged("missing") from None
     except OSError as error:
-        raise Damaged(os.strerror(error.errno or 0).lower()) from error
+        raise Damaged(reason_of(error)) from error
 
 
 def text_of(path: Path) -> str:
@@ -69,7 +69,7 @@ def manifest_of(path: Path) -> Manifest:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Damaged(_first_line(error)) from error
+        raise Damaged("not JSON") from error
     _require_version(document.get("schema_version") if isinstance(document, dict) else None, path)
     if known is None:
         raise Damaged(UNKNOWN)
@@ -116,7 +116,7 @@ def table_of(path: Path, table: Table) -> "pl.DataFrame":
         frame = pl.read_parquet(content)
     # What a reader makes of bytes that are no Parquet is of any kind, a panic included.
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise Damaged(f"not Parquet: {_first_line(error)}") from error
+        raise Damaged("not Parquet") from error
     return _declared(frame, table, window_of(path))
 
 
@@ -194,10 +194,6 @@ def _impossible_fact(error: ValidationError) -> str:
     if first["type"] in ("missing", "extra_forbidden", "value_error"):
         return shown
     return f"{shown}, and not {repr(first['input'])[:40]}"
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 MISSING = "missing"

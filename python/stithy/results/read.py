@@ -4,7 +4,6 @@ A piece that is missing or damaged is listed in `Run.problems` and the rest is r
 interrupted run still gives a report. Files are never changed.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.activities.hammer import LOAD
 from stithy.activity import names_in, table_named
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 from stithy.metrics import ALL
 from stithy.registry import plugins
 from stithy.results import tables
@@ -188,7 +187,7 @@ def _require_run(directory: RunDirectory) -> None:
     except FileNotFoundError:
         problem = "no such directory"
     except OSError as error:
-        problem = os.strerror(error.errno or 0).lower()
+        problem = reason_of(error)
     else:
         if names & {directory.manifest.name, directory.windows.name}:
             return
@@ -257,6 +256,6 @@ def _window_names(
     except FileNotFoundError:
         return []
     except OSError as error:
-        problems.append(Problem(directory.windows, os.strerror(error.errno or 0).lower()))
+        problems.append(Problem(directory.windows, reason_of(error)))
         return []
     return there if wanted is None else [each for each in there if each in wanted]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, reason_of
 from stithy.results.files import sync_directory
 
 
@@ -57,7 +57,7 @@ class Journal:
                 self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
             except OSError as error:
                 raise InfrastructureError(
-                    f"the journal could not be written: {error.strerror}",
+                    f"the journal could not be written: {reason_of(error)}",
                     where=str(self.path),
                     remedy="make room on that file system",
                 ) from error

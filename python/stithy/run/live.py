@@ -6,7 +6,6 @@ served as OpenMetrics text, on loopback only.
 """
 
 import ipaddress
-import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.errors import PreconditionError, StithyError, UserError, reason_of
 from stithy.openmetrics import CONTENT_TYPE, END, Family, Point, family, written
 from stithy.results.layout import RunDirectory
 from stithy.run.deciding import Invalid
@@ -255,7 +254,7 @@ def _server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServer:
         return kind((address.host, address.port), _handler(text))
     except OSError as error:
         raise PreconditionError(
-            f"this address cannot be used: {os.strerror(error.errno or 0).lower()}",
+            f"this address cannot be used: {reason_of(error)}",
             where=f"--metrics {address}",
             remedy="name another port, or end the program that uses this one (`ss -ltnp` names it)",
         ) from error

@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stithy.errors import PreconditionError, StithyError
+from stithy.errors import PreconditionError, StithyError, reason_of
 from stithy.hosts.processes import own_identity
 from stithy.plan.expand import as_null
 from stithy.results.files import write_durably
@@ -96,7 +96,7 @@ def _enter(found: Equipped, *, sensitivity: bool) -> Books:
     except OSError as error:
         register.close(remove=True)
         raise PreconditionError(
-            f"the run directory cannot be made: {error.strerror}",
+            f"the run directory cannot be made: {reason_of(error)}",
             where=str(directory.root),
             remedy="name another directory with --out",
         ) from error

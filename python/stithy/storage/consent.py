@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, reason_of
 from stithy.hosts.devices import mounts, whole_disk
 from stithy.hosts.files import text_of
 from stithy.hosts.processes import Identity, User, is_alive, named, openers_of, programs_of
@@ -122,7 +122,7 @@ def may_use(path: Path, where: str) -> Use:
     except (FileNotFoundError, NotADirectoryError):
         return _missing(path, where)
     except OSError as error:
-        raise _refuse(f"{path} cannot be read: {error.strerror}", where, _another()) from error
+        raise _refuse(f"{path} cannot be read: {reason_of(error)}", where, _another()) from error
     if not stat.S_ISDIR(found.st_mode):
         raise _refuse(f"{path} is not a directory", where, "name a directory that is empty or new")
     _refuse_shared(path, found, where)
@@ -167,7 +167,7 @@ def _existing(path: Path, where: str) -> Use:
     try:
         foreign = foreign_entries(path)
     except OSError as error:
-        raise _refuse(f"{path} cannot be read: {error.strerror}", where, _another()) from error
+        raise _refuse(f"{path} cannot be read: {reason_of(error)}", where, _another()) from error
     mark = read_mark(path)
     if foreign or (mark is None and own_entries(path)):
         first = (foreign or own_entries(path))[0]
@@ -331,7 +331,7 @@ def content_of(device: Path, given: Path, where: str, runner: Runner) -> Content
             file.seek(end_at)
             written = any(begin) or any(file.read(EDGE_BYTES))
     except OSError as error:
-        problem = f"{given} cannot be read: {error.strerror}"
+        problem = f"{given} cannot be read: {reason_of(error)}"
         raise _refuse(problem, where, "check the device and the kernel log (dmesg)") from error
     return Content(tuple(dict.fromkeys(looked.stdout.split())), written)
 
@@ -341,7 +341,7 @@ def _block_device(given: Path, where: str) -> Path:
     try:
         found = os.stat(given)
     except OSError as error:
-        problem = f"{given} is not there: {(error.strerror or str(error)).lower()}"
+        problem = f"{given} is not there: {reason_of(error)}"
         raise _refuse(problem, where, "list the devices that are: ls -l /dev/disk/by-id") from error
     if not stat.S_ISBLK(found.st_mode):
         remedy = "name a block device such as /dev/disk/by-id/…, or use a directory with `path`"
@@ -437,7 +437,7 @@ def _claims(device: Path) -> Iterator[tuple[str, str]]:
     try:
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
     except OSError as error:
-        yield f"it cannot be had alone: {error.strerror}", "find what uses it: lsblk"
+        yield f"it cannot be had alone: {reason_of(error)}", "find what uses it: lsblk"
 
 
 def _refuse_device(problem: str, device: Path, remedy: str) -> PreconditionError:

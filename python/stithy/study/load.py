@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 from stithy.study.document import Document, Place, position, printable, read_document
 from stithy.study.locate import locate
 from stithy.study.model import Study
@@ -100,8 +100,13 @@ def _read(path: Path) -> bytes:
         raise _unreadable(path, "this is a directory", "name the study file in it") from error
     except PermissionError as error:
         raise _unreadable(path, "this user may not read it", "allow it") from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, f"cannot be read: {error}", "name a file that can") from error
+    except ValueError as error:
+        raise _unreadable(
+            path, "cannot be read: no name of a file", "name a file that can be read"
+        ) from error
+    except OSError as error:
+        problem = f"cannot be read: {reason_of(error)}"
+        raise _unreadable(path, problem, "name a file that can") from error
     if len(content) > SIZE_BYTES_MAX:
         raise _unreadable(path, "larger than 1 MiB, too large for a study", "name a study file")
     return content

@@ -20,6 +20,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from stithy.errors import TextError
 from stithy.metrics import PERCENTILES
 from stithy.search import ResponseTarget, read_time
 from stithy.study.problems import Violation, rule_error, within
@@ -171,7 +172,7 @@ class _Words:
 def _read_time(rest: str, part: tuple[int, int]) -> float:
     try:
         limit_s = read_time(rest)
-    except ValueError as error:
+    except TextError as error:
         _fail(f"not a duration, `{rest.strip()}`", str(error), part)
     if not limit_s > 0:
         _fail("a response-time target of 0", "a time above 0, such as 1 s", part)

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from stithy.errors import TextError
 from stithy.factor import require_usable
 from stithy.point import Value
 from stithy.registry import plugins
@@ -33,7 +34,7 @@ def _cost(value: Any) -> Money | None:
         return value
     try:
         return parse_money(value)
-    except ValueError as error:
+    except TextError as error:
         raise rule_error("not a cost", str(error)) from error
 
 

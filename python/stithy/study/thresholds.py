@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
+from stithy.errors import TextError
 from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
 from stithy.point import Point, named, telling
 from stithy.study.load_keys import LEVELS_KEY
@@ -229,7 +230,7 @@ def _factor(token: _Token) -> float:
 def _constant(text: str, start: int) -> Number:
     try:
         return read_number(text)
-    except ValueError as error:
+    except TextError as error:
         is_plain = re.fullmatch(r"[\d.,_]+", text)
         what = "not a number" if is_plain else "not a number with a unit"
         _fail(f"{what}, `{text}`", str(error), start, start + len(text))

@@ -4,6 +4,7 @@
 at its key.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
@@ -183,6 +184,10 @@ def _of_value(
     study: "Study", data: Mapping[str, Any], loc: tuple[str, int], value: Value
 ) -> Iterator[Violation]:
     """What is wrong with a value at its key; else what it gives up, or would make of the load."""
+    if isinstance(value, str) and re.fullmatch(r"[\d.]+ ?[kKmMgGtT]", value):
+        right = "write KiB, MiB, GiB or TiB; min for minutes"
+        yield Violation("a unit that is cut short", right, value, loc)
+        return
     try:
         found = resolved(study, {loc[0]: value}, data)
     except ValidationError as error:

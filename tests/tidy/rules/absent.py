@@ -1,6 +1,7 @@
 """What is absent on purpose: each power is held by one module, and by no other."""
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -56,6 +57,54 @@ def uses(power: Sequence[str], project: Project) -> Iterator[Finding]:
             if pattern.fullmatch(name) and node.lineno not in seen:
                 seen.add(node.lineno)
                 yield source.found(node, f"{name} {what}", remedy)
+
+
+OF_LIBRARIES = {
+    "struct.error", "zlib.error", "binascii.Error", "json.JSONDecodeError",
+    "pl.exceptions.PolarsError", "pl.exceptions.PanicException",
+}  # fmt: skip
+
+
+def quoted_texts(project: Project) -> Iterator[Finding]:
+    """Every text of an exception of Python's that is put into a text, and what the system says.
+
+    Where several kinds are caught together, one of Python's is enough. `reason_of` has the words.
+    """
+    for source in project.package():
+        for node in source.nodes:
+            if isinstance(node, ast.ExceptHandler) and node.name and _is_pythons(node.type):
+                for place in _quotes(node):
+                    remedy = "say what would be right, or use reason_of (stithy.errors)"
+                    yield source.found(place, "a person would read Python's own words", remedy)
+
+
+def _is_pythons(caught: ast.expr | None) -> bool:
+    """Whether exceptions of Python are among them; any at all (`Exception`) may be known ones."""
+    names = map(
+        _dotted, caught.elts if isinstance(caught, ast.Tuple) else [caught] if caught else []
+    )
+    kinds = {name: getattr(builtins, name, None) for name in names}
+    return any(
+        name in OF_LIBRARIES
+        or (isinstance(kind, type) and issubclass(kind, Exception) and kind is not Exception)
+        for name, kind in kinds.items()
+    )
+
+
+def _quotes(handler: ast.ExceptHandler) -> Iterator[ast.expr]:
+    """Where the text of what is caught is taken."""
+    for node in ast.walk(handler):
+        match node:
+            case ast.FormattedValue(value=value):
+                taken: ast.expr = value
+            case ast.Call(func=ast.Name(id="str" | "repr" | "format"), args=[taken, *_]):
+                pass
+            case ast.Attribute(attr="args" | "strerror" | "reason" | "msg", value=taken):
+                pass
+            case _:
+                continue
+        if _dotted(taken) == handler.name:
+            yield taken
 
 
 # What is demanded, the names that give the power, the modules that must not have it, what it does,
@@ -117,7 +166,15 @@ POWERS = (
 )  # fmt: skip
 AT = "python/stithy/analysis/verdict/effect.py"
 
-RULES = tuple(
-    Rule(demand, partial(uses, power), {AT: bad}, {AT: good})
-    for demand, *power, bad, good in POWERS
+RULES = (
+    *(
+        Rule(demand, partial(uses, power), {AT: bad}, {AT: good})
+        for demand, *power, bad, good in POWERS
+    ),
+    Rule(
+        "no text of Python's own errors reaches a person",
+        quoted_texts,
+        {AT: "try:\n    x = int(y)\nexcept (A, ValueError) as error:\n    said = f'no: {error}'\n"},
+        {AT: "try:\n    x = int(y)\nexcept TextError as error:\n    said = str(error)\n"},
+    ),
 )

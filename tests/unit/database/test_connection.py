@@ -146,7 +146,7 @@ def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
     """By host, port, database and user; a password in the URL wins; an unsafe file is refused."""
     path = tmp_path / "pgpass"
     url = Secret(f"postgresql://me@/db?host=/tmp/s&passfile={path}")
-    with pytest.raises(UserError, match="cannot be read: No such file"):
+    with pytest.raises(UserError, match="cannot be read: no such file"):
         with_password(url)
     given = Secret(f"postgresql://me:mine@host/db?passfile={path}&sslmode=require")
     assert with_password(given).reveal() == "postgresql://me:mine@host/db?sslmode=require"

@@ -47,7 +47,7 @@ def test_all_problems_of_a_file_are_told(tmp_path: Path, monkeypatch: pytest.Mon
         path.write_bytes(content)
         with pytest.raises(UserError, match=words):
             find_profile(str(path), runner=_program())
-    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+    with pytest.raises(UserError, match="cannot be read: is a directory"):
         find_profile(str(tmp_path), runner=_program())
 
 

@@ -68,11 +68,11 @@ def test_a_folder_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     folder = tmp_path / "x/data"
 
     def full(folder: Path, entry: Entry) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "no space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(places, "write_entry", full)
-        with pytest.raises(PreconditionError, match="No space left on device"):
+        with pytest.raises(PreconditionError, match="no space left on device"):
             places.make(folder, ENTRY)
     assert not folder.exists()
     places.make(folder, ENTRY)
@@ -101,7 +101,7 @@ def test_what_no_drive_can_be_is_refused() -> None:
         *(({"name": name}, "cannot be the name of a drive: give letters") for name in names),
         ({"size_bytes": 0}, "a drive of 0 bytes cannot be: give a size from"),
         ({"size_bytes": 2**60}, "cannot be: give a size from 1 MiB to 8192 TiB"),
-        ({"size_bytes": 10_000}, "not a multiple of the sector, 4096 bytes: give 8192 bytes"),
+        ({"size_bytes": 10_000}, "not a multiple of the sector, 4096 bytes: give 8192B"),
         ({"sector_bytes": 1024}, "sectors of 1024 bytes cannot be: give 512 or 4096"),
         ({"scale": 0.125}, "a scale of 0.125 divides nothing: give 1 or more"),
         ({"scale": float("nan")}, "a scale of nan divides nothing"),

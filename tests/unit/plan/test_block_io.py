@@ -10,9 +10,11 @@ from stithy.fio.load import Data
 from stithy.plan.expand import as_found, expand
 from stithy.plan.scenarios.block_io import data_laid_out, needed_bytes, spec_of, target_bytes
 from stithy.plan.sensitivity import check
+from stithy.run.preparation.preflight import describe_rounding
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
+from stithy.units import parse_size
 
 MIB = 2**20
 
@@ -42,6 +44,25 @@ def test_each_pattern_of_each_profile_is_a_point_in_rounds_of_candidates() -> No
     assert plan.question is not None
     assert (plan.question.metric, plan.master_candidate) == ("fio.iops", None)
     assert all(step.cost.space_bytes == 128 * MIB for step in plan.steps if step.candidate)
+
+
+@pytest.mark.parametrize("size", ["100 MB", "50.5 MB", "100001 kB", "99999999 B"])
+def test_a_size_is_used_in_whole_blocks_and_the_plan_says_so(size: str) -> None:
+    """fio could not write the rest; sizes of drives are whole MiB, and others are no such sizes."""
+    used = target_bytes(made(f"profiles: [sql], size: {size}"))
+    assert (used % 4096, parse_size(size) - used < 4096) == (0, True)
+    document = {
+        "candidates": {"a": {"drive": "gp3", "size": size}, "b": {"size": "1 GiB"}},
+        "scenario": {"block-io": {"size": size, "block_size": "1000 B"}},
+        "vary": {"scenario.block-io.size": ["64 MiB", size]},
+    }
+    drive, *others = describe_rounding(document)
+    whole = parse_size(size) // MIB * MIB
+    assert drive.startswith(f"candidates.a.size: {size} is {parse_size(size):,} B: {whole:,} B")
+    assert [each.partition(": ")[0] for each in others] == [
+        "scenario.block-io.size", "vary.scenario.block-io.size",
+    ]  # fmt: skip
+    assert all(f"{used:,} B are used" in each for each in others)
 
 
 def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> None:

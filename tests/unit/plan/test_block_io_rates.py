@@ -26,6 +26,7 @@ def made(keys: str, more: str = "") -> Study:
         ("50%", ["50%"]),
         ("[90%, 12.5%]", ["12.5%", "90%"]),
         ("[2000, 500]", [500, 2000]),
+        ("[1000/s, 30000/min, 2.5 / s]", [2.5, 500, 1000]),
         ("500-1500 by 500", [500, 1000, 1500]),
     ],
 )
@@ -49,7 +50,9 @@ def test_rates_are_shares_or_requests_a_second(written: str, points: list[object
         ("profiles: [oracle], block_size: 4 KiB", "it has several streams"),
         ("profiles: [commit-log/one-writer], queue_depth: 4", "needs iodepth = 1"),
         ("profiles: [sql], queue_depth: 4", "submission = 'async'"),
-        ("profiles: [sql], block_size: 1000 B", "not"),
+        ("profiles: [single-drive-4k], block_size: 8 KB", "not whole sectors"),
+        ("profiles: [sql], rate: 500/parsec", "not a rate"),
+        ("profiles: [sql], rate: [500/s, 30000/min]", "a rate given twice"),
     ],
 )
 def test_what_cannot_be_asked_is_said_before_anything_runs(keys: str, said: str) -> None:

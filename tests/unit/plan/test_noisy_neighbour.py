@@ -39,7 +39,7 @@ def test_an_engine_without_the_work_of_a_neighbour_is_refused_before_the_run(nam
 
 def test_each_block_has_the_tenants_alone_and_beside_each_rate_of_the_neighbour() -> None:
     """In rounds; the neighbour is in no window of the tenants alone, and the load is the same."""
-    plan = expand(made("tenants: 3, rate: [800, 200]"))
+    plan = expand(made("tenants: 3, rate: [800/s, 12000/min]"))
     windows = [step.window for step in plan.steps if step.kind == "window" and step.window]
     beside = {each.point.values["neighbour"]: each.activities for each in windows}
     both = ("tenants", "neighbour-block-io")

@@ -117,14 +117,14 @@ def test_a_file_is_written_whole_or_the_old_one_stays(
         raise KeyboardInterrupt
 
     def full(_descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(28, "no space left on device")
 
     with pytest.raises(KeyboardInterrupt):
         write_pieces_durably(path, broken())
     with pytest.raises(InfrastructureError, match="results could not be written"):
         write_durably(path / "c", b"one")
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(InfrastructureError, match="No space left on device"):
+    with pytest.raises(InfrastructureError, match="no space left on device"):
         write_durably(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(path.parent.iterdir()) == [path]
@@ -148,7 +148,7 @@ def test_folders_are_replaced_whole_or_the_old_ones_stay(tmp_path: Path) -> None
     (parent / "notes.txt").write_text("mine")
     for text in ("one", "two"):
         _fill(parent, text)
-    for failure in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+    for failure in (OSError(28, "no space left on device"), KeyboardInterrupt()):
         with pytest.raises(type(failure)):
             _fill(parent, "three", failure)
     found = sorted(str(each.relative_to(parent)) for each in parent.rglob("*") if each.is_file())

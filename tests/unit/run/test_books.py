@@ -51,7 +51,7 @@ def test_a_journal_comes_back_with_its_facts_and_without_a_line_that_was_not_wri
     assert journal.write("creating", kind="tree", facts={"path": "/ä b"}) == 0
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda fd, line: write(fd, line[:7]))
-        with pytest.raises(InfrastructureError, match="No space left on device: make room"):
+        with pytest.raises(InfrastructureError, match="no space left on device: make room"):
             journal.write("lost")
     assert journal.write("second") == 1
     journal.close()

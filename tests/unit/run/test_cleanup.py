@@ -64,7 +64,7 @@ def test_a_kept_run_is_cleaned_and_what_is_left_stays_registered(tmp_path: Path)
     book.keep()
     assert handlers.clean(Path("/elsewhere")) == []
     [cleaned] = handlers.clean(Path("/results"))
-    assert [left.reason for left in cleaned.left] == ["Directory not empty"]
+    assert [left.reason for left in cleaned.left] == ["directory not empty"]
     (place / "mine").unlink()
     [again] = handlers.clean()
     assert (again.removed, again.left, again.running, place.exists()) == (1, (), False, False)
@@ -169,7 +169,7 @@ def test_things_are_unmade_in_reverse_and_again(
     for _ in range(2):
         assert undone(*resources) == ([2, 1, 0], [])
         assert not place.exists()
-    assert undone(*volume(place, "another run")) == ([2, 1], ["Directory not empty"])
+    assert undone(*volume(place, "another run")) == ([2, 1], ["directory not empty"])
     assert (place / "data/base/1").exists()
     assert read_mark(place) is not None
 

@@ -114,7 +114,7 @@ def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> No
         ("proc/self/mountinfo", "20 1 65:0 / /x rw - xfs /dev/sdq rw", "it is mounted at /x"),
         ("sys/class/block/sdq/sdq1/partition", "1", "it has partitions: sdq1"),
         ("", "", "something on it: ext4"),
-        ("sdq", "", "it cannot be had alone: No such file"),
+        ("sdq", "", "it cannot be had alone: no such file"),
     ],
 )
 def test_what_is_on_a_device_protects_it(machine: Path, file: str, line: str, shown: str) -> None:

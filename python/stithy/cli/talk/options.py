@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 from cyclopts import Parameter
 
 from stithy.cli.talk.render import say
-from stithy.errors import UserError
+from stithy.errors import TextError, UserError
 
 Json = Annotated[bool, Parameter(name="--json", help="Print one JSON document.")]
 
@@ -22,7 +22,7 @@ def read(parse: Callable[[object], T], text: str, option: str, what: str) -> T:
     """What `parse` makes of the text of an option. Raises UserError where that is not `what`."""
     try:
         return parse(text)
-    except ValueError as error:
+    except TextError as error:
         raise UserError(f"{text!r} is not {what}", where=option, remedy=str(error)) from error
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from stithy.collect.collector import KernelFile, Rates, Sample, Scope, Unavailable
+from stithy.errors import reason_of
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
@@ -81,7 +82,7 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
             each.read()
     except OSError as error:
         raise Unavailable(
-            f"this kernel gives no pressure stall information ({error.strerror})"
+            f"this kernel gives no pressure stall information ({reason_of(error)})"
         ) from error
 
     def read() -> dict[str, dict[str, int]]:

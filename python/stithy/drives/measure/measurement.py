@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 from stithy.fio.histogram import Kept, merged
 from stithy.fio.output import Served
 
@@ -124,7 +124,7 @@ def read_measurement(path: Path) -> Measurement:
         return Measurement.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(
-            f"the measurement cannot be read: {(error.strerror or str(error)).lower()}",
+            f"the measurement cannot be read: {reason_of(error)}",
             where=str(path),
             remedy="keep it beside its profile, as `stithy drive profile` wrote it",
         ) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from stithy.drives.measure.measurement import TargetFacts, WriteCache
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, UserError, reason_of
 from stithy.hosts.devices import devices_under, mount_of, mounts, whole_disk
 from stithy.hosts.files import text_of
 from stithy.units import format_size
@@ -35,7 +35,7 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
         made = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 closed below
     except OSError as error:
         raise PreconditionError(
-            f"no file can be made there: {error.strerror}",
+            f"no file can be made there: {reason_of(error)}",
             where=str(directory),
             remedy="name a directory that this user may write to",
         ) from error
@@ -44,7 +44,7 @@ def scratch_file(directory: Path, size_bytes: int) -> Iterator[str]:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         except OSError as error:
             raise PreconditionError(
-                f"a scratch file of {format_size(size_bytes)} cannot be made: {error.strerror}",
+                f"a scratch file of {format_size(size_bytes)} cannot be made: {reason_of(error)}",
                 where=str(directory),
                 remedy="give a smaller --size, or make room",
             ) from error
@@ -93,7 +93,7 @@ def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) ->
         found = path.stat()
     except OSError as error:
         raise UserError(
-            f"there is no such target: {(error.strerror or str(error)).lower()}",
+            f"there is no such target: {reason_of(error)}",
             where=str(path),
             remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
         ) from error
@@ -156,7 +156,7 @@ def _need_written(path: Path, size_bytes: int) -> None:
         handle = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise PreconditionError(
-            f"it cannot be read: {(error.strerror or str(error)).lower()}",
+            f"it cannot be read: {reason_of(error)}",
             where=str(path),
             remedy="name a file that this user may read, or use sudo",
         ) from error

@@ -191,7 +191,7 @@ def _sizes(words: Mapping[str, Word], place: int, reader: Reader) -> dict[str, f
 
 
 def _split(text: str) -> dict[str, float]:
-    """Sizes of `4k/60:8k/40`; entries without a share divide what remains. Raises ValueError."""
+    """Sizes of `4k/60:8k/40`; entries without a share divide what remains. Raises TextError."""
     parts = [each.partition("/") for each in text.split(":")]
     given = [percent(share) if share else None for _, _, share in parts]
     open_count = given.count(None)

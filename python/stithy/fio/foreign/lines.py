@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from stithy.errors import UserError
+from stithy.errors import TextError, UserError
 from stithy.fio.profile import size_text
 
 T = TypeVar("T")
@@ -45,33 +45,33 @@ class Use(NamedTuple):
 
 
 def block_size(text: str) -> str:
-    """A size of a request as profiles write it. Raises ValueError."""
+    """A size of a request as profiles write it. Raises TextError."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a size of requests")
+        raise TextError(f"{text!r} is not a size of requests")
     return size_text(int(match[1]) * _FACTOR[match[2].lower()])
 
 
 def parse_number(text: str) -> float:
-    """A decimal number. Raises ValueError, in words for a person."""
+    """A decimal number. Raises TextError, in words for a person."""
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
+        raise TextError(f"{text!r} is not a number") from None
 
 
 def parse_count(text: str) -> int:
-    """A whole number from 1. Raises ValueError, in words for a person."""
+    """A whole number from 1. Raises TextError, in words for a person."""
     if not text.isdecimal() or not int(text):
-        raise ValueError(f"{text!r} is not a whole number from 1")
+        raise TextError(f"{text!r} is not a whole number from 1")
     return int(text)
 
 
 def percent(text: str) -> float:
-    """A share of a number of percent, with or without its sign. Raises ValueError."""
+    """A share of a number of percent, with or without its sign. Raises TextError."""
     share = parse_number(text.strip().removesuffix("%")) / 100
     if not 0 <= share <= 1:
-        raise ValueError(f"{text!r} is not a percentage")
+        raise TextError(f"{text!r} is not a percentage")
     return round(share, 9)
 
 
@@ -124,9 +124,11 @@ class Reader:
         self.note(word, "used")
         try:
             return parse(word.text)
-        except ValueError as error:
+        except TextError as error:
             self.refuse(word.line, f"{_shown(word)} is not understood: {error}", "correct it")
-            return default
+        except ValueError:
+            self.refuse(word.line, f"{_shown(word)} is not understood", "correct it")
+        return default
 
     def model(self, kind: type[M], line: Place, values: dict[str, Any]) -> M | None:
         """A part of a profile; None where its rules forbid it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from stithy.errors import TextError
 from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
 from stithy.fio.profile import Pattern, Profile, Stream, Sync, size_of, size_text
 from stithy.fio.shares import whole_percents
@@ -76,10 +77,10 @@ def translate(text: str, name: str, reader: Reader) -> Profile | None:
 
 
 def _saved(text: str) -> float:
-    """The share that a ratio saves. Raises ValueError."""
+    """The share that a ratio saves. Raises TextError."""
     ratio = float(text.partition(":")[0])
     if ratio < 1:
-        raise ValueError(f"{text!r} is not a ratio of data to what is stored")
+        raise TextError(f"{text!r} is not a ratio of data to what is stored")
     return 1 - 1 / ratio
 
 
@@ -168,19 +169,19 @@ def _swept(
 
 
 def _steps(text: str) -> list[str]:
-    """`(4k,8k)`, `(100-0,25)` in equal steps, or `(4k-64k,d)` by doubling. Raises ValueError."""
+    """`(4k,8k)`, `(100-0,25)` in equal steps, or `(4k-64k,d)` by doubling. Raises TextError."""
     parts = _list(text)
     first, dash, last = parts[0].partition("-")
     if not dash or not first:
         return parts
     if len(parts) != 2:
-        raise ValueError(f"{text!r} is not a range with its step")
+        raise TextError(f"{text!r} is not a range with its step")
     if parts[1] == "d":
         return [size_text(each) for each in _doubled(*map(_bytes, (first, last)))]
     begin, end, step = int(first), int(last), abs(int(parts[1]))
     way = 1 if begin <= end else -1
     if not step:
-        raise ValueError(f"{text!r} has no step")
+        raise TextError(f"{text!r} has no step")
     return [str(each) for each in range(begin, end + way, way * step)]
 
 
@@ -262,11 +263,11 @@ def _sync(run: _Definition, work: _Definition, known: list[_Definition], reader:
 
 
 def _opened(text: str) -> Sync:
-    """`o_direct`, or `(o_direct,o_dsync)`. Raises ValueError."""
+    """`o_direct`, or `(o_direct,o_dsync)`. Raises TextError."""
     flags = list(filter(None, map(str.lower, _list(text))))
     strange = [each for each in flags if each not in (*SYNCED, *DIRECT)]
     if strange:
-        raise ValueError(f"no profile has the flag {strange[0]!r}")
+        raise TextError(f"no profile has the flag {strange[0]!r}")
     return "dsync" if set(flags) & set(SYNCED) else "none"
 
 
@@ -321,12 +322,12 @@ def _random(text: str) -> float:
 
 
 def _sizes(text: str) -> dict[str, float]:
-    """`8k`, or `(4k,60,8k,40)`. Raises ValueError."""
+    """`8k`, or `(4k,60,8k,40)`. Raises TextError."""
     parts = _list(text)
     if len(parts) == 1:
         return {block_size(parts[0]): 1.0}
     if len(parts) % 2:
-        raise ValueError(f"{text!r} is not a list of sizes with shares")
+        raise TextError(f"{text!r} is not a list of sizes with shares")
     return {block_size(a): percent(b) for a, b in zip(parts[::2], parts[1::2], strict=True)}
 
 

@@ -14,7 +14,7 @@ from stithy.clock import SystemClock
 from stithy.cluster import removal
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import remove, repair, serving
-from stithy.errors import StithyError
+from stithy.errors import StithyError, reason_of
 from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
 from stithy.registry import part, plugins
@@ -99,8 +99,10 @@ def _removal_failed(resource: Resource) -> str | None:
     try:
         remove_it = CLEANUP_HANDLERS.get(resource.kind) or cleanup_handlers()[resource.kind]
         remove_it(resource.facts)
-    except (OSError, StithyError, KeyError) as error:
-        return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    except KeyError:
+        return f"nothing here removes a {resource.kind}: set STITHY_PLUGINS as for the run"
+    except (OSError, StithyError) as error:
+        return reason_of(error)
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from stithy.cluster import layout, network, removal
 from stithy.drives import places, program
 from stithy.drives.program import find
-from stithy.errors import StithyError
+from stithy.errors import StithyError, reason_of
 from stithy.hosts.processes import DELETED, abandoned_folders, end, pids_inside
 from stithy.run.cleanup.handlers import goes_on, serves
 from stithy.run.cleanup.register import Registered, all_registered
@@ -94,7 +94,7 @@ def _removal_failed(orphan: Orphan) -> str | None:
     try:
         REMOVE[orphan.kind](orphan.folder)
     except (OSError, StithyError) as error:
-        return str(error)
+        return reason_of(error)
     return None
 
 

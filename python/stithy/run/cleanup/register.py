@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.environment import state_home
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.hosts.processes import Identity, identity_from, own_identity
 from stithy.hosts.runner import ServerUser
 from stithy.run.journal import Journal, read_journal
@@ -71,7 +71,7 @@ class Register:
             self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner, **more)
         except (OSError, InfrastructureError) as error:
             raise PreconditionError(
-                f"runs cannot be registered here: {error}",
+                f"runs cannot be registered here: {reason_of(error)}",
                 where=str(entry.parent),
                 remedy="make it writable, or name another directory in STITHY_STATE",
             ) from error

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.errors import StithyError
+from stithy.errors import StithyError, reason_of
 from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
@@ -40,7 +40,7 @@ def _row(context: Context, provider: Provider, part: Volume) -> Row:
     try:
         space = with_log(provider.space(part), part, _logs(context, part))
     except (OSError, StithyError) as error:
-        return dict.fromkeys(NUMBERS) | {"missing_because": str(error)}
+        return dict.fromkeys(NUMBERS) | {"missing_because": reason_of(error)}
     because = "; ".join(dict.fromkeys(space.missing.values()))
     return {name: getattr(space, name) for name in NUMBERS} | {"missing_because": because or None}
 

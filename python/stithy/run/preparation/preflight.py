@@ -6,6 +6,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 from stithy.drives.profiles import profile_text
 from stithy.drives.varied import assumed_numbers
-from stithy.errors import PreconditionError, Problems, UserError
+from stithy.errors import PreconditionError, Problems, TextError, UserError
+from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import load
 from stithy.hosts.checks.drives import FLOOR_S
 from stithy.hosts.checks.load import memory_of
@@ -42,12 +44,14 @@ from stithy.run.preparation.equip import (
 from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import Provider, Room
+from stithy.storage.sizes import MIB
 from stithy.storage.volume import existing_part
+from stithy.study.document import read_document
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated
 from stithy.suggest import instead
-from stithy.units import format_duration, format_size
+from stithy.units import format_duration, format_size, parse_size
 
 RESERVE_BYTES = 64 * 2**20
 """Left free on every file system: other programs write there too."""
@@ -98,6 +102,7 @@ def preflight(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
     warnings += [*_cpu_cautions(equipped), *_version_cautions(equipped)] if equipped else ()
+    warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, host)))
 
 
@@ -297,6 +302,20 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
     for each in load.judge(machine):
         if each.state == "disturbing":
             yield f"the machine is not quiet: {each.found}: {each.remedy}"
+
+
+def describe_rounding(value: object, *way: str) -> Iterator[str]:
+    """Sizes that are no whole number of blocks, which are rounded down: one sentence each."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from describe_rounding(inner, *way, str(key))
+    elif way and way[-1].rpartition(".")[2] == "size":
+        whole = MIB if way[0] == "candidates" else ALIGNED_BYTES
+        for text in value if isinstance(value, list) else [value]:
+            with suppress(TextError):
+                if left := (size := parse_size(text)) % whole:
+                    rounded = f"{size - left:,} B are used, in blocks of {format_size(whole)}"
+                    yield f"{'.'.join(way)}: {text} is {size:,} B: {rounded}"
 
 
 def _left_out(study: Study) -> Iterator[str]:

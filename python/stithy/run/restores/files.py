@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.errors import InfrastructureError
+from stithy.errors import InfrastructureError, reason_of
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies.restore import compare, make_trees
@@ -59,7 +59,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> None:
             (parts.data / name).symlink_to(parts.log)
     except OSError as error:
         raise InfrastructureError(
-            f"the database could not be restored: {error.strerror or error}",
+            f"the database could not be restored: {reason_of(error)}",
             where=str(parts.data),
             remedy="free space there, or look for errors of the device in the kernel log",
         ) from error

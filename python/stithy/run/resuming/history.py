@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, UserError, reason_of
 from stithy.hosts.processes import Identity, identity_from
 from stithy.plan.additional import Additional
 from stithy.results.layout import RunDirectory
@@ -97,7 +97,7 @@ def _entries(directory: RunDirectory) -> Sequence[Entry]:
         raise _no_run(directory) from error
     except OSError as error:
         raise PreconditionError(
-            f"its journal cannot be read: {error.strerror}",
+            f"its journal cannot be read: {reason_of(error)}",
             where=str(directory.journal),
             remedy="resume it as the user who ran it",
         ) from error

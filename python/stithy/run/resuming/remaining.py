@@ -17,7 +17,7 @@ from pathlib import Path
 
 from stithy.activities.hammer import LOAD
 from stithy.database.engine import ServerFacts
-from stithy.errors import StithyError
+from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins
 from stithy.results import tables
@@ -284,5 +284,5 @@ def proven(master: Path, sha256: str) -> Contents | str:
     try:
         contents = contents_of(master)
     except (OSError, StithyError) as error:
-        return f"its master copy {master} cannot be read: {error}"
+        return f"its master copy {master} cannot be read: {reason_of(error)}"
     return contents if contents.sha256 == sha256 else f"its master copy {master} has changed"

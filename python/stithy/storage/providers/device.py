@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from stithy.drives import filesystems
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, UserError, reason_of
 from stithy.hosts.devices import mounts
 from stithy.needs import Need, Program, Root
 from stithy.storage import sizes
@@ -282,7 +282,7 @@ def _size_bytes(device: Path, where: str) -> int:
         text = (Path("/sys/class/block") / device.name / "size").read_text()
     except OSError as error:
         raise PreconditionError(
-            f"the size of {device} is not known: {error.strerror}",
+            f"the size of {device} is not known: {reason_of(error)}",
             where=where,
             remedy="list the devices that are there: ls -l /dev/disk/by-id",
         ) from error

@@ -98,7 +98,7 @@ def parse_url(url: Secret) -> Target:
         port = int(more.get("port") or parts.port or 5432)
         patience_s = int(more.get("connect_timeout", "0"))
     except ValueError as error:
-        raise _bad_url(_without_password(str(error))) from error
+        raise _bad_url("its host, port or connect_timeout is none") from error
     if parts.scheme not in ("postgresql", "postgres"):
         raise _bad_url(f"it begins with {parts.scheme or 'no scheme'!r}")
     user = more.get("user") or unquote(parts.username or "postgres")
@@ -131,11 +131,6 @@ def _host(parts: SplitResult) -> str:
     """The host as it is written: `hostname` has small letters only, and directories have others."""
     named = unquote(parts.netloc.rpartition("@")[2].partition(":")[0])
     return named if named.startswith("/") else unquote(parts.hostname or "localhost")
-
-
-def _without_password(text: str) -> str:
-    """What urllib says is wrong, unless it quotes the URL's part that may hold a password."""
-    return "it cannot be read" if "netloc" in text else text
 
 
 def _bad_url(problem: str) -> UserError:

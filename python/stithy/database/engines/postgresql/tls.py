@@ -9,7 +9,7 @@ import ssl
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from stithy.errors import UserError
+from stithy.errors import UserError, reason_of
 
 SYSTEM_ROOTS = "system"
 """As `sslrootcert`: the certificates that this machine believes."""
@@ -77,8 +77,10 @@ class Tls:
             return self.context.wrap_socket(plain, server_hostname=host)
         except TimeoutError:
             raise
+        except ssl.SSLError as error:
+            raise NoHandshake(error.reason or "no reason") from error
         except OSError as error:
-            raise NoHandshake(str(error)) from error
+            raise NoHandshake(reason_of(error)) from error
 
 
 def tls(mode: str | None, root: str | None) -> Tls:
@@ -131,7 +133,7 @@ def _file(root: str) -> str | None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(root)
     except OSError as error:
         raise UserError(
-            f"the root certificates cannot be read: {error.strerror or error}",
+            f"the root certificates cannot be read: {reason_of(error)}",
             where=root,
             remedy="name a file of certificates in PEM format with sslrootcert=",
         ) from error

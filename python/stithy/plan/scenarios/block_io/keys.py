@@ -18,10 +18,10 @@ from stithy.errors import UserError
 from stithy.fio import library
 from stithy.fio.engines import Submission
 from stithy.fio.jobfile import why_no_rate
-from stithy.fio.load import CHECK_BYTES, Data, Replay, least
+from stithy.fio.load import CHECK_BYTES, Data, Replay, aligned, least
 from stithy.fio.mixed import mixed
 from stithy.fio.precondition import How, Matrix
-from stithy.fio.profile import Pattern, Profile
+from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
 from stithy.plan.scenarios.block_io.rates import read_rates
 from stithy.plan.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
@@ -50,6 +50,12 @@ def _profile(name: str) -> str:
     if fault := library.fault_of(name):
         raise rule_error(*fault)
     return name
+
+
+def _whole_sectors(size_bytes: int) -> int:
+    if size_bytes % SECTOR_BYTES:
+        raise rule_error("not whole sectors of 512 bytes", "such as 8 KiB, or 8K")
+    return size_bytes
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,6 +153,7 @@ class Spec(BaseModel):
     block_size_bytes: Annotated[
         Bytes | None,
         within(512, 16 * MIB, format_size),
+        AfterValidator(_whole_sectors),
         PlainSerializer(lambda size: size and format_size(size), when_used="json"),
     ] = Field(
         alias="block_size",
@@ -246,14 +253,18 @@ class Spec(BaseModel):
         examples=[8, ["data", "log"]],
     )
     size_bytes: Annotated[
-        Bytes, within(16 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
+        Bytes,
+        within(16 * MIB, 2**50, format_size),
+        AfterValidator(aligned),
+        PlainSerializer(format_size, when_used="json"),
     ] = Field(
         alias="size",
         default=1024 * MIB,
         json_schema_extra={"default": "1 GiB"},
         description=(
             "How much of each volume is used: the size of a file, or of a part of a block device "
-            "from its beginning. All of it is written once before the first window."
+            "from its beginning, in whole blocks of 4 KiB. All of it is written once before the "
+            "first window."
         ),
         examples=["8 GiB"],
     )

@@ -1,10 +1,13 @@
 """Rates of requests as a study writes them: shares of a maximum, or requests a second."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
+from stithy.errors import TextError
 from stithy.point import Value
 from stithy.study.problems import Violation, refuse, rule_error
+from stithy.units import parse_rate
 
 RATE = "rate"
 """The factor."""
@@ -16,7 +19,7 @@ SHARES_STEP = 10
 PERCENT_MOST = 300
 POINTS_MOST = 30
 RIGHT = (
-    "`10-120%`, `5-50% by 5%`, a list such as [10%, 50%, 90%], or requests a second: [500, 1000]"
+    "`10-120%`, `5-50% by 5%`, a list such as [10%, 50%, 90%], or requests a second: [500, 1000/s]"
 )
 
 _RANGE = re.compile(r"(\d+)\s*%?\s*-\s*(\d+)\s*(%?)(?:\s+by\s+(\d+)\s*(%?))?")
@@ -46,6 +49,9 @@ def _item(value: Any) -> list[Value]:
     text = value.strip() if isinstance(value, str) else ""
     if match := _SHARE.fullmatch(text):
         return [_share(float(match[1]))]
+    if "/" in text:
+        with suppress(TextError):
+            return _item(parse_rate(text))
     match = _RANGE.fullmatch(text)
     if match is None or not (match[3] or match[4]):
         raise rule_error("not a rate", RIGHT)

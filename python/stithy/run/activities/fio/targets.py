@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.fio import library
-from stithy.fio.load import ALIGNED_BYTES, Target
+from stithy.fio.load import Target
 from stithy.fio.measure import Machine, discard, ready
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as compare
@@ -52,8 +52,7 @@ def _target(
         name = TARGET if number == 1 else f"{TARGET}-{number}"
         return Target(str(volume.path / _folder(main, role) / name), size_bytes)
     beside = [each for each in every if main.of(each[0]).path == volume.path]
-    part_bytes = -(-largest_bytes // ALIGNED_BYTES) * ALIGNED_BYTES
-    return Target(str(volume.path), size_bytes, beside.index(file) * part_bytes)
+    return Target(str(volume.path), size_bytes, beside.index(file) * largest_bytes)
 
 
 def _folder(main: Volume, role: Role) -> str:

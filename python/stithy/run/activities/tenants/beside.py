@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.database.engine import Instance
-from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import (
+    InfrastructureError,
+    Interrupted,
+    StithyError,
+    failures_of_the_machine,
+    reason_of,
+)
 from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
 from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
@@ -267,7 +273,7 @@ def lay_out(context: Context, candidate: str) -> str:
             copy_tree(master, place)
         except OSError as error:
             raise InfrastructureError(
-                f"the neighbour's database could not be copied: {error.strerror or error}",
+                f"the neighbour's database could not be copied: {reason_of(error)}",
                 where=str(place),
                 remedy="free space there, or look for errors of the device in the kernel log",
             ) from error

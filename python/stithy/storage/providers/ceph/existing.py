@@ -13,7 +13,7 @@ from typing import Any
 from stithy.clock import SystemClock
 from stithy.cluster import image, integrity, layout
 from stithy.cluster.tools import Access, call, tool
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.providers.ceph import books
@@ -65,7 +65,7 @@ class ExistingProvider(MadeAnew):
             call(self._access.rbd("ls", pool), timeout_s=ANSWER_S)
         except (InfrastructureError, TimeoutError) as error:
             raise PreconditionError(
-                f"the pool {pool} of {self._keys.conf} does not answer: {error}",
+                f"the pool {pool} of {self._keys.conf} does not answer: {reason_of(error)}",
                 where=self._where,
                 remedy=f"try `rbd -c {self._keys.conf} --id {self._access.user} ls {pool}`",
             ) from error

@@ -19,7 +19,6 @@ from pydantic import (
 )
 
 from stithy.storage import sizes
-from stithy.storage.emulation import SECTOR_BYTES
 from stithy.storage.layer import Layer, OneLayer, check_members, rule
 from stithy.storage.sizes import FileSystem
 from stithy.units import BytesOrNone, Scale, format_size
@@ -49,13 +48,13 @@ def read_backing(value: Any) -> Path | None:
 
 
 def read_size(value: int | None) -> int | None:
-    """For pydantic: a size that a device can have."""
+    """For pydantic: a size that a device can have, down to whole MiB."""
     if value is not None and not SIZE_BYTES_MIN <= value <= SIZE_BYTES_MAX:
         small = value < SIZE_BYTES_MIN
         bound = format_size(SIZE_BYTES_MIN if small else SIZE_BYTES_MAX)
         right = f"at {'least' if small else 'most'} {bound}"
         raise rule("too small" if small else "too large", right)
-    return value
+    return value and value // sizes.MIB * sizes.MIB
 
 
 DriveProfile = Annotated[str, BeforeValidator(read_profile)]
@@ -155,7 +154,7 @@ class DriveKeys(BaseModel):
     def drive_bytes(self, needed_bytes: int) -> int:
         """How large a drive is, bytes: as asked, or else large enough for `needed_bytes` on all."""
         if self.size_bytes is not None:
-            return self.size_bytes // SECTOR_BYTES * SECTOR_BYTES
+            return self.size_bytes
         if self.layer is not None:
             return self.layer.member_bytes(self.filesystem, needed_bytes, self.count)
         return sizes.device_bytes(self.filesystem, needed_bytes)

@@ -7,12 +7,13 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
+from stithy.fio.load import aligned
 from stithy.fio.profile import Profile
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.problems import rule_error, within
-from stithy.units import Bytes, format_size
+from stithy.units import Bytes, WholePerSecond, format_size
 
 NAME = "block-io"
 NEEDS = (FIO,)
@@ -51,14 +52,14 @@ class Spec(Common):
         description="The aggressor's I/O profile, with one pattern.",
         examples=["four-corners/random-read-4k"],
     )
-    rate: Levels[Annotated[int, Field(ge=1, le=10_000_000)]] = Field(
+    rate: Levels[WholePerSecond] = Field(
         description=(
             "What is asked of the aggressor, requests a second; several are several points. Each "
             "is measured in rounds with the tenants alone."
         ),
         examples=[[200, 800]],
     )
-    limit: Annotated[int | None, Field(ge=1, le=10_000_000)] = Field(
+    limit: WholePerSecond | None = Field(
         default=None,
         json_schema_extra={"default": "none"},
         description=(
@@ -68,7 +69,10 @@ class Spec(Common):
         examples=[100],
     )
     size_bytes: Annotated[
-        Bytes, within(16 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
+        Bytes,
+        within(16 * MIB, 2**50, format_size),
+        AfterValidator(aligned),
+        PlainSerializer(format_size, when_used="json"),
     ] = Field(
         alias="size",
         default=256 * MIB,
