@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
-from urllib.parse import urlsplit
 
 from stithy.errors import UserError
 from stithy.metrics import CollectedMetric
@@ -83,13 +82,13 @@ def declaration(engine: str | None) -> Declaration:
 
 def engine_of(url: Secret) -> str:
     """The engine whose URLs begin as this one. Raises UserError where there is none."""
-    given = urlsplit(url.reveal()).scheme
+    given = url.reveal().partition("://")[0]
     for name, package in plugins("engine").items():
         if given in package.URL_SCHEMES:
             return name
     beginnings = (f"{package.URL_SCHEMES[0]}://" for package in plugins("engine").values())
     raise UserError(
-        f"no database engine has URLs that begin with {given or 'no scheme'!r}",
+        "no database engine has URLs that begin so",
         where="database URL",
         remedy=f"begin it with {' or '.join(beginnings)}",
     )

@@ -60,3 +60,9 @@ def for_processes(without: tuple[str, ...]) -> dict[str, str]:
     server of a study must see what the study says, not what the person's shell happens to hold.
     """
     return {name: value for name, value in os.environ.items() if not name.startswith(without)}
+
+
+def forget(begin: str, *, but: tuple[str, ...]) -> None:
+    """Remove the variables that begin so from this process, for a library that would obey them."""
+    for name in [name for name in os.environ if name.startswith(begin) and name not in but]:
+        del os.environ[name]

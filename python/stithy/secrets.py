@@ -40,22 +40,21 @@ def masked(text: str) -> str:
     >>> masked("url: postgresql://me:word@host/db, and on")
     'url: postgresql://me:****@host/db, and on'
     >>> masked("postgresql://me@host/db?password=word&sslmode=require")
-    'postgresql://me@host/db?password=****&sslmode=require'
+    'postgresql://me@host/db?password=********************'
     """
     text = re.sub(r"(?<=://)([^\s:/@]*:)(\S*)(?=@)", lambda of: of[1] + "*" * len(of[2]), text)
-    return re.sub(r"""([?&]password=)([^\s&"']*)""", lambda of: of[1] + "*" * len(of[2]), text)
+    return re.sub(r"""([?&]password=)([^\s"']*)""", lambda of: of[1] + "*" * len(of[2]), text)
 
 
 def given_secret(name: str | None, file: str | None) -> Secret | None:
-    """The secret that a variable or a file holds, for one that a study names; None for neither.
+    """The secret that a variable or a file holds, for one that a person names; None for neither.
 
     Raises UserError where it is not there, or others may read it.
     """
     if name is not None:
         if value := variable(name):
             return Secret(value)
-        problem, remedy = "this variable is not set", f"export {name}=…, as the study names it"
-        raise UserError(problem, where=f"password_env {name}", remedy=remedy)
+        raise UserError("this variable is not set", where=name, remedy=f"export {name}=…")
     if file is not None:
         path = Path(file).expanduser()
         return Secret(closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))

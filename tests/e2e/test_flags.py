@@ -7,7 +7,8 @@ import pytest
 
 from stithy.analysis.evidence import Window
 from stithy.collect.collectors import cpu
-from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.connection import connect
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.report.context import Context
 from stithy.secrets import Secret
 from stithy.validity import Flag

@@ -1,9 +1,10 @@
 """The interface of a database by URL that Stithy did not make: an optional part of an engine.
 
 An engine that has it says `BY_URL = True` in its `__init__`, and offers a module `remote` in its
-package with `remote(url)`, which connects and returns a `Remote`. The mark is a table of the
-database: while it is there, all that its user makes in this database is the run's that it names.
-Errors are those of connections.
+package: `remote(url, password)` connects and returns a `Remote`; `place(url)` says where a URL
+leads, connects nothing, and raises UserError for one that cannot be followed. The mark is a table
+of the database: while it is there, all that its user makes in this database is the run's that it
+names. Errors are those of connections.
 """
 
 from collections.abc import Mapping
@@ -77,9 +78,14 @@ class Remote(Instance, Protocol):
         ...
 
 
-def remote_of(url: Secret) -> Remote:
+def remote_of(url: Secret, password: Secret | None = None) -> Remote:
     """The database of a URL, connected. Raises UserError for a URL of no engine."""
-    return cast(Remote, part("engine", engine_of(url), "remote").remote(url))
+    return cast(Remote, part("engine", engine_of(url), "remote").remote(url, password))
+
+
+def place_of(url: Secret) -> str:
+    """Where a URL leads, in words. Raises UserError for a URL that cannot be followed."""
+    return cast(str, part("engine", engine_of(url), "remote").place(url))
 
 
 def kept_of(run_id: str) -> str:

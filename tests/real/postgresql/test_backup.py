@@ -26,9 +26,10 @@ from stithy.database.backup import (
     restored_settings,
 )
 from stithy.database.engine import Start
-from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.connection import connect
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server, remove_segment
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
 from stithy.run.activities.backup.cycles import size_of

@@ -16,12 +16,9 @@ from stithy.collect.collectors import database
 from stithy.collect.collectors import server as server_collector
 from stithy.collect.sampler import Sampler
 from stithy.database.engines.postgresql.activity import ActivityReader
-from stithy.database.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    connect,
-    parse_url,
-)
+from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, connect
 from stithy.database.engines.postgresql.server import Server, remove_segment
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError
 from support.servers import engine, running_server, server_place, start
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from stithy.database.engine import Configuration
-from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.connection import connect
 from stithy.database.engines.postgresql.server import Server, remove_segment
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, Refused, UserError
 from stithy.hosts.activity import births, made_between
 from stithy.hosts.processes import pids_inside

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from stithy.database.engines.postgresql import native
-from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.connection import connect
 from stithy.database.engines.postgresql.server import Server
 from stithy.database.engines.postgresql.upkeep import SEGMENTS
+from stithy.database.engines.postgresql.url import parse_url
 from support.servers import running_server
 
 pytestmark = pytest.mark.needs_postgresql

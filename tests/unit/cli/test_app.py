@@ -25,7 +25,7 @@ from support.points import at
 
 pytestmark = pytest.mark.usefixtures("own_state")
 Captured = pytest.CaptureFixture[str]
-HEAVY = ("polars", "altair", "vl_convert", "pydantic", "ruamel", "pg8000", "jinja2", "structlog")
+HEAVY = ("polars", "altair", "vl_convert", "pydantic", "ruamel", "psycopg", "jinja2", "structlog")
 
 
 def test_every_end_of_a_command_has_its_exit_code_and_one_line(

@@ -145,7 +145,6 @@ fn a_malformed_url_is_a_usage_error() {
         "postgresql://",
         "postgresql://u:p@/db",
         "postgresql://h:x/db",
-        "postgresql://u@:5433/db?host=/run/postgresql",
     ] {
         let error = postgresql::Target::parse(url).expect_err(url);
         assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");

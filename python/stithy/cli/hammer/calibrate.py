@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Url
+from stithy.cli.hammer.options import PasswordEnv, Url
 from stithy.cli.talk.options import Json, read_measured
 from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    url: Url, *, connections: int = 32, trial: str = "2s", think: str = "21s", json: Json = False
+    url: Url,
+    *,
+    password_env: PasswordEnv = None,
+    connections: int = 32,
+    trial: str = "2s",
+    think: str = "21s",
+    json: Json = False,
 ) -> Exit:
     """Find the highest rate, and the most users, at which the driver on this host is on time.
 
@@ -41,7 +47,7 @@ def calibrate(
     think_s = None if think == "none" else read_measured(think, "--think")
     trial_s = read_measured(trial, "--trial")
     with options.watching({"progress": lambda tried: tried.stage}) as watch:
-        driver = options.hammer(url)
+        driver = options.hammer(options.database(url, password_env))
         summary = driver.calibrate(
             connections=connections, trial_s=trial_s, think_s=think_s, watch=watch
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Named, Size, Url
+from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def check(
     url: Url,
     *,
+    password_env: PasswordEnv = None,
     workload: Named = None,
     units: Size = None,
     quick: bool = False,
@@ -41,9 +42,12 @@ def check(
     """
     from stithy.workload.workload import Driving
 
-    choice = options.loaded(url, workload, units).choice(Driving())
+    database = options.database(url, password_env)
+    choice = options.loaded(database, workload, units).choice(Driving())
     with options.watching({"condition": condition_line}) as watch:
-        checked = options.hammer(url).check(choice, quick=quick, after_load=after_load, watch=watch)
+        checked = options.hammer(database).check(
+            choice, quick=quick, after_load=after_load, watch=watch
+        )
     if json:
         conditions = [each.model_dump(mode="json") for each in checked.conditions]
         show_json({"conditions": conditions, "broken": list(checked.broken)})

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from stithy.workload.workload import Section, Workload
 
 Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
+PasswordEnv = Annotated[
+    str | None,
+    Parameter(help="Environment variable that holds the password, for a URL without one."),
+]
 Size = Annotated[
     int | None,
     Parameter(
@@ -31,12 +35,12 @@ Named = Annotated[
 ]
 
 
-def hammer(url: str) -> "Hammer":
-    """The hammer against a database; a password may come from the password file."""
+def hammer(database: "Endpoint") -> "Hammer":
+    """The hammer against a database."""
     from stithy.hosts.runner import LocalRunner
     from stithy.workload.hammer import Hammer
 
-    return Hammer(LocalRunner(), endpoint(url).url)
+    return Hammer(LocalRunner(), database.url)
 
 
 @contextmanager
@@ -61,13 +65,14 @@ def warning_line(warning: "Warning") -> str:
     return f"warning: {warning.text}"
 
 
-def endpoint(url: str) -> "Endpoint":
+def database(url: str, password_env: str | None) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
     from stithy.engines import engine_of
     from stithy.registry import part
-    from stithy.secrets import Secret
+    from stithy.secrets import Secret, given_secret
 
-    made: Endpoint = part("engine", engine_of(Secret(url)), "endpoint").endpoint(Secret(url))
+    named, password = Secret(url), given_secret(password_env, None)
+    made: Endpoint = part("engine", engine_of(named), "endpoint").endpoint(named, password)
     return made
 
 
@@ -126,7 +131,7 @@ def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str])
 
 
 def loaded(
-    url: str, workload: str | None, units: int | None, keys: Sequence[str] = ()
+    database: "Endpoint", workload: str | None, units: int | None, keys: Sequence[str] = ()
 ) -> "Section":
     """The same as the options say, or else as the database does.
 
@@ -135,7 +140,6 @@ def loaded(
     if units is not None:
         return section(workload, units, keys)
     say("looking for what was loaded")
-    database = endpoint(url)
     if (found := database.loaded()) is None:
         raise PreconditionError(
             "nothing was loaded into this database",

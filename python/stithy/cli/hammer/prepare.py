@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Url
+from stithy.cli.hammer.options import PasswordEnv, Url
 from stithy.cli.talk.options import Json, read_percent
 from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
@@ -19,6 +19,7 @@ def prepare(
     url: Url,
     *,
     units: Annotated[int, Parameter(name="--size")],
+    password_env: PasswordEnv = None,
     workload: str | None = None,
     seed: int = 1,
     loaders: int = 2,
@@ -66,7 +67,7 @@ def prepare(
     choice = options.section(workload, units).choice(Driving())
     progress = progress_line()
     with options.watching({"progress": progress, "warning": options.warning_line}) as watch:
-        driver = options.hammer(url)
+        driver = options.hammer(options.database(url, password_env))
         summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))

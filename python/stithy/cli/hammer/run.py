@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.hammer import options, outcome
-from stithy.cli.hammer.options import Named, Size, Url
+from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import (
     Json,
     read,
@@ -157,6 +157,7 @@ DRIVING = Driving()
 def run(
     url: Url,
     *,
+    password_env: PasswordEnv = None,
     users: int = 8,
     driving: Driving = DRIVING,
     workload: Named = None,
@@ -210,12 +211,12 @@ def run(
         lose both.
     """
     from stithy.engines import declaration, engine_of
-    from stithy.secrets import Secret
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import RunRequest
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    section = options.loaded(url, workload, units, own)
+    database = options.database(url, password_env)
+    section = options.loaded(database, workload, units, own)
     plain = RunRequest(
         seed=seed,
         users=users,
@@ -229,8 +230,8 @@ def run(
     request, so = driven_so(plain, section, driving)
     second = partial(outcome.second_line, workload_named(section.name).headline)
     with options.watching({"second": second, "warning": options.warning_line}) as watch:
-        driven = options.hammer(url).run(section.choice(so), request, watch=watch)
-    buffers = declaration(engine_of(Secret(url))).buffers
+        driven = options.hammer(database).run(section.choice(so), request, watch=watch)
+    buffers = declaration(engine_of(database.url)).buffers
     shown = outcome.outcome(driven, request, outcome.Asked(section, so), buffers)
     if json:
         show_json(outcome.outcome_json(shown))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Named, Size, Url
+from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import show, show_json, table
 from stithy.exits import Exit
@@ -19,6 +19,7 @@ def verify_ledger(
     url: Url,
     ledger: Path,
     *,
+    password_env: PasswordEnv = None,
     workload: Named = None,
     units: Size = None,
     json: Json = False,
@@ -38,9 +39,10 @@ def verify_ledger(
     """
     from stithy.workload.workload import Driving
 
-    choice = options.loaded(url, workload, units).choice(Driving())
+    database = options.database(url, password_env)
+    choice = options.loaded(database, workload, units).choice(Driving())
     with options.watching({"ledger-finding": finding_line}) as watch:
-        verified = options.hammer(url).verify_ledger(choice, ledger, watch=watch)
+        verified = options.hammer(database).verify_ledger(choice, ledger, watch=watch)
     if json:
         findings = [each.model_dump(mode="json") for each in verified.findings]
         show_json({**verified.summary.model_dump(mode="json"), "findings": findings})

@@ -1,13 +1,12 @@
 """A database that is running somewhere, by its URL: it has no volume that Stithy could look at."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import parse_qs, quote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.database.remote import Mark, Remote, remote_of
-from stithy.engines import engine_of
+from stithy.database.remote import Mark, Remote, place_of, remote_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.needs import Need
@@ -28,18 +27,13 @@ SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 
 def _without_password(url: str) -> str:
     """Whoever reads the study, its results or a log reads the URL, too."""
-    try:
-        parts = urlsplit(url)
-        named = parts.password is not None or SECRETS & parse_qs(parts.query).keys()
-        engine_of(Secret(url))
-    except (ValueError, UserError) as error:
-        right = error.remedy if isinstance(error, UserError) else "write it in full"
-        raise rule("not the URL of a database", right) from error
-    if named:
+    if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
         right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
         raise rule("a URL with a password in it", right)
-    if not parts.username:
-        raise rule("a URL without a user", f"begin it as {EXAMPLE.partition(':5432')[0]}")
+    try:
+        place_of(Secret(url))
+    except UserError as error:
+        raise rule(error.problem, error.remedy) from error
     return url
 
 
@@ -82,12 +76,7 @@ def database_url(spec: Spec) -> str:
 
 def overlap(one: Spec, other: Spec) -> bool:
     """Whether both name the same database, whoever its user is."""
-    first, second = (urlsplit(each.url) for each in (one, other))
-    return (_place(first.netloc), first.path) == (_place(second.netloc), second.path)
-
-
-def _place(netloc: str) -> str:
-    return netloc.rpartition("@")[2].lower()
+    return place_of(Secret(one.url)).lower() == place_of(Secret(other.url)).lower()
 
 
 class DatabaseProvider:
@@ -179,12 +168,7 @@ FACTS = ("url", "password_env", "password_file")
 def _there(facts: Mapping[str, str]) -> Remote:
     """The database of a URL with the password that it names a place for."""
     password = given_secret(facts.get("password_env"), facts.get("password_file"))
-    if password is None:
-        return remote_of(Secret(facts["url"]))
-    parts = urlsplit(facts["url"])
-    user, _, host = parts.netloc.rpartition("@")
-    word = quote(password.reveal(), safe="")
-    return remote_of(Secret(parts._replace(netloc=f"{user}:{word}@{host}").geturl()))
+    return remote_of(Secret(facts["url"]), password)
 
 
 def _refuse_others(mark: Mark, place: str, candidate: str) -> None:

@@ -103,12 +103,8 @@ fn ways(mode: &str) -> Result<&'static [Way], HammerError> {
         "prefer" => &[Way::Offered, Way::Plain],
         "require" | "verify-ca" | "verify-full" => &[Way::Demanded],
         _ => {
-            return Err(HammerError::usage(
-                "url-invalid",
-                format!("sslmode is {mode:?}"),
-                "url",
-                format!("give one of {MODES}"),
-            ))
+            let problem = format!("the URL's sslmode is none of {MODES}");
+            return Err(super::url::invalid(problem));
         }
     })
 }

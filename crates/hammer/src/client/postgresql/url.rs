@@ -1,12 +1,17 @@
-//! What a connection URL says, and which of libpq's options it may hold.
+//! What a connection URL says: libpq's grammar, of which the options that are followed here are read.
+//!
+//! Others are refused, because one that is left out of account would be believed to work. No message
+//! holds a part of a URL that could be one of its password. `tests/real/postgresql/test_urls.py` reads
+//! each URL by libpq, too.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::ChannelBinding;
 use tokio_postgres::Config;
 
-use super::failure::with_cause;
 use super::tls::Tls;
 use super::Target;
 use crate::client::Target as _;
@@ -15,12 +20,12 @@ use crate::error::HammerError;
 /// A server that does not answer at all is given up after this time, where the URL gives no other.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const REMEDY: &str = "write it as postgresql://user:password@host:5432/database, \
-     or postgresql://user:password@/database?host=/socket/directory";
+const REMEDY: &str = "write it as postgresql://user:password@host:5432/database or \
+     postgresql://user:password@/database?host=/run/pg, and percent-encode what is no letter or digit \
+     in its parts: the password p@ss/w is p%40ss%2Fw";
 
-/// Options that mean here what they mean to libpq. Others are refused: one that is left out of account
-/// would be believed to work.
-const OPTIONS: [&str; 12] = [
+/// Options that mean here what they mean to libpq.
+const OPTIONS: [&str; 11] = [
     "host",
     "hostaddr",
     "port",
@@ -30,32 +35,48 @@ const OPTIONS: [&str; 12] = [
     "options",
     "connect_timeout",
     "channel_binding",
-    "application_name",
     "sslmode",
     "sslrootcert",
 ];
 
 /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
 pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
-    if !Target::SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(invalid("the URL is not one of a PostgreSQL database"));
+    let given = Given::read(url)?;
+    let (user, host) = (given.get("user"), given.get("host"));
+    if [host, given.get("hostaddr")]
+        .iter()
+        .any(|name| name.contains(','))
+    {
+        return Err(invalid(
+            "the URL names more than one host; one server is driven at a time",
+        ));
     }
-    let (place, mut options) = split(url)?;
-    refuse_unknown(&options)?;
-    let (mode, root) = (
-        take(&mut options, "sslmode"),
-        take(&mut options, "sslrootcert"),
-    );
-    let rest: Vec<&str> = options.iter().map(|option| option.text).collect();
-    let mut config: Config = format!("{place}?{}", rest.join("&"))
-        .parse()
-        .map_err(|e: tokio_postgres::Error| invalid(with_cause(&e)))?;
-    refuse_incomplete(&config)?;
+    if host.is_empty() {
+        return Err(invalid(
+            "the URL names neither a host nor a socket directory",
+        ));
+    }
+    if user.is_empty() {
+        return Err(invalid("the URL names no user"));
+    }
+    let mut config = Config::new();
+    config.host(host).user(user).port(given.port()?);
     config.application_name("stithy-hammer");
-    let patience = config.get_connect_timeout().copied();
+    config.channel_binding(given.channel_binding()?);
+    let optional = |name| Some(given.get(name)).filter(|value| !value.is_empty());
+    config.dbname(optional("dbname").unwrap_or(user));
+    optional("password").map(|password| config.password(password));
+    optional("options").map(|options| config.options(options));
+    if let Some(address) = optional("hostaddr") {
+        let address: Result<IpAddr, _> = address.parse();
+        config.hostaddr(address.map_err(|_| invalid("the URL's hostaddr is no address"))?);
+    }
     let mut target = Target {
-        tls: Tls::new(mode.as_deref(), root.as_deref())?,
-        patience: patience.filter(|each| !each.is_zero()).unwrap_or(PATIENCE),
+        tls: Tls::new(
+            given.0.get("sslmode").map(String::as_str),
+            optional("sslrootcert"),
+        )?,
+        patience: given.patience()?,
         config,
         place: String::new(),
     };
@@ -63,118 +84,139 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     Ok(target)
 }
 
-/// The URL is not what it should be; `problem` holds no password.
+/// The URL is not what it should be; `problem` holds nothing of it.
 pub(super) fn invalid(problem: impl Into<String>) -> HammerError {
     HammerError::usage("url-invalid", problem, "url", REMEDY)
 }
 
-/// One `key=value` of a URL, as it stands there and decoded.
-struct UrlOption<'a> {
-    text: &'a str,
-    key: String,
-    value: String,
+/// The parts and options of a URL by libpq's names for them, decoded; the last one of a name counts.
+struct Given(HashMap<&'static str, String>);
+
+impl Given {
+    fn read(url: &str) -> Result<Self, HammerError> {
+        let rest = Target::SCHEMES
+            .iter()
+            .find_map(|scheme| url.strip_prefix(scheme));
+        let rest = rest.ok_or_else(|| invalid("the URL is not one of a PostgreSQL database"))?;
+        let mut given = Given(HashMap::new());
+        let (login, rest) = match rest.split_once('@') {
+            Some((login, rest)) if !login.contains('/') => (login, rest),
+            _ => ("", rest),
+        };
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+        if place.contains('@') {
+            return Err(invalid("the URL has an @ after the one before the host"));
+        }
+        let (place, dbname) = place.split_once('/').unwrap_or((place, ""));
+        let (host, port) = match place.strip_prefix('[').map(|inner| inner.split_once(']')) {
+            Some(Some((address, port))) if port.is_empty() => (address, port),
+            Some(Some((address, port))) if port.starts_with(':') => (address, &port[1..]),
+            Some(_) => return Err(unreadable()),
+            None => place.split_once(':').unwrap_or((place, "")),
+        };
+        let parts = [user, password, host, port, dbname];
+        for (name, part) in ["user", "password", "host", "port", "dbname"]
+            .into_iter()
+            .zip(parts)
+        {
+            if !part.is_empty() {
+                given.0.insert(name, decoded(part)?);
+            }
+        }
+        for option in options.split_terminator('&') {
+            let (name, value) = option.split_once('=').ok_or_else(unreadable)?;
+            let (name, value) = match (decoded(name)?, decoded(value)?) {
+                // What libpq reads for the sake of JDBC.
+                (name, value) if name == "ssl" && value == "true" => {
+                    ("sslmode".into(), "require".into())
+                }
+                option => option,
+            };
+            let followed = OPTIONS.into_iter().find(|option| *option == name);
+            given.0.insert(followed.ok_or_else(not_followed)?, value);
+        }
+        Ok(given)
+    }
+
+    /// What is said of it; empty where nothing is.
+    fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn port(&self) -> Result<u16, HammerError> {
+        match self.get("port") {
+            "" => Ok(5432),
+            port => match port.parse() {
+                Ok(port @ 1..) => Ok(port),
+                _ => Err(invalid("the URL's port is no number from 1 to 65535")),
+            },
+        }
+    }
+
+    fn channel_binding(&self) -> Result<ChannelBinding, HammerError> {
+        match self.0.get("channel_binding").map(String::as_str) {
+            Some("disable") => Ok(ChannelBinding::Disable),
+            None | Some("prefer") => Ok(ChannelBinding::Prefer),
+            Some("require") => Ok(ChannelBinding::Require),
+            Some(_) => Err(invalid(
+                "the URL's channel_binding is none of disable, prefer, require",
+            )),
+        }
+    }
+
+    fn patience(&self) -> Result<Duration, HammerError> {
+        let seconds: Result<i32, _> = match self.get("connect_timeout") {
+            "" => Ok(0),
+            text => text.parse(),
+        };
+        match seconds {
+            Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds.unsigned_abs().into())),
+            Ok(_) => Ok(PATIENCE),
+            Err(_) => Err(invalid(
+                "the URL's connect_timeout is no whole number of seconds",
+            )),
+        }
+    }
 }
 
-/// What stands before the question mark, and the options after it. A password may hold one, too.
-fn split(url: &str) -> Result<(&str, Vec<UrlOption<'_>>), HammerError> {
-    let after_password = url.find('@').unwrap_or(0);
-    let Some(mark) = url[after_password..].find('?') else {
-        return Ok((url, Vec::new()));
-    };
-    let (place, options) = url.split_at(after_password + mark);
-    let texts = options[1..].split('&').filter(|text| !text.is_empty());
-    let options: Result<Vec<_>, _> = texts.map(read_option).collect();
-    Ok((place, options?))
+fn unreadable() -> HammerError {
+    invalid("the URL cannot be read")
 }
 
-fn read_option(text: &str) -> Result<UrlOption<'_>, HammerError> {
-    let Some((key, value)) = text.split_once('=') else {
-        return Err(invalid("an option in the URL has no value"));
-    };
-    let key = decoded(key);
-    let value = decoded(value);
-    Ok(UrlOption { text, key, value })
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
-}
-
-fn refuse_unknown(options: &[UrlOption<'_>]) -> Result<(), HammerError> {
-    let unknown = options
-        .iter()
-        .find(|option| !OPTIONS.contains(&option.key.as_str()));
-    let Some(UrlOption { key, .. }) = unknown else {
-        return Ok(());
-    };
-    Err(HammerError::usage(
+fn not_followed() -> HammerError {
+    HammerError::usage(
         "url-invalid",
-        format!("the URL has the option {key:?}, which is not known here"),
+        "the URL has an option that is not followed",
         "url",
-        format!("leave it out; known are {}", OPTIONS.join(", ")),
-    ))
+        format!("leave it out; followed are {}", OPTIONS.join(", ")),
+    )
 }
 
-/// Takes an option out; the last one of a name counts, as with libpq.
-fn take(options: &mut Vec<UrlOption<'_>>, key: &str) -> Option<String> {
-    let mut found = None;
-    options.retain(|option| {
-        let other = option.key != key;
-        if !other {
-            found = Some(option.value.clone());
-        }
-        other
-    });
-    found
-}
-
-fn refuse_incomplete(config: &Config) -> Result<(), HammerError> {
-    let hosts = config.get_hosts();
-    // An empty name beside others is what a port without a host becomes.
-    if hosts.len() > 1 && hosts.contains(&Host::Tcp(String::new())) {
-        return Err(invalid(
-            "the URL has a port where it has no host; a socket's port is written &port=5433",
-        ));
+/// A `%` begins two hexadecimal digits, which are not those of a zero; blanks are encoded.
+fn decoded(text: &str) -> Result<String, HammerError> {
+    let after_percent = text.split('%').skip(1);
+    let is_encoded = |code: &str| {
+        let digits = code.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit) && digits != b"00")
+    };
+    if !after_percent.clone().all(is_encoded) || text.contains(char::is_whitespace) {
+        return Err(unreadable());
     }
-    match hosts {
-        [] => {
-            return Err(invalid(
-                "the URL names neither a host nor a socket directory",
-            ))
-        }
-        [Host::Tcp(name)] if name.is_empty() => return Err(invalid("the URL's host is empty")),
-        [_] => {}
-        _ => {
-            return Err(invalid(
-                "the URL names more than one host; one server is driven at a time",
-            ))
-        }
-    }
-    match config.get_user() {
-        None | Some("") => Err(invalid("the URL names no user")),
-        Some(_) => Ok(()),
-    }
+    let text = percent_decode_str(text).decode_utf8();
+    text.map(std::borrow::Cow::into_owned)
+        .map_err(|_| unreadable())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn problem(url: &str) -> String {
-        let error = parse(url).expect_err(url);
-        assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");
-        assert!(!error.to_string().contains("sesame"), "{error}");
-        error.problem
-    }
+    use tokio_postgres::config::Host;
 
     /// A password may hold whatever a URL can encode, and a question mark as it is.
     #[test]
     fn passwords_are_decoded() {
-        for (written, meant) in [
-            ("p%40ss%2Fw%3Frd%25", "p@ss/w?rd%"),
-            ("a?b", "a?b"),
-            ("", ""),
-        ] {
+        for (written, meant) in [("p%40ss%2Fw%3Frd%25", "p@ss/w?rd%"), ("a?b:c", "a?b:c")] {
             let url = parse(&format!("postgresql://u:{written}@h/d"))
                 .ok()
                 .unwrap();
@@ -182,49 +224,58 @@ mod tests {
         }
     }
 
-    /// An IPv6 address stands in brackets, with or without a port.
+    /// An address in brackets, a name, a socket's directory, each with or without a port.
     #[test]
-    fn addresses_of_ipv6_stand_in_brackets() {
-        for (text, port) in [("[::1]", 5432), ("[::1]:5433", 5433)] {
-            let url = parse(&format!("postgresql://u@{text}/d")).ok().unwrap();
-            assert_eq!([Host::Tcp("::1".into())], url.config.get_hosts());
-            assert_eq!([port], url.config.get_ports());
-        }
-    }
-
-    /// A socket directory is an option, or stands encoded where a host does.
-    #[test]
-    fn socket_directories_are_found() {
-        for text in [
-            "u@/d?host=/run/Pg",
-            "u@%2Frun%2FPg/d",
-            "u@/d?host=%2Frun%2FPg&port=7",
+    fn hosts_and_ports_are_found() {
+        let run = || Host::Unix("/run/Pg".into());
+        for (text, host, port) in [
+            ("u@[::1]/d", Host::Tcp("::1".into()), 5432),
+            ("u@[::1]:5433/d", Host::Tcp("::1".into()), 5433),
+            ("u@h:7/d", Host::Tcp("h".into()), 7),
+            ("u@/d?host=/run/Pg", run(), 5432),
+            ("u@%2Frun%2FPg/d", run(), 5432),
+            ("u@:7/d?host=%2Frun%2FPg", run(), 7),
+            ("u@h/d?host=/run/Pg&port=7", run(), 7),
         ] {
-            let url = parse(&format!("postgresql://{text}")).ok().unwrap();
-            assert_eq!([Host::Unix("/run/Pg".into())], url.config.get_hosts());
+            let url = parse(&format!("postgresql://{text}")).ok().expect(text);
+            assert_eq!(
+                ([host].as_slice(), [port].as_slice()),
+                (url.config.get_hosts(), url.config.get_ports())
+            );
         }
     }
 
-    /// What cannot be followed is named, and the password is not.
+    /// What cannot be followed is named, and nothing of the password is.
     #[test]
     fn what_cannot_be_followed_is_named() {
-        for (rest, word) in [
-            ("a,b/d", "more than one host"),
-            ("h/d?sslcert=x", "sslcert"),
-            ("h/d?target_session_attrs=read-only", "target_session_attrs"),
-            ("h/d?sslmode", "no value"),
-            ("h/d?sslmode=sure", "sure"),
-            ("h/d?channel_binding=sure", "channel_binding"),
-            ("h:99999/d", "port"),
-            (":5433/d", "host is empty"),
-            (":5433/d?host=/run", "port"),
-            ("/d", "neither"),
-            ("[::1/d", "host"),
+        for (url, word) in [
+            ("u:sesame@a,b/d", "more than one host"),
+            ("u:sesame@h/d?sslcert=x", "not followed"),
+            ("u:sesame@h/d?sslmode", "cannot be read"),
+            ("u:ses%ame@h/d", "cannot be read"),
+            ("u:ses ame@h/d", "cannot be read"),
+            ("u:ses/ame@h/d", "an @ after"),
+            ("u:ses@ame@h/d", "an @ after"),
+            ("u:ses/ame?a@h/d", "cannot be read"),
+            ("u@h/d?password=ses&ame", "cannot be read"),
+            ("u:sesame@h/d?sslmode=sure", "sslmode is none of"),
+            (
+                "u:sesame@h/d?channel_binding=sure",
+                "channel_binding is none of",
+            ),
+            ("u:sesame@h:99999/d", "port"),
+            ("u:sesame@:5433/d", "neither"),
+            ("u:sesame@[::1/d", "cannot be read"),
+            ("h/d", "no user"),
         ] {
-            let url = format!("postgresql://u:sesame@{rest}");
-            assert!(problem(&url).contains(word), "{url}: {}", problem(&url));
+            let error = parse(&format!("postgresql://{url}")).expect_err(url);
+            assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");
+            assert!(error.problem.contains(word), "{url}: {error}");
+            let pieces = ["sesame", "ses ", "ses@", "ses/", "ame@", "ame ", "ame\""];
+            assert!(
+                !pieces.iter().any(|piece| error.to_string().contains(piece)),
+                "{error}"
+            );
         }
-        assert!(problem("postgresql://h/d").contains("user"));
-        assert!(problem("http://u:sesame@h/d").contains("PostgreSQL"));
     }
 }

@@ -10,12 +10,8 @@ from typing import Any
 
 from stithy.clock import Clock
 from stithy.collect.collector import Sample
-from stithy.database.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    connect,
-    literal,
-    parse_url,
-)
+from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, literal
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.database.engines.postgresql.waits import TYPES
 from stithy.secrets import Secret
 
@@ -94,7 +90,6 @@ def activity_query(version: int, database: str) -> str:
         parts.append(_WAL.format(more=_WAL_WRITTEN if version < 180000 else _WAL_WRITTEN_18))
     if version >= 160000:
         parts.append(_IO)
-    # As text: pg8000 would parse a JSON column with its own, slower, settings.
     return f"SELECT json_build_object({', '.join(parts)})::text"
 
 

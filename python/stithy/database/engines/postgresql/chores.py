@@ -6,8 +6,9 @@ from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
     connect,
-    parse_url,
+    identifier,
 )
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
 
 LARGE_SHARE = 0.1
@@ -30,7 +31,7 @@ def empty(url: Secret) -> None:
     """Drop the database, and make it without tables."""
     target = parse_url(url)
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=ANSWER_PATIENCE_S) as session:
-        name = session.run("SELECT quote_ident(:name)", name=target.database)[0][0]
+        name = identifier(target.database)
         session.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         session.run(f"CREATE DATABASE {name} TEMPLATE template0")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stithy.database.engines.postgresql.connection import parse_url
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.needs import Package
 from stithy.secrets import Secret
 

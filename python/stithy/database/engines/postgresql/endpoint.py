@@ -8,6 +8,7 @@ autovacuum does; `analysis.validity` states the bound.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stithy.clock import Clock
 from stithy.collect.collector import Collector
@@ -24,14 +25,8 @@ from stithy.database.engines.postgresql.activity import (
     checkpoint_columns,
     checkpoint_view,
 )
-from stithy.database.engines.postgresql.connection import (
-    MAINTENANCE_DATABASE,
-    Connection,
-    connect,
-    parse_url,
-    with_absolute_root,
-)
-from stithy.database.engines.postgresql.passfile import with_password
+from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
@@ -65,12 +60,21 @@ PRIVATE = (
 """Settings that name places of a machine or could hold secrets."""
 
 
-def endpoint(url: Secret) -> "Endpoint":
-    """The endpoint of a URL as a person gives it; its password may come from a file.
+def endpoint(url: Secret, password: Secret | None = None) -> "Endpoint":
+    """The endpoint of a URL as a person gives it, and of the password that is given beside it.
 
-    Raises UserError for what is no such URL, or a file that cannot be used.
+    Raises UserError for what is no such URL; errors of `connection.connect`.
     """
-    return Endpoint(with_absolute_root(with_password(url)))
+    return Endpoint(resolved(url, password))
+
+
+def resolved(url: Secret, password: Secret | None) -> Secret:
+    """The URL with all that libpq finds elsewhere, so that the hammer need not look for it."""
+    target = parse_url(url, password)
+    if target.password is None:
+        with connect(target) as session:
+            target = replace(target, password=session.password)
+    return target.url
 
 
 class Endpoint:
@@ -82,7 +86,7 @@ class Endpoint:
 
     @property
     def url(self) -> Secret:
-        """A connection URL that libpq, tokio-postgres and pg8000 understand."""
+        """A connection URL that libpq and the hammer understand alike."""
         return self._url
 
     @property
@@ -132,7 +136,7 @@ class Endpoint:
         """
         with self._connected(MAINTENANCE_DATABASE) as connection:
             rows = connection.run(
-                "SELECT name, setting::float8 FROM pg_settings WHERE name = ANY(:names)",
+                "SELECT name, setting::float8 FROM pg_settings WHERE name = ANY(%(names)s)",
                 names=["checkpoint_timeout", "max_wal_size", "checkpoint_completion_target"],
             )
         setting: dict[str, float] = dict(rows)
@@ -149,10 +153,10 @@ class Endpoint:
             version: str = connection.run("SHOW server_version")[0][0]
             rows = connection.run(
                 "SELECT name, current_setting(name) FROM pg_settings"
-                " WHERE (setting IS DISTINCT FROM boot_val OR name = ANY(:telling))"
-                " AND category NOT LIKE 'File Locations%' AND category NOT LIKE '%SSL'"
-                " AND category NOT LIKE 'Connections and Authentication%'"
-                " AND source <> 'client' AND name <> ALL(:private) ORDER BY name",
+                " WHERE (setting IS DISTINCT FROM boot_val OR name = ANY(%(telling)s))"
+                " AND category NOT LIKE 'File Locations%%' AND category NOT LIKE '%%SSL'"
+                " AND category NOT LIKE 'Connections and Authentication%%'"
+                " AND source <> 'client' AND name <> ALL(%(private)s) ORDER BY name",
                 telling=list(TELLING),
                 private=list(PRIVATE),
             )
@@ -186,7 +190,7 @@ class Endpoint:
 
 def _commits(connection: Connection, database: str) -> tuple[int, int]:
     rows = connection.run(
-        "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = :name",
+        "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = %(name)s",
         name=database,
     )
     commits, rollbacks = rows[0] if rows else (0, 0)
@@ -195,7 +199,8 @@ def _commits(connection: Connection, database: str) -> tuple[int, int]:
 
 def _hammer_connections(connection: Connection, database: str) -> int:
     rows = connection.run(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = :name AND application_name = :app",
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = %(name)s AND application_name = %(app)s",
         name=database,
         app=HAMMER_APPLICATION,
     )

@@ -11,11 +11,11 @@ from stithy.database.engines.postgresql import native
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
-    parse_url,
-    with_absolute_root,
+    identifier,
 )
-from stithy.database.engines.postgresql.endpoint import MARK, Endpoint
+from stithy.database.engines.postgresql.endpoint import MARK, Endpoint, resolved
 from stithy.database.engines.postgresql.upkeep import freeze
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.database.remote import Mark, NotStarted, kept_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.secrets import Secret
@@ -67,9 +67,14 @@ HELD = """SELECT kind, name, owner FROM (
 """What is there besides the server's own and what extensions brought."""
 
 
-def remote(url: Secret) -> "Remote":
+def place(url: Secret) -> str:
+    """Host, port and database of a URL."""
+    return parse_url(url).place
+
+
+def remote(url: Secret, password: Secret | None = None) -> "Remote":
     """The database of a URL, connected."""
-    return Remote(with_absolute_root(url))
+    return Remote(resolved(url, password))
 
 
 class Remote(NotStarted, Endpoint):
@@ -82,7 +87,7 @@ class Remote(NotStarted, Endpoint):
 
     def _started(self) -> object:
         with self._elsewhere() as session:
-            return session.run("SELECT pg_postmaster_start_time()")[0][0]
+            return session.run("SELECT pg_postmaster_start_time()::text")[0][0]
 
     def check(self, *, keeps_inside: bool = False, sessions: int = 0) -> None:
         """Version, rights, room for users, and whether it is empty."""
@@ -117,7 +122,7 @@ class Remote(NotStarted, Endpoint):
             session.run(f"CREATE TABLE IF NOT EXISTS {MARK} ({columns})")
             session.run(
                 f"WITH gone AS (DELETE FROM {MARK})"
-                f" INSERT INTO {MARK} VALUES (:run_id, :owner, :candidate)",
+                f" INSERT INTO {MARK} VALUES (%(run_id)s, %(owner)s, %(candidate)s)",
                 run_id=mark.run_id, owner=json.dumps(dict(mark.owner)), candidate=mark.candidate,
             )  # fmt: skip
 
@@ -159,12 +164,11 @@ class Remote(NotStarted, Endpoint):
         database = parse_url(self.url).database
         with self._elsewhere() as session:
             pattern = f"{kept_of(run_id)}%"
-            like = "SELECT quote_ident(datname) FROM pg_database WHERE datname LIKE :pattern"
+            like = "SELECT quote_ident(datname) FROM pg_database WHERE datname LIKE %(pattern)s"
             kept = [name for (name,) in session.run(like, pattern=pattern)]
-            there = session.run("SELECT 1 FROM pg_database WHERE datname = :name", name=database)
+            there = session.run("SELECT 1 FROM pg_database WHERE datname = %(name)s", name=database)
             if kept and not there:
-                own = session.run("SELECT quote_ident(:name)", name=database)[0][0]
-                session.run(f"CREATE DATABASE {own} TEMPLATE template0")
+                session.run(f"CREATE DATABASE {identifier(database)} TEMPLATE template0")
             for name in kept:
                 session.run(f"DROP DATABASE {name}")
         mark = self.mark() if there else None

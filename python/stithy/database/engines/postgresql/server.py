@@ -15,11 +15,10 @@ from stithy.database.engines.postgresql.connection import (
     Connection,
     connect,
     literal,
-    parse_url,
 )
 from stithy.database.engines.postgresql.endpoint import Endpoint
-from stithy.database.engines.postgresql.passfile import without_password
 from stithy.database.engines.postgresql.upkeep import OTHERS, fill_log, freeze
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
@@ -158,7 +157,10 @@ class Server(Endpoint):
 
     def kept_url(self) -> str:
         """Its URL with a file beside the sockets in place of the password."""
-        return without_password(self.url, self.sockets)
+        file = self.sockets / "pgpass"
+        file.touch(mode=0o600)
+        file.write_text(f"*:*:*:*:{self.password.reveal()}\n")
+        return f"postgresql://{ROLE}@/{DATABASE}?host={self.sockets}&passfile={file}"
 
     @property
     def pid(self) -> int:

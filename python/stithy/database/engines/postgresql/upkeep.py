@@ -55,6 +55,6 @@ def _segments(session: Connection, log_bytes: int) -> int:
         "SELECT current_setting('wal_segment_size')::text,"
         " setting::bigint FROM pg_settings WHERE name = 'min_wal_size'"
     )
-    [[size]] = session.run("SELECT pg_size_bytes(:size)", size=segment_bytes)
+    [[size]] = session.run("SELECT pg_size_bytes(%(size)s)", size=segment_bytes)
     most = kept_mb * 2**20 // size
     return int(max(SEGMENTS_MIN, min(-(-log_bytes // size), most)))

@@ -34,8 +34,9 @@ RUNNING: dict[str, Store] = {}
 """By URL, the servers that run."""
 
 
-def endpoint(url: Secret) -> "Endpoint":
+def endpoint(url: Secret, password: Secret | None = None) -> "Endpoint":
     """Of a URL."""
+    del password  # it has none
     return Endpoint(url)
 
 

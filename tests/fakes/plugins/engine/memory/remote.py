@@ -10,8 +10,14 @@ MARKS: dict[str, Mark] = {}
 """By URL, whose databases are."""
 
 
-def remote(url: Secret) -> "Remote":
+def place(url: Secret) -> str:
+    """The URL itself."""
+    return url.reveal()
+
+
+def remote(url: Secret, password: Secret | None = None) -> "Remote":
     """The database of a URL."""
+    del password  # it has none
     return Remote(url)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stithy.database.backup import FULL, Options, Run, Source, Tools
 from stithy.database.engines.postgresql.client import CLIENT, environment, words
-from stithy.database.engines.postgresql.connection import parse_url
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 

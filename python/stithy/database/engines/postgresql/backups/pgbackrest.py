@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stithy.database.backup import FULL, Options, Source, Tools
 from stithy.database.engines.postgresql.client import environment
-from stithy.database.engines.postgresql.connection import parse_url
+from stithy.database.engines.postgresql.url import parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package, Program
 

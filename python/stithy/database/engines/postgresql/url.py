@@ -1,0 +1,192 @@
+"""What the URL of a PostgreSQL database says, as libpq's own parser reads it.
+
+The hammer follows the options that are listed here and no others; what it cannot follow is refused
+before anything is connected. No message holds a part of a URL that could be one of its password.
+Source: PostgreSQL's manual, "Connection URIs".
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from stithy.errors import UserError
+from stithy.secrets import Secret
+
+OPTIONS = (
+    *("host", "hostaddr", "port", "user", "password", "dbname", "passfile", "options"),
+    *("connect_timeout", "channel_binding", "sslmode", "sslrootcert"),
+)
+CHOICES = {
+    "sslmode": ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+    "channel_binding": ("disable", "prefer", "require"),
+}
+SYSTEM_ROOTS = "system"
+"""As `sslrootcert`: the certificates that this machine believes."""
+
+_ROOT_FILES = (
+    *("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"),
+    *("/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"),
+)
+"""Where systems keep them: Debian, Fedora, openSUSE, Alpine."""
+
+PATIENCE_S = 10
+"""How long a server may take until there is a session, where its URL does not say it."""
+
+_EXAMPLE = (
+    "write it as postgresql://user:password@host:5432/database or "
+    "postgresql://user:password@/database?host=/run/pg, and percent-encode what is no letter or "
+    "digit in its parts: the password p@ss/w is p%40ss%2Fw"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a URL names; `host` is a name, an address, or the directory of a Unix socket.
+
+    `hostaddr` is where to call instead of looking up the name. `root` is a file of certificates;
+    None where no certificate is verified. `options` are words for the server.
+    """
+
+    host: str
+    hostaddr: str
+    port: int
+    database: str
+    user: str
+    password: Secret | None
+    passfile: str
+    options: str
+    connect_timeout_s: int
+    channel_binding: str
+    sslmode: str
+    root: str | None
+
+    @property
+    def place(self) -> str:
+        """For messages: where it is, without the password."""
+        is_socket = self.host.startswith("/")
+        where = f"{self.host}/.s.PGSQL.{self.port}" if is_socket else f"{self.host}:{self.port}"
+        return f"{where}, database {self.database}"
+
+    @property
+    def url(self) -> Secret:
+        """The URL for the hammer: everything by name, and nothing that has to be found."""
+        word = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
+        named = {
+            "host": self.host,
+            "port": str(self.port),
+            "hostaddr": self.hostaddr,
+            "options": self.options,
+            "connect_timeout": str(self.connect_timeout_s),
+            "channel_binding": self.channel_binding,
+            "sslmode": self.sslmode,
+            "sslrootcert": self.root or "",
+        }
+        options = (f"{name}={quote(value, safe='/')}" for name, value in named.items() if value)
+        user, database = quote(self.user, safe=""), quote(self.database, safe="")
+        return Secret(f"postgresql://{user}{word}@/{database}?{'&'.join(options)}")
+
+
+def parse_url(url: Secret, password: Secret | None = None) -> Target:
+    """What the URL names; `password` is one that is given beside it.
+
+    Raises UserError for what is no such URL, and for what the hammer cannot follow.
+    """
+    text = url.reveal()
+    given = _read(text)
+    _refuse_unfollowed(text, given)
+    if password is not None and given.get("password"):
+        raise _refusal("the URL has a password, and another is given", "take one of them out")
+    sslmode, root = _encryption(given)
+    word = Secret(given["password"]) if given.get("password") else None
+    return Target(
+        host=given["host"],
+        hostaddr=given.get("hostaddr", ""),
+        port=int(given.get("port") or 5432),
+        database=given.get("dbname") or given["user"],
+        user=given["user"],
+        password=password or word,
+        passfile=given.get("passfile", ""),
+        options=given.get("options", ""),
+        connect_timeout_s=max(0, int(given.get("connect_timeout") or 0)) or PATIENCE_S,
+        channel_binding=given.get("channel_binding", "prefer"),
+        sslmode=sslmode,
+        root=root,
+    )
+
+
+def _read(text: str) -> dict[str, str]:
+    """Name and value of all that the URL says, as libpq decodes it."""
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise _refusal("the URL is not one of a PostgreSQL database")
+    try:
+        if re.search(r"\s", text):
+            raise ProgrammingError
+        return {name: str(value) for name, value in conninfo_to_dict(text).items()}
+    except (ProgrammingError, UnicodeDecodeError) as error:
+        # libpq quotes what it stumbles over, and that may be a piece of the password.
+        if "invalid URI query parameter" in str(error):
+            raise _refusal("the URL has an option that is not followed", _LEAVE) from None
+        raise _refusal("the URL cannot be read") from None
+
+
+def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
+    """Refuse what is most likely meant otherwise, is looked up elsewhere, or is tried in turn."""
+    rest = text.partition("://")[2]
+    login = re.match(r"[^@/]*@", rest)
+    if "@" in rest[login.end() if login else 0 :].partition("?")[0]:
+        raise _refusal("the URL has an @ after the one before the host")
+    if unfollowed := [name for name in given if name not in OPTIONS]:
+        raise _refusal(f"the URL has the option {unfollowed[0]}, which is not followed", _LEAVE)
+    if any("," in given.get(name, "") for name in ("host", "hostaddr", "port")):
+        raise _refusal("the URL names more than one host; one server is driven at a time")
+    if not given.get("host"):
+        raise _refusal("the URL names neither a host nor a socket directory")
+    if not given.get("user"):
+        raise _refusal("the URL names no user")
+    if not _is_whole(given.get("port") or "5432", range(1, 2**16)):
+        raise _refusal("the URL's port is no number from 1 to 65535")
+    if not _is_whole(given.get("connect_timeout") or "0", range(-(2**31), 2**31)):
+        raise _refusal("the URL's connect_timeout is no whole number of seconds")
+    for name, choices in CHOICES.items():
+        if given.get(name, choices[0]) not in choices:
+            raise _refusal(f"the URL's {name} is none of {', '.join(choices)}")
+
+
+def _is_whole(text: str, allowed: range) -> bool:
+    return re.fullmatch(r"-?[0-9]+", text) is not None and int(text) in allowed
+
+
+def _encryption(given: Mapping[str, str]) -> tuple[str, str | None]:
+    """The mode, and the file of certificates where it verifies any. As libpq's defaults."""
+    root, usual = given.get("sslrootcert"), Path("~/.postgresql/root.crt").expanduser()
+    mode = given.get("sslmode") or ("verify-full" if root == SYSTEM_ROOTS else "prefer")
+    if root == SYSTEM_ROOTS and mode != "verify-full":
+        problem = f"sslmode is {mode}, which is too weak for sslrootcert=system"
+        raise _refusal(problem, "give sslmode=verify-full")
+    if mode not in ("require", "verify-ca", "verify-full"):
+        return mode, None
+    if not root and usual.is_file():
+        root = str(usual)
+    if not root and mode != "require":
+        raise _refusal(
+            f"sslmode is {mode}, and there is no certificate to verify with",
+            "name a file of root certificates with sslrootcert=, or sslrootcert=system",
+        )
+    if root == SYSTEM_ROOTS:
+        root = next((file for file in _ROOT_FILES if Path(file).is_file()), _ROOT_FILES[0])
+    if root and not Path(root).is_file():
+        remedy = "name a file of certificates in PEM format with sslrootcert="
+        raise UserError("there is no such file of root certificates", where=root, remedy=remedy)
+    return mode, root and str(Path(root).absolute())
+
+
+_LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
+
+
+def _refusal(problem: str, remedy: str = _EXAMPLE) -> UserError:
+    return UserError(problem, where="database URL", remedy=remedy)
