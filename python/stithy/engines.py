@@ -51,7 +51,8 @@ class Declaration:
     session creates a log file. `block_bytes`: how much is read into its buffers at once.
     `buffers`, `maintenance`: what it calls its buffer pool and the maintenance that it does by
     itself. `log_note`: what a reader must know about the volume of its log, as a sentence.
-    `checks`: what its own work means for a window.
+    `checks`: what its own work means for a window. `defect`: why a version of its server cannot be
+    measured, and what to use instead; None where nothing is known.
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
@@ -65,6 +66,7 @@ class Declaration:
     maintenance: str = "maintenance"
     log_note: str = ""
     checks: tuple[Check[Recorded], ...] = ()
+    defect: Callable[[str], str | None] = lambda version: None
 
 
 UNKNOWN = Declaration()
@@ -82,13 +84,14 @@ def declaration(engine: str | None) -> Declaration:
 
 def engine_of(url: Secret) -> str:
     """The engine whose URLs begin as this one. Raises UserError where there is none."""
-    given = url.reveal().partition("://")[0]
+    given, separator, _ = url.reveal().partition("://")
     for name, package in plugins("engine").items():
         if given in package.URL_SCHEMES:
             return name
     beginnings = (f"{package.URL_SCHEMES[0]}://" for package in plugins("engine").values())
+    begins = f"begin with {given!r}" if separator else "have no ://"
     raise UserError(
-        "no database engine has URLs that begin so",
+        f"no database engine has URLs that {begins}",
         where="database URL",
         remedy=f"begin it with {' or '.join(beginnings)}",
     )

@@ -167,7 +167,7 @@ class Request:
 
     `connections_max` is the most that the users of any level have. `own`: each other configuration
     that a server may get, and which section of the study gives it. `backups`: the methods by which
-    it is backed up, with their options.
+    it is backed up, with their options. `programs`: the version or the directory of the server.
     """
 
     host: Host
@@ -176,15 +176,24 @@ class Request:
     password: Secret
     own: Sequence[tuple[str, Configuration]] = ()
     backups: Sequence[tuple[str, Options]] = ()
+    programs: str | None = None
 
 
 @dataclass(frozen=True)
 class Installation:
-    """The server programs that are used. `backups`: what makes them, and its version, by method."""
+    """The server programs that are used.
+
+    `backups`: what makes them, and its version, by method. `others`: what else is installed.
+    """
 
     programs: Path
     version: str
     backups: Mapping[str, str] = field(default_factory=dict)
+    others: Sequence["Installation"] = ()
+
+    def __str__(self) -> str:
+        """Version and directory."""
+        return f"{self.version} in {self.programs}"
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,10 @@ class Remote(Instance, Protocol):
         """The median time of a question that needs no work, seconds."""
         ...
 
+    def description(self) -> str:
+        """Version of the server, and whether connections are encrypted."""
+        ...
+
 
 def remote_of(url: Secret, password: Secret | None = None) -> Remote:
     """The database of a URL, connected. Raises UserError for a URL of no engine."""

@@ -56,7 +56,7 @@ def _of_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]
         able = [name for name, each in plugins("engine").items() if hasattr(each, "BY_URL")]
         what = "an engine that has no databases by URL"
         yield Violation(what, f"use {' or '.join(able)}", database.engine, ("database", "engine"))
-    for key in ("memory", "cpus", "settings"):
+    for key in ("memory", "cpus", "programs", "settings"):
         if key in given:
             right = "leave this key out, and set up the server itself"
             yield Violation(ELSEWHERE, right, given[key], ("database", key))

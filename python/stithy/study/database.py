@@ -44,6 +44,13 @@ CpuCount = Annotated[int, Field(ge=1, le=4096)]
 """How many CPUs a server may use."""
 
 
+def _version(value: Any) -> Any:
+    """A version as text; YAML reads one with a point as a number, and 15.10 as 15.1."""
+    if isinstance(value, float):
+        raise rule_error("a version without quotes", 'give it in quotes, such as "15.10"')
+    return str(value) if type(value) is int else value
+
+
 def _each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
     refuse(
         Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
@@ -113,6 +120,15 @@ class Database(BaseModel):
             "any CPU, and their delay looks like a delay of the storage."
         ),
         examples=[4],
+    )
+    programs: Annotated[str, BeforeValidator(_version)] | None = Field(
+        default=None,
+        json_schema_extra={"default": "the newest version that is installed"},
+        description=(
+            "Which of several installed servers is used: a version, such as `15` or `15.14`, or "
+            "the directory of its programs, which begins with `/`. `stithy doctor` lists them."
+        ),
+        examples=["15"],
     )
     settings: Settings = Field(
         default={},

@@ -9,7 +9,7 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app
 from stithy.cli.hammer import options, outcome
-from stithy.secrets import Secret
+from stithy.database.engine import Endpoint
 from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
 from stithy.workload.hammer import Hammer
@@ -43,8 +43,8 @@ def hammer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         answers = [example(each) if isinstance(each, str) else each for each in messages]
         runner = AnsweringRunner(answers)
 
-        def made(url: str) -> Hammer:
-            return Hammer(runner, Secret(url), program=Path("/bin/stithy-hammer"))
+        def made(database: Endpoint) -> Hammer:
+            return Hammer(runner, database.url, program=Path("/bin/stithy-hammer"))
 
         monkeypatch.setattr(options, "hammer", made)
         command, *rest = words.split()
@@ -112,6 +112,7 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
     """The words carry the meaning, not the mark alone; nobody waits in an open loop."""
     gone = example("run-summary")
     lost = gone.connections.model_copy(update={"lost": 15, "reopened": 2})
+    well = gone.model_copy(update={"errors": gone.errors[1:]})
     gone = gone.model_copy(update={"connections": lost})
     ten = "--size 10"
     for words, answers, code, shown in (
@@ -126,9 +127,10 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
         (f"run {ten}", [gone], 5, ("error: the server went away during the run",)),
         (f"run {ten} --rate 500/s --users 16", ["run-summary.partial"], 5,
          ("CUT SHORT", "16 connections, open loop, 500/s Poisson, specified mix and keys")),
-        (f"run {ten} --set profile=hammerdb", ["run-summary"], 0,
+        (f"run {ten}", ["run-summary"], 5, ("refused 1 times unexpectedly", "No space left")),
+        (f"run {ten} --set profile=hammerdb", [well], 0,
          ("PROFILE HAMMERDB: its mix and uniform keys",)),
-        (f"run {ten} --json", ["run-summary"], 0,
+        (f"run {ten} --json", [well], 0,
          ('"suppressed_arrivals": 1040', '"headline_per_min": 24720')),
     ):  # fmt: skip
         ended = hammer(words, "started", *answers)

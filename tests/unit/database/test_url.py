@@ -33,13 +33,13 @@ def test_whatever_a_url_names_the_hammer_gets(user: str, password: str, database
 
 def test_places_are_told_apart() -> None:
     """By the socket's directory, too; and a file of certificates has a whole path."""
-    for url, place in (
+    for text, place in (
         ("me@h/d", "h:5432, database d"),
         ("me@[::1]:7/d", "::1:7, database d"),
         ("me@/d?host=/run/a", "/run/a/.s.PGSQL.5432, database d"),
         ("me@%2Frun%2Fb:7", "/run/b/.s.PGSQL.7, database me"),
     ):
-        assert parse_url(Secret(f"postgresql://{url}")).place == place
+        assert parse_url(Secret(f"postgresql://{text}")).place == place
     here = Path(__file__)
     for root, file in ((here, here), (here.relative_to(Path.cwd()), here)):
         url = Secret(f"postgresql://me@h/d?sslmode=verify-ca&sslrootcert={root}")

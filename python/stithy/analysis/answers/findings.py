@@ -209,11 +209,16 @@ def _answer(evidence: Evidence) -> Finding:
 
 
 def _none_valid(evidence: Evidence) -> Nothing:
-    """Nothing to say, with what made the windows invalid, the most frequent first."""
+    """Nothing to say, with what made the windows invalid, the most frequent first, and how."""
     flags = Counter(flag for window in evidence.windows for flag in {*window.failures})
     counts = sorted(flags.items(), key=lambda each: (-each[1], each[0].value))
+    if not counts:
+        return Nothing("no window is valid")
     shown = ", ".join(f"{count} by “{flag.value}”" for flag, count in counts)
-    return Nothing(f"no window is valid ({shown})" if shown else "no window is valid")
+    reasons = [reason for window in evidence.windows for reason in window.reasons]
+    first = (next(each for each in reasons if each.flag == flag) for flag, _ in counts[:2])
+    because = " ".join(reason.sentence for reason in first).rstrip(".")
+    return Nothing(f"no window is valid ({shown}). {because}")
 
 
 def _pair(evidence: Evidence, point: Point) -> tuple[str, str] | None:

@@ -176,7 +176,8 @@ def run(
 
     Users work back to back, unless `--pace` or `--rate` says otherwise. The command prints one line
     per second on standard error, and a table at the end on standard output. It does not judge
-    validity: other load on the machine changes the numbers.
+    validity: other load on the machine changes the numbers. The exit code is 5 if the database
+    answered with an unexpected error, the run was cut short, or connections did not come back.
 
     Examples:
 
@@ -243,14 +244,19 @@ def run(
 
 
 def _is_valid(summary: "RunSummary") -> bool:
-    """Whether the run went to its end with a server; tells where that went away and stayed away."""
+    """Whether the run went to its end, with a server, and without errors; says why not."""
     connections = summary.connections
     if gone := connections.lost - connections.reopened >= connections.opened > 0:
         say(
             "error: the server went away during the run and had not come back at its end: "
             "see the server's log for why it stopped, and run again"
         )
-    return summary.complete and not gone
+    # Connections that were lost and came back are among the results.
+    errors = [error for error in summary.errors if error.kind != "lost"]
+    if errors:
+        count = sum(error.count for error in errors)
+        say(f"error: the database refused {count:,} times unexpectedly, first: {errors[0].text}")
+    return summary.complete and not gone and not errors
 
 
 COMMAND = run

@@ -177,7 +177,18 @@ def checks(checked: Preflight) -> str:
         head = f"This machine was checked: {found} a run (see the error below)."
     else:
         head = "This machine was checked: a run can start."
-    return "\n".join([head, *(f"warning: {each}" for each in checked.warnings)])
+    server = _server(checked)
+    return "\n".join([head, *server, *(f"warning: {each}" for each in checked.warnings)])
+
+
+def _server(checked: Preflight) -> list[str]:
+    """Which of the installed servers is used, in a line; none where no server is started."""
+    if (equipped := checked.equipped) is None or (database := equipped.database) is None:
+        return []
+    found = database.installation
+    return (
+        [f"Database server: {equipped.file.study.database.engine} {found}"] if found.version else []
+    )
 
 
 def _users(study: Study) -> str:

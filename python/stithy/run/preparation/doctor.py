@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stithy.database.backup import every_method, needs_of
 from stithy.database.engine import Configuration, Request
+from stithy.engines import declaration
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
@@ -138,7 +139,11 @@ def engine_here(host: Host, name: str) -> Judgement:
         found = part("engine", name, "engine").create(request).check()
     except StithyError as error:
         return Judgement(name, "missing", f"{error.where}: {error.problem}", error.remedy)
-    return Judgement(name, "there", f"{found.version} in {found.programs}")
+    also = f"; also installed: {', '.join(map(str, found.others))}" if found.others else ""
+    if defect := declaration(name).defect(found.version):
+        remedy = "install another version, or choose one with `database.programs`"
+        return Judgement(name, "disturbing", f"{found}{also}: {defect}", remedy)
+    return Judgement(name, "there", f"{found}{also}")
 
 
 def _needs_of(family: str) -> dict[str, Sequence[Need]]:

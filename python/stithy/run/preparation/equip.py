@@ -274,6 +274,7 @@ def _request(file: StudyFile, host: Host, password: Secret) -> Request | None:
         password=password,
         own=tuple((where, each) for where, each in _own(study) if each != shared),
         backups=tuple(asked(study)) if asked else (),
+        programs=study.database.programs,
     )
 
 

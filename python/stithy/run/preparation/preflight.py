@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from stithy.drives.profiles import profile_text
 from stithy.drives.varied import assumed_numbers
+from stithy.engines import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import load
@@ -282,14 +283,21 @@ def _cpu_cautions(equipped: Equipped) -> Iterator[str]:
 
 
 def _version_cautions(equipped: Equipped) -> Iterator[str]:
-    """Where servers that run already have several versions, as their fingerprints say."""
-    study = equipped.file.study
+    """A server with a known defect; servers that run already and differ, as fingerprints say."""
+    study, database = equipped.file.study, equipped.database
+    if database is None:
+        return
     known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
+    versions = [str(each).removeprefix("server version ") for each in known.values()]
+    defect = declaration(study.database.engine).defect
+    yield from filter(
+        None, {defect(each): None for each in [database.installation.version, *versions]}
+    )
     if study.by_url and len({*known.values()} - {None}) > 1:
         found = ", ".join(f"{name} {text or 'is not known'}" for name, text in known.items())
         yield (
-            f"the servers have different versions: {found}; differences between candidates include "
-            "those between versions"
+            f"the servers differ: {found}; differences between candidates include those between "
+            "versions, and the cost of encryption"
         )
 
 

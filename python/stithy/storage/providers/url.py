@@ -115,9 +115,9 @@ class DatabaseProvider:
         )
 
     def fingerprint(self) -> str | None:
-        """The version of its server. Raises UserError where its secret is not there."""
+        """What its server is. Raises UserError where its secret is not there."""
         try:
-            return f"server version {self._there().facts().version}"
+            return f"server {self._there().description()}"
         except (InfrastructureError, PreconditionError):  # `check` says why
             return None
 

@@ -215,6 +215,10 @@ fn refused(e: &ServerError) -> Meaning {
             "too-many-connections",
             "raise max_connections, or use fewer users or loaders",
         ),
+        SqlState::PROTOCOL_VIOLATION if e.text.contains("startup parameter") => unfit(
+            "pooled",
+            "name the server itself: what answers is a connection pooler, such as pgbouncer",
+        ),
         SqlState::CANNOT_CONNECT_NOW => down(
             "not-ready",
             "wait until the server has started, then try again",

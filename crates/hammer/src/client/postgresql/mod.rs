@@ -70,7 +70,7 @@ impl client::Target for Target {
 
     /// Errors: `host-unknown`, `connect-refused`, `connect-timeout`, `connect-failed`,
     /// `not-postgresql`, `tls-failed`, `not-ready` (infrastructure), `wrong-password`,
-    /// `not-admitted`, `not-permitted`, `not-bound`, `no-such-database`, `too-many-connections`,
+    /// `not-admitted`, `not-permitted`, `not-bound`, `pooled`, `no-such-database`, `too-many-connections`,
     /// `tls-not-offered`, `certificate-not-trusted`, `certificate-other-host` (precondition).
     async fn open(&self, settings: SessionSettings) -> Result<Session, HammerError> {
         let kept = kept(settings);

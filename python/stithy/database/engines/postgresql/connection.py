@@ -6,6 +6,7 @@ them are what they are for psql. Transactions of a workload never go this way.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -76,6 +77,11 @@ class Connection:
         return Secret(word) if word else None
 
     @property
+    def is_encrypted(self) -> bool:
+        """Whether it uses TLS."""
+        return bool(self._session.pgconn.ssl_in_use)
+
+    @property
     def is_pooled(self) -> bool:
         """Whether something in between lends connections: the server itself has another process."""
         return self.run("SELECT pg_backend_pid()") != [[self._session.info.backend_pid]]
@@ -114,8 +120,9 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
     remedy.
     """
     forget("PG", but=PASSWORDS)
+    target = replace(target, database=database or target.database)
     try:
-        conninfo = make_conninfo(**_parameters(target), dbname=database or target.database)
+        conninfo = make_conninfo(**_parameters(target))
         session = _Session.connect(conninfo, autocommit=True, row_factory=_list_row)
     except psycopg.Error as error:
         raise _not_opened(target, str(error)) from error
@@ -130,6 +137,7 @@ def _parameters(target: Target) -> dict[str, str]:
         "hostaddr": target.hostaddr,
         "port": str(target.port),
         "user": target.user,
+        "dbname": target.database,
         "password": target.password.reveal() if target.password else "",
         "passfile": target.passfile,
         "options": f"-c jit=off {target.options}",

@@ -1,5 +1,7 @@
 """What PostgreSQL's servers have in common, for who runs, judges and draws without asking one."""
 
+import re
+
 from stithy.database.engines.postgresql import waits
 from stithy.database.engines.postgresql.checks import CHECKS
 from stithy.database.engines.postgresql.errors import error_class
@@ -36,6 +38,21 @@ METRICS = (
 )
 """Beside those that every engine has."""
 
+
+def defect(version: str) -> str | None:
+    """What is known of a version, as `SHOW server_version` says it.
+
+    Source: PostgreSQL's release notes, 18.2. Two sessions show it: the second of two statements
+    UPDATE … FROM of one row waits for the first, and then changes nothing.
+    """
+    if (found := re.match(r"18(\.[01]\b|(beta|rc)\d)", version)) is None:
+        return None
+    return (
+        f"PostgreSQL {found[0]} loses rows of UPDATE … FROM statements that waited for another "
+        "session, so that transactions fail: use 18.2 or later, or another version"
+    )
+
+
 ENGINE = Declaration(
     error_class=error_class,
     metrics=METRICS,
@@ -49,5 +66,6 @@ ENGINE = Declaration(
     buffers="shared buffers",
     maintenance="autovacuum",
     checks=CHECKS,
+    defect=defect,
     log_note="The first change of a page after a checkpoint logs the whole page.",
 )

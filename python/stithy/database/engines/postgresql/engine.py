@@ -53,19 +53,36 @@ OLDEST = 14
 _VERSION = re.compile(r"\(PostgreSQL\) (\d+)([.\w]*)")
 
 
-def find_installation(host: Host, places: Sequence[Path] | None = None) -> Installation:
-    """The newest complete set of programs that its user can run.
+def find_installation(
+    host: Host, places: Sequence[Path] | None = None, asked: str | None = None
+) -> Installation:
+    """A complete set of programs that its user can run: the newest, or what a study asks for.
 
-    `places` None: `default_places()`.
+    `places` None: those of the machine, and those of a package only where these do not do.
+    `asked`: a version, or a directory.
 
     Raises PreconditionError where there is none, with what was found instead.
     """
     searched = list(default_places() if places is None else places)
+    packaged = list(_packaged()) if places is None else []
+    if asked and asked.startswith("/"):
+        searched, packaged, asked = [Path(asked)], [], None
     problems: list[str] = []
-    for folders in (searched, [] if places is not None else list(_packaged())):
-        found = [each for folder in folders if (each := _probe(host, folder, problems))]
-        if found:
-            return max(found, key=lambda each: _number(each.version))
+    installed: list[Installation] = []
+    for folders in (searched, packaged):
+        probed = (_probe(host, folder, problems) for folder in folders)
+        new = {each.programs: each for each in probed if each}.values()
+        installed += sorted(new, key=lambda each: _number(each.version), reverse=True)
+    for installation in installed:
+        if asked is None or f"{installation.version}.".startswith(f"{asked}."):
+            others = [each for each in installed if each is not installation]
+            return replace(installation, others=others)
+    if installed:
+        raise PreconditionError(
+            f"PostgreSQL {asked} is not installed",
+            where="database.programs",
+            remedy=f"install it, or use what is installed: {', '.join(map(str, installed))}",
+        )
     raise PreconditionError(
         "; ".join(problems) or "no PostgreSQL server programs were found",
         where=f"{len(searched)} directories, PATH among them",
@@ -163,7 +180,7 @@ class PostgreSQL:
     def check(self) -> Installation:
         """Find the programs and try all settings."""
         asked, problems = self._request, Problems()
-        self._found = find_installation(asked.host)
+        self._found = find_installation(asked.host, asked=asked.programs)
         questions = Questions(asked.host.runner, Path(self._program("postgres")))
         shared = asked.configuration
         most = asked.connections_max

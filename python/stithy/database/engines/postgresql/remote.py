@@ -192,6 +192,12 @@ class Remote(NotStarted, Endpoint):
                 took_s.append(time.perf_counter() - began_s)
         return median(took_s)
 
+    def description(self) -> str:
+        """As the session of now is."""
+        with self._elsewhere() as session:
+            [[version]] = session.run("SHOW server_version")
+            return f"version {version}, {'' if session.is_encrypted else 'not '}encrypted"
+
     def ended_by(self) -> str | None:
         """Whether it was started anew, or does not answer."""
         try:
@@ -214,6 +220,8 @@ def _held(session: Connection, owner: int | None = None) -> list[tuple[str, str]
 
 def _unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] | None:
     """Why a run cannot use it, and what to do."""
+    if session.is_pooled:
+        return "a connection pooler answers, such as pgbouncer", "name the server itself"
     if session.version < OLDEST:
         return "the server is older than version 14", "use a newer one"
     [[superuser, monitors, checkpoints, creates, writes, copies]] = session.run(USABLE)

@@ -67,6 +67,10 @@ class Remote(NotStarted, Endpoint):
         """It is near."""
         return 0.0015
 
+    def description(self) -> str:
+        """It is not encrypted."""
+        return f"version {self.store.version}"
+
     def checkpoint(self) -> None:
         """Counted."""
         self.store.checkpoints += 1
