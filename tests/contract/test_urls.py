@@ -49,7 +49,7 @@ def _by_hammer(url: Secret) -> None:
 
 def _started(there: Listening) -> dict[bytes, bytes]:
     """What the last connection said of user, database and options."""
-    words = there.heard.pop()[0][8:].split(b"\0")
+    words = there.last()[0][8:].split(b"\0")
     said = dict(zip(words[::2], words[1::2], strict=False))
     said[b"options"] = said.get(b"options", b"").removeprefix(b"-c jit=off").strip()
     return {name: said[name] for name in (b"user", b"database", b"options")}

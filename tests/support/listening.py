@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from queue import Queue
 
 SSL_REQUEST = bytes.fromhex("00000008 04d2162f")
 PATIENCE_S = 4
@@ -30,7 +31,11 @@ class Listening:
     """A server without TLS; `heard` has the start and the answer of each connection."""
 
     port: int
-    heard: list[tuple[bytes, bytes]] = field(default_factory=list)
+    heard: "Queue[tuple[bytes, bytes]]" = field(default_factory=Queue)
+
+    def last(self) -> tuple[bytes, bytes]:
+        """What a connection said, once it is over."""
+        return self.heard.get(timeout=PATIENCE_S)
 
     def talk(self, opened: socket.socket, says: bytes) -> None:
         """Hear the start, say the same to everybody, hear the answer."""
@@ -39,7 +44,7 @@ class Listening:
             opened.sendall(b"N")
             start = opened.recv(1024)
         opened.sendall(says)
-        self.heard.append((start, opened.recv(1024)))
+        self.heard.put((start, opened.recv(1024)))
 
 
 @contextmanager

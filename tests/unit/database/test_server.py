@@ -52,6 +52,28 @@ def test_the_newest_complete_version_wins_wherever_it_is(tmp_path: Path) -> None
             find_installation(FakeMachine(), [folder])
 
 
+def test_a_study_may_choose_among_the_installed_versions(tmp_path: Path) -> None:
+    """By the first number or both, or by the directory; what is not there names what is."""
+    folders = [_programs(tmp_path / each, each) for each in ("15.4", "18beta1", "15.14", "16.9")]
+    machine = FakeMachine()
+    for asked, version in (
+        (None, "18beta1"), ("15", "15.14"), ("15.4", "15.4"), ("18", "18beta1"),
+        (f"{tmp_path}/16.9", "16.9"),
+    ):  # fmt: skip
+        found = find_installation(machine, folders, asked)
+        assert found.version == version
+        others = {each.version for each in found.others}
+        assert version not in others
+        assert len(others) == (3 if asked is None or "/" not in asked else 0)
+    everything = "18beta1 in .*, 16.9 in .*, 15.14 in .*, 15.4 in "
+    for asked, problem in (
+        ("1", f"PostgreSQL 1 is not installed.*{everything}"), ("15.5", everything),
+        (f"{tmp_path}", "no PostgreSQL server programs"),
+    ):  # fmt: skip
+        with pytest.raises(PreconditionError, match=problem):
+            find_installation(machine, folders, asked)
+
+
 def test_the_last_words_of_a_server_are_its_errors() -> None:
     """At most three; Stithy's own probes are none; never an empty message."""
     probe = "FATAL:  the database system is starting up"

@@ -73,7 +73,7 @@ def test_a_password_comes_from_where_libpq_looks_for_it(
                 monkeypatch.delenv("PGPASSWORD")
             with pytest.raises(PreconditionError, match="nowhere"):
                 connect(parse_url(Secret(f"postgresql://{url}")))
-            start, answer = there.heard.pop()
+            start, answer = there.last()
             assert b"p\0\0\0" in answer
             assert word + b"\0" in answer
             assert b"-cx=y" not in start

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.database.remote import Mark, Remote, place_of, remote_of
+from stithy.engines import engine_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.needs import Need
@@ -27,10 +28,11 @@ SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 
 def _without_password(url: str) -> str:
     """Whoever reads the study, its results or a log reads the URL, too."""
-    if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
-        right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
-        raise rule("a URL with a password in it", right)
     try:
+        engine_of(Secret(url))
+        if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
+            right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
+            raise rule("a URL with a password in it", right)
         place_of(Secret(url))
     except UserError as error:
         raise rule(error.problem, error.remedy) from error

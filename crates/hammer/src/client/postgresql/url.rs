@@ -20,9 +20,9 @@ use crate::error::HammerError;
 /// A server that does not answer at all is given up after this time, where the URL gives no other.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const REMEDY: &str = "write it as postgresql://user:password@host:5432/database or \
-     postgresql://user:password@/database?host=/run/pg, and percent-encode what is no letter or digit \
-     in its parts: the password p@ss/w is p%40ss%2Fw";
+const REMEDY: &str = "write it as postgresql://me@host:5432/database or \
+     postgresql://me@/database?host=/run/pg, and percent-encode all but letters and digits: \
+     me:p@ss/w@host is me:p%40ss%2Fw@host";
 
 /// Options that mean here what they mean to libpq.
 const OPTIONS: [&str; 11] = [

@@ -74,7 +74,8 @@ def find_installation(
         new = {each.programs: each for each in probed if each}.values()
         installed += sorted(new, key=lambda each: _number(each.version), reverse=True)
     for installation in installed:
-        if asked is None or f"{installation.version}.".startswith(f"{asked}."):
+        version = installation.version
+        if asked in (None, version, str(_number(version)[0])):
             others = [each for each in installed if each is not installation]
             return replace(installation, others=others)
     if installed:

@@ -38,9 +38,8 @@ PATIENCE_S = 10
 """How long a server may take until there is a session, where its URL does not say it."""
 
 _EXAMPLE = (
-    "write it as postgresql://user:password@host:5432/database or "
-    "postgresql://user:password@/database?host=/run/pg, and percent-encode what is no letter or "
-    "digit in its parts: the password p@ss/w is p%40ss%2Fw"
+    "write it as postgresql://me@host:5432/database or postgresql://me@/database?host=/run/pg, and "
+    "percent-encode all but letters and digits: me:p@ss/w@host is me:p%40ss%2Fw@host"
 )
 
 
