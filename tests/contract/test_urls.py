@@ -31,7 +31,7 @@ REFUSED = (
     "me:%ff@{at}/d", "me@{at}/d?password=se&same", "me@{at}/d?password=se&same=x",
     "me@{at}/d?sslmode", "me@{at}/d?=5", "me@{at}/d?&sslmode=prefer", "me@{at}/d?sslmode=sesame",
     "me@{at}/d?sslmode=", "me@{at}/d?channel_binding=sesame", "me@{at}/d?connect_timeout=soon",
-    "me@{at}/d?connect_timeout=5s", "me@127.0.0.1:sesame/d", "me@h:0/d", "me@h:65536/d",
+    "me@{at}/d?connect_timeout=5s", "me@127.0.0.1:sesame/d", "me@h/d?hostaddr=sesame", "me@h:0/d", "me@h:65536/d",
     "me@h:5_4/d", "me@::1/d", "me@[::1/d", "me@[::1]x/d", "{at}/d", "me@/d", "me@{at}/d?user=",
     "me@{at}/d?host=", "", "me@{at}/d?sslmode=verify-full",
     "me@{at}/d?sslmode=require&sslrootcert=system",

@@ -117,10 +117,7 @@ fn refuse_contradiction(mode: &str, root: Option<&str>) -> Result<(), HammerErro
              sslrootcert=system",
         ),
         Some(SYSTEM) if mode != "verify-full" => (
-            format!(
-                "sslmode is {mode}, which is too weak for sslrootcert=system: anyone gets a \
-                 certificate for some name from them"
-            ),
+            format!("sslmode is {mode}, which is too weak for sslrootcert=system"),
             "give sslmode=verify-full",
         ),
         _ => return Ok(()),

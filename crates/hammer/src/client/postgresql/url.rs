@@ -43,13 +43,8 @@ const OPTIONS: [&str; 11] = [
 pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     let given = Given::read(url)?;
     let (user, host) = (given.get("user"), given.get("host"));
-    if [host, given.get("hostaddr")]
-        .iter()
-        .any(|name| name.contains(','))
-    {
-        return Err(invalid(
-            "the URL names more than one host; one server is driven at a time",
-        ));
+    if host.contains(',') || given.get("hostaddr").contains(',') {
+        return Err(several());
     }
     if host.is_empty() {
         return Err(invalid(
@@ -65,8 +60,12 @@ pub(super) fn parse(url: &str) -> Result<Target, HammerError> {
     config.channel_binding(given.channel_binding()?);
     let optional = |name| Some(given.get(name)).filter(|value| !value.is_empty());
     config.dbname(optional("dbname").unwrap_or(user));
-    optional("password").map(|password| config.password(password));
-    optional("options").map(|options| config.options(options));
+    if let Some(password) = optional("password") {
+        config.password(password);
+    }
+    if let Some(options) = optional("options") {
+        config.options(options);
+    }
     if let Some(address) = optional("hostaddr") {
         let address: Result<IpAddr, _> = address.parse();
         config.hostaddr(address.map_err(|_| invalid("the URL's hostaddr is no address"))?);
@@ -109,6 +108,9 @@ impl Given {
             return Err(invalid("the URL has an @ after the one before the host"));
         }
         let (place, dbname) = place.split_once('/').unwrap_or((place, ""));
+        if place.contains(',') {
+            return Err(several());
+        }
         let (host, port) = match place.strip_prefix('[').map(|inner| inner.split_once(']')) {
             Some(Some((address, port))) if port.is_empty() => (address, port),
             Some(Some((address, port))) if port.starts_with(':') => (address, &port[1..]),
@@ -178,6 +180,10 @@ impl Given {
             )),
         }
     }
+}
+
+fn several() -> HammerError {
+    invalid("the URL names more than one host; one server is driven at a time")
 }
 
 fn unreadable() -> HammerError {

@@ -8,6 +8,7 @@ Source: PostgreSQL's manual, "Connection URIs".
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import quote
 
@@ -147,6 +148,10 @@ def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
         raise _refusal("the URL names neither a host nor a socket directory")
     if not given.get("user"):
         raise _refusal("the URL names no user")
+    try:
+        ip_address(given.get("hostaddr") or "::")
+    except ValueError:
+        raise _refusal("the URL's hostaddr is no address") from None
     if not _is_whole(given.get("port") or "5432", range(1, 2**16)):
         raise _refusal("the URL's port is no number from 1 to 65535")
     if not _is_whole(given.get("connect_timeout") or "0", range(-(2**31), 2**31)):
@@ -157,7 +162,7 @@ def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
 
 
 def _is_whole(text: str, allowed: range) -> bool:
-    return re.fullmatch(r"-?[0-9]+", text) is not None and int(text) in allowed
+    return re.fullmatch(r"[-+]?[0-9]+", text) is not None and int(text) in allowed
 
 
 def _encryption(given: Mapping[str, str]) -> tuple[str, str | None]:
