@@ -51,8 +51,8 @@ class Declaration:
     session creates a log file. `block_bytes`: how much is read into its buffers at once.
     `buffers`, `maintenance`: what it calls its buffer pool and the maintenance that it does by
     itself. `log_note`: what a reader must know about the volume of its log, as a sentence.
-    `checks`: what its own work means for a window. `defect`: why a version of its server cannot be
-    measured, and what to use instead; None where nothing is known.
+    `checks`: what its own work means for a window. `find_defect`: why a version of its server
+    cannot be measured, and what to use instead; None where nothing is known.
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = lambda code, text: "other"
@@ -66,7 +66,7 @@ class Declaration:
     maintenance: str = "maintenance"
     log_note: str = ""
     checks: tuple[Check[Recorded], ...] = ()
-    defect: Callable[[str], str | None] = lambda version: None
+    find_defect: Callable[[str], str | None] = lambda version: None
 
 
 UNKNOWN = Declaration()

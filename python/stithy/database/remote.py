@@ -1,7 +1,7 @@
 """The interface of a database by URL that Stithy did not make: an optional part of an engine.
 
 An engine that has it says `BY_URL = True` in its `__init__`, and offers a module `remote` in its
-package: `remote(url, password)` connects and returns a `Remote`; `place(url)` says where a URL
+package: `remote(url, password)` connects and returns a `Remote`; `locate(url)` says where a URL
 leads, connects nothing, and raises UserError for one that cannot be followed. The mark is a table
 of the database: while it is there, all that its user makes in this database is the run's that it
 names. Errors are those of connections.
@@ -77,7 +77,7 @@ class Remote(Instance, Protocol):
         """The median time of a question that needs no work, seconds."""
         ...
 
-    def description(self) -> str:
+    def describe_server(self) -> str:
         """Version of the server, and whether connections are encrypted."""
         ...
 
@@ -87,9 +87,9 @@ def remote_of(url: Secret, password: Secret | None = None) -> Remote:
     return cast(Remote, part("engine", engine_of(url), "remote").remote(url, password))
 
 
-def place_of(url: Secret) -> str:
+def locate(url: Secret) -> str:
     """Where a URL leads, in words. Raises UserError for a URL that cannot be followed."""
-    return cast(str, part("engine", engine_of(url), "remote").place(url))
+    return cast(str, part("engine", engine_of(url), "remote").locate(url))
 
 
 def kept_of(run_id: str) -> str:

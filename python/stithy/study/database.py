@@ -44,7 +44,7 @@ CpuCount = Annotated[int, Field(ge=1, le=4096)]
 """How many CPUs a server may use."""
 
 
-def _version(value: Any) -> Any:
+def _read_version(value: Any) -> Any:
     """A version as text; YAML reads one with a point as a number, and 15.10 as 15.1."""
     if isinstance(value, float):
         raise rule_error("a version without quotes", 'give it in quotes, such as "15.10"')
@@ -121,7 +121,7 @@ class Database(BaseModel):
         ),
         examples=[4],
     )
-    programs: Annotated[str, BeforeValidator(_version)] | None = Field(
+    programs: Annotated[str, BeforeValidator(_read_version)] | None = Field(
         default=None,
         json_schema_extra={"default": "the newest version that is installed"},
         description=(

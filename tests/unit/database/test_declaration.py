@@ -14,7 +14,7 @@ def test_results_of_an_engine_that_is_not_here_can_be_read_all_the_same() -> Non
 
 def test_a_defect_is_known_by_version() -> None:
     """As the server says it, with whatever a distribution adds."""
-    defect = declaration("postgresql").defect
+    defect = declaration("postgresql").find_defect
     for version in ("18.0", "18.1 (Debian 18.1-1)", "18rc1", "18beta2"):
         assert f"PostgreSQL {version.split()[0]} loses rows" in str(defect(version))
     for version in ("18.2", "18.10", "17.1", "15.18", ""):

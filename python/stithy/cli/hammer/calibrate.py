@@ -47,7 +47,7 @@ def calibrate(
     think_s = None if think == "none" else read_measured(think, "--think")
     trial_s = read_measured(trial, "--trial")
     with options.watching({"progress": lambda tried: tried.stage}) as watch:
-        driver = options.hammer(options.database(url, password_env))
+        driver = options.hammer(options.open_database(url, password_env))
         summary = driver.calibrate(
             connections=connections, trial_s=trial_s, think_s=think_s, watch=watch
         )

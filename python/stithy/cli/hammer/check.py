@@ -42,7 +42,7 @@ def check(
     """
     from stithy.workload.workload import Driving
 
-    database = options.database(url, password_env)
+    database = options.open_database(url, password_env)
     choice = options.loaded(database, workload, units).choice(Driving())
     with options.watching({"condition": condition_line}) as watch:
         checked = options.hammer(database).check(

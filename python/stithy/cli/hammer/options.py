@@ -65,7 +65,7 @@ def warning_line(warning: "Warning") -> str:
     return f"warning: {warning.text}"
 
 
-def database(url: str, password_env: str | None) -> "Endpoint":
+def open_database(url: str, password_env: str | None) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
     from stithy.engines import engine_of
     from stithy.registry import part

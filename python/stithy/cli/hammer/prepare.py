@@ -67,7 +67,7 @@ def prepare(
     choice = options.section(workload, units).choice(Driving())
     progress = progress_line()
     with options.watching({"progress": progress, "warning": options.warning_line}) as watch:
-        driver = options.hammer(options.database(url, password_env))
+        driver = options.hammer(options.open_database(url, password_env))
         summary = driver.prepare(choice, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))

@@ -216,7 +216,7 @@ def run(
     from stithy.wire.jobs import RunRequest
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    database = options.database(url, password_env)
+    database = options.open_database(url, password_env)
     section = options.loaded(database, workload, units, own)
     plain = RunRequest(
         seed=seed,

@@ -39,7 +39,7 @@ def verify_ledger(
     """
     from stithy.workload.workload import Driving
 
-    database = options.database(url, password_env)
+    database = options.open_database(url, password_env)
     choice = options.loaded(database, workload, units).choice(Driving())
     with options.watching({"ledger-finding": finding_line}) as watch:
         verified = options.hammer(database).verify_ledger(choice, ledger, watch=watch)

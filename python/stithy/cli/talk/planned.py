@@ -177,11 +177,11 @@ def checks(checked: Preflight) -> str:
         head = f"This machine was checked: {found} a run (see the error below)."
     else:
         head = "This machine was checked: a run can start."
-    server = _server(checked)
+    server = _show_server(checked)
     return "\n".join([head, *server, *(f"warning: {each}" for each in checked.warnings)])
 
 
-def _server(checked: Preflight) -> list[str]:
+def _show_server(checked: Preflight) -> list[str]:
     """Which of the installed servers is used, in a line; none where no server is started."""
     if (equipped := checked.equipped) is None or (database := equipped.database) is None:
         return []

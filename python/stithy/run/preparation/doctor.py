@@ -140,7 +140,7 @@ def engine_here(host: Host, name: str) -> Judgement:
     except StithyError as error:
         return Judgement(name, "missing", f"{error.where}: {error.problem}", error.remedy)
     also = f"; also installed: {', '.join(map(str, found.others))}" if found.others else ""
-    if defect := declaration(name).defect(found.version):
+    if defect := declaration(name).find_defect(found.version):
         remedy = "install another version, or choose one with `database.programs`"
         return Judgement(name, "disturbing", f"{found}{also}: {defect}", remedy)
     return Judgement(name, "there", f"{found}{also}")

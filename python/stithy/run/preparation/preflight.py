@@ -289,7 +289,7 @@ def _version_cautions(equipped: Equipped) -> Iterator[str]:
         return
     known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
     versions = [str(each).removeprefix("server version ") for each in known.values()]
-    defect = declaration(study.database.engine).defect
+    defect = declaration(study.database.engine).find_defect
     yield from filter(
         None, {defect(each): None for each in [database.installation.version, *versions]}
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.database.remote import Mark, Remote, place_of, remote_of
+from stithy.database.remote import Mark, Remote, locate, remote_of
 from stithy.engines import engine_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
@@ -33,7 +33,7 @@ def _without_password(url: str) -> str:
         if re.search(rf"://[^/@]*:.*@|[?&]({'|'.join(SECRETS)})=", url):
             right = "take it out, and name a variable (`password_env`) or a file (`password_file`)"
             raise rule("a URL with a password in it", right)
-        place_of(Secret(url))
+        locate(Secret(url))
     except UserError as error:
         raise rule(error.problem, error.remedy) from error
     return url
@@ -78,7 +78,7 @@ def database_url(spec: Spec) -> str:
 
 def overlap(one: Spec, other: Spec) -> bool:
     """Whether both name the same database, whoever its user is."""
-    return place_of(Secret(one.url)).lower() == place_of(Secret(other.url)).lower()
+    return locate(Secret(one.url)).lower() == locate(Secret(other.url)).lower()
 
 
 class DatabaseProvider:
@@ -119,7 +119,7 @@ class DatabaseProvider:
     def fingerprint(self) -> str | None:
         """What its server is. Raises UserError where its secret is not there."""
         try:
-            return f"server {self._there().description()}"
+            return f"server {self._there().describe_server()}"
         except (InfrastructureError, PreconditionError):  # `check` says why
             return None
 

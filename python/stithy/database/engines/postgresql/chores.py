@@ -6,7 +6,7 @@ from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
     connect,
-    identifier,
+    quote_name,
 )
 from stithy.database.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
@@ -31,7 +31,7 @@ def empty(url: Secret) -> None:
     """Drop the database, and make it without tables."""
     target = parse_url(url)
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=ANSWER_PATIENCE_S) as session:
-        name = identifier(target.database)
+        name = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         session.run(f"CREATE DATABASE {name} TEMPLATE template0")
 

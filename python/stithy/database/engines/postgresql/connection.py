@@ -26,7 +26,7 @@ PASSWORDS = ("PGPASSWORD", "PGPASSFILE")
 """The variables of libpq that count: what a study says of a server must not depend on a shell."""
 
 
-def identifier(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -46,7 +46,7 @@ class _Session(psycopg.Connection[list[Any]]):
         return super().wait(gen, interval, timeout or self.patience_s)
 
 
-def _list_row(_: object) -> RowMaker[list[Any]]:
+def _make_lists(_: object) -> RowMaker[list[Any]]:
     return list
 
 
@@ -122,15 +122,15 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
     forget("PG", but=PASSWORDS)
     target = replace(target, database=database or target.database)
     try:
-        conninfo = make_conninfo(**_parameters(target))
-        session = _Session.connect(conninfo, autocommit=True, row_factory=_list_row)
+        conninfo = make_conninfo(**_list_parameters(target))
+        session = _Session.connect(conninfo, autocommit=True, row_factory=_make_lists)
     except psycopg.Error as error:
         raise _not_opened(target, str(error)) from error
     session.patience_s = timeout_s
     return Connection(target, session)
 
 
-def _parameters(target: Target) -> dict[str, str]:
+def _list_parameters(target: Target) -> dict[str, str]:
     """What libpq is given; of the rest the hammer knows nothing, so it is not left to defaults."""
     given = {
         "host": target.host,

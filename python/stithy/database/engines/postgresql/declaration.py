@@ -39,7 +39,7 @@ METRICS = (
 """Beside those that every engine has."""
 
 
-def defect(version: str) -> str | None:
+def find_defect(version: str) -> str | None:
     """What is known of a version, as `SHOW server_version` says it.
 
     Source: PostgreSQL's release notes, 18.2. Two sessions show it: the second of two statements
@@ -66,6 +66,6 @@ ENGINE = Declaration(
     buffers="shared buffers",
     maintenance="autovacuum",
     checks=CHECKS,
-    defect=defect,
+    find_defect=find_defect,
     log_note="The first change of a page after a checkpoint logs the whole page.",
 )

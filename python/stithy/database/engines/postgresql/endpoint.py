@@ -65,10 +65,10 @@ def endpoint(url: Secret, password: Secret | None = None) -> "Endpoint":
 
     Raises UserError for what is no such URL; errors of `connection.connect`.
     """
-    return Endpoint(resolved(url, password))
+    return Endpoint(resolve(url, password))
 
 
-def resolved(url: Secret, password: Secret | None) -> Secret:
+def resolve(url: Secret, password: Secret | None) -> Secret:
     """The URL with all that libpq finds elsewhere, so that the hammer need not look for it."""
     target = parse_url(url, password)
     if target.password is None:

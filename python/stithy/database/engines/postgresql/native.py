@@ -9,7 +9,7 @@ Source: CREATE DATABASE in PostgreSQL's manual.
 from contextlib import ExitStack
 
 from stithy.database.engines.postgresql.chores import empty
-from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, identifier
+from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, quote_name
 from stithy.database.engines.postgresql.upkeep import OTHERS, fill_log, freeze
 from stithy.database.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
@@ -27,7 +27,7 @@ def keep(url: Secret, name: str) -> None:
     """Turn the loaded database into a template that nobody can connect to."""
     target = parse_url(url)
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
-        own = identifier(target.database)
+        own = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {name}")
         session.run(f"ALTER DATABASE {own} RENAME TO {name}")
         session.run(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
@@ -37,7 +37,7 @@ def copy_back(url: Secret, name: str) -> None:
     """Make the database from the template."""
     target = parse_url(url)
     with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
-        own = identifier(target.database)
+        own = quote_name(target.database)
         session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
         how = "STRATEGY file_copy" if session.version >= WITH_STRATEGY else ""
         session.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")

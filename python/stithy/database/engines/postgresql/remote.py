@@ -11,9 +11,9 @@ from stithy.database.engines.postgresql import native
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
-    identifier,
+    quote_name,
 )
-from stithy.database.engines.postgresql.endpoint import MARK, Endpoint, resolved
+from stithy.database.engines.postgresql.endpoint import MARK, Endpoint, resolve
 from stithy.database.engines.postgresql.upkeep import freeze
 from stithy.database.engines.postgresql.url import parse_url
 from stithy.database.remote import Mark, NotStarted, kept_of
@@ -67,14 +67,14 @@ HELD = """SELECT kind, name, owner FROM (
 """What is there besides the server's own and what extensions brought."""
 
 
-def place(url: Secret) -> str:
+def locate(url: Secret) -> str:
     """Host, port and database of a URL."""
     return parse_url(url).place
 
 
 def remote(url: Secret, password: Secret | None = None) -> "Remote":
     """The database of a URL, connected."""
-    return Remote(resolved(url, password))
+    return Remote(resolve(url, password))
 
 
 class Remote(NotStarted, Endpoint):
@@ -168,7 +168,7 @@ class Remote(NotStarted, Endpoint):
             kept = [name for (name,) in session.run(like, pattern=pattern)]
             there = session.run("SELECT 1 FROM pg_database WHERE datname = %(name)s", name=database)
             if kept and not there:
-                session.run(f"CREATE DATABASE {identifier(database)} TEMPLATE template0")
+                session.run(f"CREATE DATABASE {quote_name(database)} TEMPLATE template0")
             for name in kept:
                 session.run(f"DROP DATABASE {name}")
         mark = self.mark() if there else None
@@ -192,7 +192,7 @@ class Remote(NotStarted, Endpoint):
                 took_s.append(time.perf_counter() - began_s)
         return median(took_s)
 
-    def description(self) -> str:
+    def describe_server(self) -> str:
         """As the session of now is."""
         with self._elsewhere() as session:
             [[version]] = session.run("SHOW server_version")

@@ -97,11 +97,11 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
     Raises UserError for what is no such URL, and for what the hammer cannot follow.
     """
     text = url.reveal()
-    given = _read(text)
+    given = _parse(text)
     _refuse_unfollowed(text, given)
     if password is not None and given.get("password"):
         raise _refusal("the URL has a password, and another is given", "take one of them out")
-    sslmode, root = _encryption(given)
+    sslmode, root = _choose_encryption(given)
     word = Secret(given["password"]) if given.get("password") else None
     return Target(
         host=given["host"],
@@ -119,7 +119,7 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
     )
 
 
-def _read(text: str) -> dict[str, str]:
+def _parse(text: str) -> dict[str, str]:
     """Name and value of all that the URL says, as libpq decodes it."""
     if not text.startswith(("postgresql://", "postgres://")):
         raise _refusal("the URL is not one of a PostgreSQL database")
@@ -165,7 +165,7 @@ def _is_whole(text: str, allowed: range) -> bool:
     return re.fullmatch(r"[-+]?[0-9]+", text) is not None and int(text) in allowed
 
 
-def _encryption(given: Mapping[str, str]) -> tuple[str, str | None]:
+def _choose_encryption(given: Mapping[str, str]) -> tuple[str, str | None]:
     """The mode, and the file of certificates where it verifies any. As libpq's defaults."""
     root, usual = given.get("sslrootcert"), Path("~/.postgresql/root.crt").expanduser()
     mode = given.get("sslmode") or ("verify-full" if root == SYSTEM_ROOTS else "prefer")

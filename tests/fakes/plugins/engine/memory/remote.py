@@ -10,7 +10,7 @@ MARKS: dict[str, Mark] = {}
 """By URL, whose databases are."""
 
 
-def place(url: Secret) -> str:
+def locate(url: Secret) -> str:
     """The URL itself."""
     return url.reveal()
 
@@ -67,7 +67,7 @@ class Remote(NotStarted, Endpoint):
         """It is near."""
         return 0.0015
 
-    def description(self) -> str:
+    def describe_server(self) -> str:
         """It is not encrypted."""
         return f"version {self.store.version}"
 
