@@ -24,6 +24,7 @@ from support.running import (
 
 pytestmark = pytest.mark.needs_postgresql
 VARIABLE = "STITHY_TEST_OFFER"
+CERTIFICATE = Path(__file__).resolve().parents[1] / "data" / "tls" / "server.pem"
 HELD = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
 STUDY = """study: Which offer serves the users better?
 candidates:
@@ -38,7 +39,7 @@ load: {{users: [2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: {repe
 @pytest.fixture(scope="module")
 def there() -> Iterator[Offer]:
     """One server for all tests of the file, each of which leaves its databases empty."""
-    with offer() as made:
+    with offer(CERTIFICATE) as made:
         yield made
 
 
@@ -176,6 +177,32 @@ def test_a_server_that_has_too_few_sessions_for_the_users_is_refused(
     assert re.search(r"may open 9\d sessions now, and 200 of users and 10", refused.stderr)
     study.write_text(study.read_text().replace("users:", "connections: 50, users:"))
     assert knowing.run("plan", study).returncode == 0
+
+
+def test_a_plan_says_how_servers_differ_and_what_their_user_may_not(
+    stithy: Stithy, place: Path, there: Offer
+) -> None:
+    """With a password from where psql has it; an option that is not followed is named."""
+    study = _study(place, there)
+    text = re.sub(", password_(env|file): [^}]*", "", study.read_text())
+    study.write_text(text.replace(there.url("a"), f"{there.url('a')}?sslmode=disable"))
+    planned = replace(stithy, environment={"PGPASSWORD": WORD}).run("plan", study)
+    assert planned.returncode == 0, planned.stderr
+    assert re.search(
+        r"gp3 server version [^;]*, not encrypted, io2 server .*, encry", planned.stdout
+    )
+    there.ask("postgres", "REVOKE CONNECT ON DATABASE postgres FROM PUBLIC", "stithy")
+    try:
+        refused = replace(stithy, environment={"PGPASSWORD": WORD}).run("plan", study)
+    finally:
+        there.ask("postgres", "GRANT CONNECT ON DATABASE postgres TO PUBLIC", "stithy")
+    assert refused.returncode == Exit.PRECONDITION
+    assert 'permission denied for database "postgres": GRANT CONNECT' in refused.stderr
+    study.write_text(text.replace(there.url("a"), f"{there.url('a')}?target_session_attrs=any"))
+    refused = stithy.run("plan", study)
+    assert refused.returncode == Exit.USAGE
+    assert "study.yaml:3:" in refused.stderr
+    assert "option target_session_attrs, which is not followed" in refused.stderr
 
 
 def test_one_database_under_two_names_is_refused(

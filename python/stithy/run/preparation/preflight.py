@@ -289,10 +289,8 @@ def _version_cautions(equipped: Equipped) -> Iterator[str]:
         return
     known = {name: equipped.machine.get(f"storage of {name}") for name in study.candidates}
     versions = [str(each).removeprefix("server version ") for each in known.values()]
-    defect = declaration(study.database.engine).find_defect
-    yield from filter(
-        None, {defect(each): None for each in [database.installation.version, *versions]}
-    )
+    find = declaration(study.database.engine).find_defect
+    yield from dict.fromkeys(filter(None, map(find, [database.installation.version, *versions])))
     if study.by_url and len({*known.values()} - {None}) > 1:
         found = ", ".join(f"{name} {text or 'is not known'}" for name, text in known.items())
         yield (

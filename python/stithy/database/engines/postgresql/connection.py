@@ -41,9 +41,9 @@ class _Session(psycopg.Connection[list[Any]]):
 
     patience_s = 60.0
 
-    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+    def wait(self, *asked: Any, **options: Any) -> Any:
         """Wait as psycopg does. Raises its OperationalError once the patience is over."""
-        return super().wait(gen, interval, timeout or self.patience_s)
+        return super().wait(*asked, **{"timeout": self.patience_s, **options})
 
 
 def _make_lists(_: object) -> RowMaker[list[Any]]:
