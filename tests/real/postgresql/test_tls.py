@@ -1,5 +1,6 @@
 """Stithy's own connections to a real PostgreSQL with TLS: what a URL says reaches libpq."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import pytest
 
 from stithy.database.engines.postgresql.connection import connect
 from stithy.database.engines.postgresql.url import parse_url
-from stithy.errors import PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.secrets import Secret
-from support.offers import QUOTED, Offer, offer
+from support.offers import QUOTED, WORD, Offer, offer
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -49,3 +50,15 @@ def test_a_connection_is_encrypted_and_believed_as_the_url_says(there: Offer) ->
             _value(there, options, ENCRYPTED)
         assert remedy in caught.value.remedy
     assert _value(there, "options=-csearch_path%3Delsewhere", "SHOW search_path") == "elsewhere"
+
+
+def test_an_answer_that_does_not_come_is_given_up(there: Offer) -> None:
+    """The connection is of no use then, and is closed without waiting for it."""
+    target = parse_url(Secret(there.url("postgres")), Secret(WORD))
+    began_s = time.monotonic()
+    with (
+        pytest.raises(InfrastructureError, match="did not answer.*timeout expired"),
+        connect(target, timeout_s=0.5) as session,
+    ):
+        session.run("SELECT pg_sleep(60)")
+    assert time.monotonic() - began_s < 30
