@@ -17,7 +17,7 @@ FOLLOWED = (
     "you:no@h:1/e?user=me&host=127.0.0.1&port={port}&dbname=d", "me@:{port}/d?host=127.0.0.1",
     "me@localhost:{port}/d?hostaddr=127.0.0.1",
     "me@{at}/d?options=-csearch_path%3Da+b%20-cjit%3Don", "me@{at}/d?connect_timeout=5",
-    "me@{at}/d?connect_timeout=-1", "me@{at}/d?connect_timeout=", "me@{at}/d?port=",
+    "me@{at}/d?connect_timeout=-1", "me@{at}/d?connect_timeout=",
     "me@{at}/d?sslmode=disable", "me@{at}/d?sslmode=require&sslmode=allow",
     "me@{at}/d?channel_binding=disable", "me:@{at}/d", "me@{at}/d?password=", "me@{at}/d?",
     "me@{at}/d?ssl%6Dode=prefer", "me@{at}/d?sslmode=prefer&sslrootcert=/no/such",

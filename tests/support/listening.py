@@ -43,6 +43,8 @@ class Listening:
         if start == SSL_REQUEST:
             opened.sendall(b"N")
             start = opened.recv(1024)
+        if not start:
+            return  # it wants TLS or nothing
         opened.sendall(says)
         self.heard.put((start, opened.recv(1024)))
 

@@ -177,9 +177,14 @@ _REMEDIES: tuple[tuple[str, type[StithyError], str], ...] = (
 
 
 def _not_opened(target: Target, text: str) -> StithyError:
-    """Why there is no session, by what the last attempt met."""
+    """Why there is no session: libpq tries addresses and ways of encrypting in turn.
+
+    Of those that a server refused counts the one that went beyond pg_hba.conf, else the last.
+    """
     attempts = re.findall(r"failed: (.+)", text.removeprefix("connection failed: "))
-    why = attempts[-1] if attempts else text.strip()
+    refused = [attempt for attempt in attempts if attempt.startswith("FATAL: ")]
+    beyond = [attempt for attempt in refused if "pg_hba.conf" not in attempt]
+    why = (beyond or refused or attempts or [text.strip()])[-1]
     kind, remedy = next(
         ((kind, remedy) for pattern, kind, remedy in _REMEDIES if re.search(pattern, why)),
         (InfrastructureError, "start the server, or correct host and port in the URL"),
