@@ -72,7 +72,7 @@ class Connection:
 
     @property
     def password(self) -> Secret | None:
-        """What proved who the user is, wherever libpq has it from; None where nothing did."""
+        """The password, wherever libpq has it from; None where it has none."""
         word = self._session.info.password
         return Secret(word) if word else None
 
@@ -144,7 +144,7 @@ def _list_parameters(target: Target) -> dict[str, str]:
         "connect_timeout": str(target.connect_timeout_s),
         "channel_binding": target.channel_binding,
         "sslmode": target.sslmode,
-        "sslrootcert": target.root or "",
+        "sslrootcert": target.root,
     }
     fixed = {"application_name": APPLICATION, "gssencmode": "disable", "sslcertmode": "disable"}
     return {name: value for name, value in given.items() if value} | fixed

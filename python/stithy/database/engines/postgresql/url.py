@@ -48,8 +48,7 @@ _EXAMPLE = (
 class Target:
     """What a URL names; `host` is a name, an address, or the directory of a Unix socket.
 
-    `hostaddr` is where to call instead of looking up the name. `root` is a file of certificates;
-    None where no certificate is verified. `options` are words for the server.
+    `hostaddr` is where to call instead of looking up the name. `options` are words for the server.
     """
 
     host: str
@@ -63,7 +62,7 @@ class Target:
     connect_timeout_s: int
     channel_binding: str
     sslmode: str
-    root: str | None
+    sslrootcert: str
 
     @property
     def place(self) -> str:
@@ -71,6 +70,28 @@ class Target:
         is_socket = self.host.startswith("/")
         where = f"{self.host}/.s.PGSQL.{self.port}" if is_socket else f"{self.host}:{self.port}"
         return f"{where}, database {self.database}"
+
+    @property
+    def root(self) -> str:
+        """The file of certificates to verify with, as libpq finds it; empty where nothing is.
+
+        Raises UserError where it has to be there and is not.
+        """
+        if self.sslmode not in ("require", "verify-ca", "verify-full"):
+            return ""
+        usual = Path("~/.postgresql/root.crt").expanduser()
+        root = self.sslrootcert or (str(usual) if usual.is_file() else "")
+        if root == SYSTEM_ROOTS:
+            root = next((file for file in _ROOT_FILES if Path(file).is_file()), _ROOT_FILES[0])
+        if not root and self.sslmode != "require":
+            raise _refusal(
+                f"sslmode is {self.sslmode}, and there is no certificate to verify with",
+                "name a file of root certificates with sslrootcert=, or sslrootcert=system",
+            )
+        if root and not Path(root).is_file():
+            remedy = "name a file of certificates in PEM format with sslrootcert="
+            raise UserError("there is no such file of root certificates", where=root, remedy=remedy)
+        return root and str(Path(root).absolute())
 
     @property
     def url(self) -> Secret:
@@ -84,7 +105,7 @@ class Target:
             "connect_timeout": str(self.connect_timeout_s),
             "channel_binding": self.channel_binding,
             "sslmode": self.sslmode,
-            "sslrootcert": self.root or "",
+            "sslrootcert": self.root,
         }
         options = (f"{name}={quote(value, safe='/')}" for name, value in named.items() if value)
         user, database = quote(self.user, safe=""), quote(self.database, safe="")
@@ -94,14 +115,19 @@ class Target:
 def parse_url(url: Secret, password: Secret | None = None) -> Target:
     """What the URL names; `password` is one that is given beside it.
 
-    Raises UserError for what is no such URL, and for what the hammer cannot follow.
+    Raises UserError for what is no such URL, and for what the hammer cannot follow; does not look
+    at the machine.
     """
     text = url.reveal()
     given = _parse(text)
     _refuse_unfollowed(text, given)
     if password is not None and given.get("password"):
         raise _refusal("the URL has a password, and another is given", "take one of them out")
-    sslmode, root = _choose_encryption(given)
+    is_system = given.get("sslrootcert") == SYSTEM_ROOTS
+    sslmode = given.get("sslmode", "verify-full" if is_system else "prefer")
+    if is_system and sslmode != "verify-full":
+        problem = f"sslmode is {sslmode}, which is too weak for sslrootcert=system"
+        raise _refusal(problem, "give sslmode=verify-full")
     word = Secret(given["password"]) if given.get("password") else None
     return Target(
         host=given["host"],
@@ -115,7 +141,7 @@ def parse_url(url: Secret, password: Secret | None = None) -> Target:
         connect_timeout_s=max(0, int(given.get("connect_timeout") or 0)) or PATIENCE_S,
         channel_binding=given.get("channel_binding", "prefer"),
         sslmode=sslmode,
-        root=root,
+        sslrootcert=given.get("sslrootcert", ""),
     )
 
 
@@ -163,30 +189,6 @@ def _refuse_unfollowed(text: str, given: Mapping[str, str]) -> None:
 
 def _is_whole(text: str, allowed: range) -> bool:
     return re.fullmatch(r"[-+]?[0-9]+", text) is not None and int(text) in allowed
-
-
-def _choose_encryption(given: Mapping[str, str]) -> tuple[str, str | None]:
-    """The mode, and the file of certificates where it verifies any. As libpq's defaults."""
-    root, usual = given.get("sslrootcert"), Path("~/.postgresql/root.crt").expanduser()
-    mode = given.get("sslmode") or ("verify-full" if root == SYSTEM_ROOTS else "prefer")
-    if root == SYSTEM_ROOTS and mode != "verify-full":
-        problem = f"sslmode is {mode}, which is too weak for sslrootcert=system"
-        raise _refusal(problem, "give sslmode=verify-full")
-    if mode not in ("require", "verify-ca", "verify-full"):
-        return mode, None
-    if not root and usual.is_file():
-        root = str(usual)
-    if not root and mode != "require":
-        raise _refusal(
-            f"sslmode is {mode}, and there is no certificate to verify with",
-            "name a file of root certificates with sslrootcert=, or sslrootcert=system",
-        )
-    if root == SYSTEM_ROOTS:
-        root = next((file for file in _ROOT_FILES if Path(file).is_file()), _ROOT_FILES[0])
-    if root and not Path(root).is_file():
-        remedy = "name a file of certificates in PEM format with sslrootcert="
-        raise UserError("there is no such file of root certificates", where=root, remedy=remedy)
-    return mode, root and str(Path(root).absolute())
 
 
 _LEAVE = f"leave it out; followed are {', '.join(OPTIONS)}"
