@@ -153,7 +153,9 @@ def _parse(text: str) -> dict[str, str]:
         if re.search(r"\s", text):
             raise ProgrammingError
         return {name: str(value) for name, value in conninfo_to_dict(text).items()}
-    except (ProgrammingError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise _refusal("the URL cannot be read") from None
+    except ProgrammingError as error:
         # libpq quotes what it stumbles over, and that may be a piece of the password.
         if "invalid URI query parameter" in str(error):
             raise _refusal("the URL has an option that is not followed", _LEAVE) from None
