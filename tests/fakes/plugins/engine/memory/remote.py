@@ -16,9 +16,9 @@ def locate(url: Secret) -> str:
 
 
 def remote(url: Secret, password: Secret | None = None) -> "Remote":
-    """The database of a URL."""
-    del password  # it has none
-    return Remote(url)
+    """The database of a URL, in which a password becomes part of its name."""
+    word = f":{password.reveal()}@" if password else "@"
+    return Remote(Secret(url.reveal().replace("@", word)))
 
 
 class Remote(NotStarted, Endpoint):
