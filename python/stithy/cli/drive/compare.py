@@ -70,21 +70,25 @@ def compare(
     with until_interrupted() as stop:
         again = compare.measure_emulated(spec, plan, runner, steps(stop))
     rows = compare.compared(against.figures, again)
+    differing = against.engine and against.engine != again.engine
+    engines = f"by other engines: {against.engine}, emulated {again.engine}" if differing else None
     if json:
-        show_json({"against": against.what, "other_work": other_work, **as_json(rows)})
+        about = {"against": against.what, "engines": engines, "other_work": other_work}
+        show_json({**about, **as_json(rows)})
     else:
-        words = [f"against {against.what}", other_work, verdict(rows)]
+        words = [f"against {against.what}", engines, other_work, verdict(rows)]
         show(f"{comparison(rows)}\n\n" + "\n".join(filter(None, words)))
     return Exit.THRESHOLD if any(each.missed() for each in rows) else Exit.OK
 
 
 @dataclass(frozen=True)
 class Against:
-    """What an emulated drive is compared with: its figures, over how much, in words."""
+    """What an emulated drive is compared with: its figures, over how much, in words, by what."""
 
     figures: "Reference"
     span_bytes: int
     what: str
+    engine: str | None = None
 
 
 def reference(profile: str, text: str) -> Against:
@@ -98,7 +102,7 @@ def reference(profile: str, text: str) -> Against:
     if is_file_name(profile) and (file := measurement.beside_profile(Path(profile))).exists():
         real = measurement.read_measurement(file)
         what = f"the measurement of {real.target.name} on {real.at[:10]}"
-        return Against(compare.of_measurement(real), real.target.span_bytes, what)
+        return Against(compare.of_measurement(real), real.target.span_bytes, what, real.engine)
     points = matrix(writing=True)
     asked = [LoadPoint(**asdict(point)) for point in points]
     shown = own_figures(text, asked, SIZE_BYTES, SEED)

@@ -25,6 +25,7 @@ from stithy.drives.measure.measurement import (
 from stithy.drives.measure.points import KIB, Point, Schedule, order
 from stithy.errors import Interrupted
 from stithy.fio import measure as fio_measure
+from stithy.fio.engines import SYNC_ENGINE
 from stithy.fio.histogram import Histogram
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine
@@ -32,6 +33,9 @@ from stithy.fio.output import Served
 from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
+POINTS_TRIED = [Point(1.0, 4 * KIB, depth).pattern for depth in (1, 2)]
+"""One of each submission."""
+
 SLICE_S = 5.0
 """Writing without a pause is reported in slices; between two the drive rests for some tenths."""
 
@@ -51,12 +55,12 @@ class Watch:
 
 
 def ready(runner: Runner, place: Target) -> Machine:
-    """fio with an asynchronous engine that reads this place directly.
+    """fio with the engines of all points, which read this place directly.
 
-    Raises PreconditionError where none does: no direct I/O there, or no rights.
+    Raises PreconditionError where one does not: no direct I/O there, or no rights.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return fio_measure.ready(runner, [place], Path(folder), [WITHOUT_PAUSE.pattern])
+        return fio_measure.ready(runner, [place], Path(folder), POINTS_TRIED)
 
 
 def fill(fio: Machine, place: Target, watch: Watch) -> None:
@@ -95,7 +99,7 @@ def measure(
         target=target,
         at=begun.isoformat(timespec="seconds").replace("+00:00", "Z"),
         tool=fio.found.version,
-        engine=fio.engine,
+        engine=f"{SYNC_ENGINE} at depth 1, {fio.engine} above",
         kernel=platform.release(),
         seed=plan.seed,
         point_s=round(plan.schedule.point_s, 3),

@@ -59,7 +59,11 @@ class Point:
 
     @property
     def pattern(self) -> Pattern:
-        """The same as fio is asked for it."""
+        """The same as fio is asked for it.
+
+        A single request is waited for, which adds the least to what the drive takes, and is how a
+        database writes its log; several are kept under way by one submitter.
+        """
         sizes = {self.length_bytes: 1.0}
         stream = Stream(
             name="requests",
@@ -69,7 +73,7 @@ class Point:
             random_share=0.0 if self.sequential else 1.0,
             jobs=1,
             iodepth=self.depth,
-            submission="async",
+            submission="sync" if self.depth == 1 else "async",
             sync="fdatasync" if self.flushed_every else "none",
             flushed_every=self.flushed_every or 1,
         )

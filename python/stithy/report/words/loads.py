@@ -137,7 +137,9 @@ def footer(manifest: Manifest | None) -> str:
     """Emulated candidates and how I/O was submitted, for the last line of every figure."""
     drives = ", ".join(f"{each.name} = {_named(each)}" for each in emulated(manifest))
     io = listed_submissions(manifest)
-    return " · ".join([f"EMULATED drives: {drives}"] * bool(drives) + [f"I/O {io}"] * bool(io))
+    return " · ".join(
+        [f"EMULATED drives: {drives}"] * bool(drives) + [f"I/O submission: {io}"] * bool(io)
+    )
 
 
 def listed_submissions(manifest: Manifest | None) -> str:

@@ -60,10 +60,12 @@ def test_points_are_asked_of_fio_as_other_patterns_are() -> None:
         mixed, log = sorted(runner.commands, key=lambda each: each["rw"])
         for each in (mixed, log):
             asked = ("direct", "ramp_time", "runtime", "ioengine", "filename")
-            assert [each[key] for key in asked] == ["1", "300ms", "500ms", "io_uring", "/dev/x"]
+            engine = "psync" if each is log else "io_uring"
+            assert [each[key] for key in asked] == ["1", "300ms", "500ms", engine, "/dev/x"]
             assert ("readonly" in each) == read_only
         assert (mixed["rw"], mixed["rwmixread"], mixed["iodepth"]) == ("randrw", "70", "16")
         assert (log["rw"], log["bs"], log["fdatasync"]) == ("write", "131072,131072", "32")
+        assert made.engine == "psync at depth 1, io_uring above"
         flushes = made.matrix[1].answer.flush
         assert flushes is not None
         assert flushes.latency.count > 0

@@ -1,0 +1,161 @@
+"""What submission makes of the same load on the same storage: synchronous against asynchronous.
+
+`submission.py DRIVE` measures a file on ext4 on an emulated drive, `submission.py DIRECTORY` one in
+that directory. Each load is measured both ways, one after the other in a random order, in rounds;
+the ratio is asynchronous over synchronous of each round. As many requests are outstanding either
+way, or arrive a second. `--quick` takes a short round, and keeps no numbers.
+"""
+
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import kept
+from stithy.analysis.verdict.effect import paired_ratio
+from stithy.drives import filesystems
+from stithy.drives.measure.compare import raised
+from stithy.drives.profiles import profile_text
+from stithy.drives.spec import DriveSpec
+from stithy.fio import library
+from stithy.fio.engines import Submission
+from stithy.fio.histogram import Histogram, merged
+from stithy.fio.load import Load, Target
+from stithy.fio.measure import Machine, Measured, lay_out, measure, ready
+from stithy.fio.shaped import Shape, shaped
+from stithy.hosts.runner import LocalRunner
+
+DRIVE_BYTES, FILE_BYTES = 1536 * 2**20, 2**30
+SECONDS, RAMP_S, ROUNDS = 5.0, 1.0, 5
+WAYS: tuple[Submission, ...] = ("sync", "async")
+FACTS = ("round", "case", "way", "engines")
+
+
+class Case(NamedTuple):
+    """A profile, its shape where it is asynchronous, and a rate."""
+
+    profile: str
+    submitters: tuple[int, int] | None = None
+    outstanding: int | None = None
+    rate_per_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        few = f", {self.outstanding} outstanding" if self.outstanding else ""
+        return f"{self.profile}{few}{f' at {self.rate_per_s:g}/s' if self.rate_per_s else ''}"
+
+
+CASES = (
+    Case("oltp-8k", outstanding=1), Case("oltp-8k", outstanding=4), Case("oltp-8k", (4, 8)),
+    Case("oltp-8k", rate_per_s=1000.0),
+    Case("commit-log/one-writer"), Case("commit-log/many-writers"),
+    Case("four-corners/random-read-4k", (4, 32)), Case("four-corners/random-write-4k", (4, 16)),
+    Case("sql"), Case("sql-80-20"), Case("sql-90-10"), Case("oracle"), Case("oracle-80-20"),
+    Case("oracle-90-10"), Case("vmfleet-sql"),
+)  # fmt: skip
+"""The shipped profiles with synchronous streams; `submitters` are those that they had before."""
+
+
+def main(words: list[str]) -> int:
+    """Measure all, show, keep."""
+    quick = "--quick" in words
+    (place,) = (each for each in words if not each.startswith("--"))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp")))
+        on = folder if "/" not in place else Path(place)
+        if on is folder:
+            spec = DriveSpec("submission", profile_text(place), DRIVE_BYTES)
+            program = stack.enter_context(raised(spec, LocalRunner()))
+            on = folder / "mounted"
+            on.mkdir()
+            filesystems.make(program.devices[spec.name], "ext4")
+            filesystems.mount(program.devices[spec.name], on, "ext4")
+            stack.callback(filesystems.unmount, on)
+        target = Target(str(on / "submission-target"), FILE_BYTES)
+        stack.callback(Path(target.path).unlink, missing_ok=True)
+        patterns = [library.find(each.profile).patterns[0] for each in CASES]
+        Path(target.path).touch()
+        os.truncate(target.path, FILE_BYTES)
+        machine = ready(LocalRunner(), [target], folder / "tried", patterns)
+        lay_out(machine, target, folder / "laid-out", seed=1)
+        rows = list(rounds(machine, target, 1 if quick else ROUNDS))
+    for row in compared(rows):
+        print("{case:38} {figure:10} {sync:9.1f} {async:9.1f} {ratio:6.3f} {bounds}".format(**row))
+    if not quick:
+        facts = {
+            "target": place, "file_system": "ext4", "fio": machine.found.version,
+            "engine": machine.engine, "seconds": SECONDS, "load_after": os.getloadavg(),
+        }  # fmt: skip
+        kept.keep("submission", facts, {"rows": rows, "compared": list(compared(rows))})
+    return 0
+
+
+def rounds(machine: Machine, target: Target, count: int) -> Iterator[dict[str, object]]:
+    """Every case both ways, in each round in an order of its own."""
+    draw = random.Random(1)
+    for number in range(count):
+        for case in draw.sample(CASES, len(CASES)):
+            for way in draw.sample(WAYS, len(WAYS)):
+                found = done(machine, target, case, way)
+                engines = {each.name: each.engine for each in found.streams}
+                yield {"round": number, "case": case.label, "way": way, "engines": engines,
+                       **dict(figures(found))}  # fmt: skip
+
+
+def done(machine: Machine, target: Target, case: Case, way: Submission) -> Measured:
+    """A case, one way; `sync` of a profile that ships it is the profile itself."""
+    pattern = library.find(case.profile).patterns[0]
+    shape = Shape()
+    if way == "async":
+        threads, depth = case.submitters or (None, None)
+        shape = Shape(submission="async", threads=threads, queue_depth=depth)
+        if case.outstanding:
+            shape = replace(shape, threads=1, queue_depth=case.outstanding)
+    elif case.outstanding:
+        shape = Shape(threads=case.outstanding)
+    load = Load(SECONDS, RAMP_S, 7, engine=machine.engine, rate_per_s=case.rate_per_s, logs=False)
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        workers = [(target, load)]
+        return measure(machine, shaped(pattern, shape), workers, Path(folder) / "run")
+
+
+def figures(found: Measured) -> Iterator[tuple[str, float]]:
+    """Requests a second, CPU time a request, and means and percentiles in microseconds."""
+    yield "per_s", found.iops
+    parts: dict[str, list[Histogram]] = {"read": [], "write": [], "flush": []}
+    for answer in found.answers:
+        for way, served in (("read", answer.read), ("write", answer.write)):
+            parts[way] += [served.latency] if served is not None else []
+        parts["flush"] += [answer.flush] if answer.flush is not None else []
+    whole = {name: merged(each) for name, each in parts.items() if each}
+    for name, latency in whole.items():
+        if latency.count:
+            yield f"{name} mean", (latency.mean_s or 0.0) * 1e6
+            yield f"{name} p99", (latency.quantile_s(0.99) or 0.0) * 1e6
+    count = sum(each.count for name, each in whole.items() if name != "flush")
+    yield "cpu", sum(each.cpu_s for each in found.answers) / count * 1e6
+
+
+def compared(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Of each case and figure the means, and the ratio with its interval of 95 %."""
+    for case in CASES:
+        of = {way: [row for row in rows if (row["case"], row["way"]) == (case.label, way)]
+              for way in WAYS}  # fmt: skip
+        for name in [key for key in of["sync"][0] if key not in FACTS]:
+            sync, other = ([float(row[name]) for row in of[way]] for way in WAYS)
+            effect = paired_ratio(sync, other)
+            yield {
+                "case": case.label, "figure": name, "sync": sum(sync) / len(sync),
+                "async": sum(other) / len(other), "ratio": effect.ratio,
+                "bounds": effect.plain_bounds,
+            }  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
