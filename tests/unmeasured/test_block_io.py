@@ -85,7 +85,7 @@ def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measur
 VERIFIED = """study: Is everything there that was written?
 candidates: {b: {path: "{root}/b"}}
 scenario:
-  block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true,
+  block-io: {profiles: [oltp-8k], size: 16 MiB, verify: true, submission: {submission},
              rate: [300], ramp_up: 0 s, duration: 2 s, repeat: 1}
 """
 
@@ -105,7 +105,8 @@ def test_what_was_written_is_read_back_and_a_damaged_or_lost_block_fails_the_stu
     Lost are all writes since the first window: whole blocks, in their places. That nothing is found
     where nothing was done is among what the test of all volumes shows.
     """
-    faked = _faked(VERIFIED, disk, tmp_path)
+    submission = "sync" if fault == "damaged" else "async"
+    faked = _faked(VERIFIED.replace("{submission}", submission), disk, tmp_path)
     before: list[bytes] = []
 
     def spoil(event: object) -> None:
@@ -192,8 +193,8 @@ candidates:
   a: {path: "{root}/a", roles: {log: {path: "{root}/log"}}}
   b: {path: "{root}/b"}
 scenario:
-  block-io: {profiles: [oltp-8k], volumes: [data, data, log], workers: 2, queue_depth: 2,
-             threads: 1, size: 16 MiB, verify: true, ramp_up: 0 s, duration: 2 s, repeat: 1}
+  block-io: {profiles: [oltp-8k], volumes: [data, data, log], workers: 2, threads: 2,
+             size: 16 MiB, verify: true, ramp_up: 0 s, duration: 2 s, repeat: 1}
 vary: {scenario.block-io.size: [16 MiB, 17 MiB]}
 """
 
@@ -236,6 +237,8 @@ def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(
         assert [each["volume"] for each in whole] == ["data", "data-2", "log"]
         assert sum(each["requests"] for each in whole) == counted
         assert min(each["iops"] for each in whole) > 0
+        (stream,) = context.run.detail("io_streams", window.id).to_dicts()
+        assert (stream["engine"], stream["submitters"], stream["outstanding"]) == ("psync", 12, 12)
         assert window.values["fio.outstanding", "all"]["value"] == 12
         assert window.values["fio.in_flight", "all"]["value"] == pytest.approx(12, rel=0.15)
         seconds = pl.read_parquet(root / "io_seconds.parquet")["requests"].sum()

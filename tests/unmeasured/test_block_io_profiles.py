@@ -60,7 +60,7 @@ def one_of_each_kind() -> Iterator[Asked]:
         streams = pattern.streams
         kind = (
             len(streams) > 1, pattern.is_weighted, profile.workers > 1,
-            frozenset(each.sync for each in streams),
+            frozenset((each.sync, each.submission) for each in streams),
             any(each.hot_spots for each in streams), any(each.burst for each in streams),
             any(len(each.read_sizes) > 1 for each in streams),
         )  # fmt: skip

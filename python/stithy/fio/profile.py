@@ -188,10 +188,7 @@ class Stream(_Model):
         if self.engine is None:
             return self
         if (kind := submission_of(self.engine)) != self.submission:
-            raise ValueError(
-                f"the engine {self.engine!r} is {kind!r}, not {self.submission!r}: correct one of "
-                "both"
-            )
+            raise ValueError(f"the engine {self.engine!r} is {kind!r}: write submission = {kind!r}")
         if self.engine == "io_uring" and (ring := ring_of(self.iodepth)) != self.iodepth:
             raise ValueError(
                 f"fio's io_uring keeps {ring} outstanding where iodepth = {self.iodepth}: write "

@@ -115,7 +115,8 @@ def hastened(pattern: Pattern) -> Pattern:
             remedy="replay it at its own times: leave out `replay`",
         )
     changed = {"jobs": 1, "iodepth": depth, "submission": "async"}
-    return pattern.model_copy(update={"streams": (pattern.streams[0].model_copy(update=changed),)})
+    stream = pattern.streams[0].model_copy(update=changed)
+    return pattern.model_copy(update={"streams": (stream,)})
 
 
 def profile(path: Path, device: str = "") -> Profile:

@@ -38,11 +38,12 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
     if shape.block_bytes is not None and shape.block_bytes % SECTOR_BYTES:
         raise _cannot(pattern, f"{shape.block_bytes} bytes are not whole sectors")
     try:
+        changed = (
+            {**_accesses(each, shape), **_submitters(each, shape)} for each in pattern.streams
+        )
         made = tuple(
-            type(each).model_validate(
-                each.model_dump() | _accesses(each, shape) | _submitters(each, shape)
-            )
-            for each in pattern.streams
+            Stream.model_validate(stream.model_dump() | words)
+            for stream, words in zip(pattern.streams, changed, strict=True)
         )
     except ValidationError as error:
         raise _cannot(pattern, error.errors()[0]["msg"].removeprefix("Value error, ")) from error
@@ -70,9 +71,8 @@ def _submitters(stream: Stream, shape: Shape) -> dict[str, Any]:
     A stream with flushes keeps its jobs, since none of them may have a second request.
     """
     if shape.submission in (None, stream.submission):
-        return {
-            "iodepth": shape.queue_depth or stream.iodepth, "jobs": shape.threads or stream.jobs,
-        }  # fmt: skip
+        jobs, depth = shape.threads or stream.jobs, shape.queue_depth or stream.iodepth
+        return {"jobs": jobs, "iodepth": depth}
     waits = shape.submission == "sync" or stream.sync == "fdatasync"
     jobs = shape.threads or (stream.outstanding if waits else 1)
     depth = shape.queue_depth or (1 if waits else max(1, stream.outstanding // jobs))

@@ -345,7 +345,7 @@ def test_an_asynchronous_stream_is_never_measured_by_a_synchronous_engine() -> N
     ("asked", "why"),
     [
         ({"submission": "sync"}, "needs iodepth = 1, not 8"),
-        ({"engine": "psync"}, "'psync' is 'sync', not 'async'"),
+        ({"engine": "psync"}, "'psync' is 'sync': write submission = 'sync'"),
         ({"engine": "mmap"}, "page cache"),
         ({"engine": "null"}, "no file or device"),
         ({"engine": "io_uring", "iodepth": 26}, "write iodepth = 32"),

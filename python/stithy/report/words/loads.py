@@ -136,18 +136,11 @@ class Profile:
 def footer(manifest: Manifest | None) -> str:
     """Emulated candidates and how I/O was submitted, for the last line of every figure."""
     drives = ", ".join(f"{each.name} = {_named(each)}" for each in emulated(manifest))
-    io = listed_submissions(manifest)
-    return " · ".join(
-        [f"EMULATED drives: {drives}"] * bool(drives) + [f"I/O submission: {io}"] * bool(io)
-    )
-
-
-def listed_submissions(manifest: Manifest | None) -> str:
-    """`sync by psync`, or by I/O profile where they differ; empty without I/O by fio."""
     found = submissions(manifest)
-    if len(set(found.values())) == 1:
-        return next(iter(found.values()))
-    return ", ".join(f"{name} {text}" for name, text in found.items())
+    alike = len(set(found.values())) == 1
+    io = next(iter(found.values())) if alike else ", ".join(map(" ".join, found.items()))
+    parts = {"EMULATED drives": drives, "fio": io}
+    return " · ".join(f"{name}: {text}" for name, text in parts.items() if text)
 
 
 def submissions(manifest: Manifest | None) -> dict[str, str]:
