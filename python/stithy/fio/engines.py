@@ -30,9 +30,7 @@ def submission_of(engine: str) -> Submission:
     """How an engine submits. Raises ValueError for one that is not used, with the reason."""
     if (found := ENGINES.get(engine)) is None:
         why = UNFIT.get(engine, "it reads and writes no file or device")
-        raise ValueError(
-            f"the engine {engine!r} is not used: {why}; there are {', '.join(ENGINES)}"
-        )
+        raise ValueError(f"{engine!r} is not used: {why}; engines are {', '.join(ENGINES)}")
     return found
 
 

@@ -13,7 +13,6 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from stithy.errors import UserError
-from stithy.fio.engines import Submission
 from stithy.fio.profile import size_text
 from stithy.fio.shares import whole_percents
 
@@ -46,10 +45,7 @@ BATCHED_FROM, MET_LEAST = 3.0, 4.0
 any moment, and more than a few. Independent ones meet as many."""
 
 
-SUBMITTED = (
-    "A trace does not say how requests were submitted: each waits for its own, but for batches and "
-    "sequences."
-)
+SUBMITTED = "A trace does not say who submitted: jobs that wait, but for batches and sequences."
 UNTIMED = (
     "The trace has no latencies: each stream has one request outstanding, so measure it at a rate."
 )
@@ -165,11 +161,7 @@ def _stream(
     weight: float,
     writers: int,
 ) -> str:
-    """A stream as the lines of a profile; so many `writers` wait for flushes.
-
-    A trace does not say who submitted: as many jobs as were under way wait for a request each, but
-    for batches and for sequences, which only one that does not wait can submit.
-    """
+    """A stream as the lines of a profile; so many `writers` wait for flushes (see `SUBMITTED`)."""
     way = "read" if name == "reads" else "write"
     at_random = _random_share(found)
     begin, share = _region(found, first_bytes, span_bytes)
@@ -177,7 +169,6 @@ def _stream(
     synced = name == "commits"
     batch = 1 if synced else _batch(found)
     is_sync = synced or (batch == 1 and (at_random > 0 or depth == 1))
-    submission: Submission = "sync" if is_sync else "async"
     lines = [
         "[[pattern.stream]]",
         f'name = "{name}"',
@@ -186,7 +177,7 @@ def _stream(
         f"random_share = {at_random}",
         f"jobs = {writers if synced else depth if is_sync else 1}",
         f"iodepth = {1 if is_sync else max(depth, batch)}",
-        f'submission = "{submission}"',
+        'submission = "sync"' if is_sync else 'submission = "async"',
         *([f"batch = {batch}"] if batch > 1 else []),
         *(['sync = "fdatasync"'] if synced else []),
         f"weight = {weight:.6f}",

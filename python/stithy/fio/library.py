@@ -171,10 +171,9 @@ def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_model(error: ValidationError, table: Mapping[str, Any], where: str) -> Iterator[UserError]:
     found = error.errors()
-    deepest = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
-    for each in found:
-        if each["loc"] in deepest:
-            continue  # a list is too short for what of it is wrong, which is said by itself
+    # A list is too short for what of it is wrong, which is said by itself.
+    outer = {each["loc"][:depth] for each in found for depth in range(len(each["loc"]))}
+    for each in (each for each in found if each["loc"] not in outer):
         message = each["msg"].removeprefix("Value error, ")
         problem, _, remedy = message.partition(": ")
         if each["type"] == "extra_forbidden":

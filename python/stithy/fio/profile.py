@@ -95,10 +95,10 @@ class Burst(_Model):
 class Stream(_Model):
     """Requests of one kind, from `jobs` submitters with `iodepth` outstanding each.
 
-    `submission` says whether a submitter waits for each request; `engine` names the engine of fio
-    that must do it, where it is not free. A submitter of a purely sequential stream has a part of
-    the region to itself, so `jobs` is then the number of sequential streams. `weight` is its part
-    of the pattern's requests. At a rate so many as `batch` says arrive at once.
+    `engine` is that of fio, if not the usual one of its `submission`. A submitter of a purely
+    sequential stream has a part of the region to itself, so `jobs` is then the number of sequential
+    streams. `weight` is its part of the pattern's requests. At a rate so many as `batch` says
+    arrive at once.
     """
 
     name: Name

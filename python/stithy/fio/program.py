@@ -95,10 +95,9 @@ def need_engine(runner: Runner, found: Found, engine: str) -> None:
 
 def _works(runner: Runner, found: Found, engine: str) -> bool:
     """Whether it reads a block of fio's own program."""
-    asked = {"name": "trial", "ioengine": engine, "filename": found.program, "rw": "read",
-             "bs": 4096, "size": 4096}  # fmt: skip
-    words = [f"--{key}={value}" for key, value in asked.items()]
-    return runner.run(Command([found.program, "--readonly", *words]), timeout_s=60.0).code == 0
+    words = ["--readonly", "--name=trial", "--rw=read", "--bs=4k", "--size=4k"]
+    words += [f"--ioengine={engine}", f"--filename={found.program}"]
+    return runner.run(Command([found.program, *words]), timeout_s=60.0).code == 0
 
 
 def run(

@@ -240,12 +240,10 @@ def engine_for(stream: Stream, asynchronous: str) -> str:
 
 def submitted(pattern: Pattern, asynchronous: str) -> str:
     """How requests are submitted, and by which engine: `sync by psync`, or so of each stream."""
-    found = {
-        each.name: f"{each.submission} by {engine_for(each, asynchronous)}"
-        for each in pattern.streams
-    }
+    known = pattern.streams
+    found = {each.name: f"{each.submission} by {engine_for(each, asynchronous)}" for each in known}
     first, *others = dict.fromkeys(found.values())
-    return ", ".join(f"{name} {text}" for name, text in found.items()) if others else first
+    return ", ".join(map(" ".join, found.items())) if others else first
 
 
 def ms(duration_s: float) -> str:
