@@ -36,8 +36,7 @@ IO_STREAMS = Table(
     (
         text("window_id", "id of the window"),
         text("stream", "stream of the pattern"),
-        text("submission",
-             "`sync`: a submitter waits for its request; `async`: it keeps several outstanding"),
+        text("submission", "`sync`: submitters wait for their request; `async`: they do not"),
         text("engine", "engine of fio that was used"),
         integer("submitters", "", "threads that submitted, of all fio and volumes"),
         integer("outstanding", "", "requests that they had outstanding at most"),

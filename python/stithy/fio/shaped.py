@@ -38,12 +38,9 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
     if shape.block_bytes is not None and shape.block_bytes % SECTOR_BYTES:
         raise _cannot(pattern, f"{shape.block_bytes} bytes are not whole sectors")
     try:
-        changed = (
-            {**_accesses(each, shape), **_submitters(each, shape)} for each in pattern.streams
-        )
         made = tuple(
-            Stream.model_validate(stream.model_dump() | words)
-            for stream, words in zip(pattern.streams, changed, strict=True)
+            Stream.model_validate(dict(each) | _accesses(each, shape) | _submitters(each, shape))
+            for each in pattern.streams
         )
     except ValidationError as error:
         raise _cannot(pattern, error.errors()[0]["msg"].removeprefix("Value error, ")) from error
@@ -51,18 +48,14 @@ def shaped(pattern: Pattern, shape: Shape) -> Pattern:
 
 
 def _accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
-    """Sizes of the directions that it then has, and their share."""
+    """The share of reads, and sizes of the directions that it then has."""
     share = stream.read_share if shape.read_share is None else shape.read_share
-    known = stream.read_sizes or stream.write_sizes
-    size = shape.block_bytes
-    sizes = known if size is None else {size: 1.0}
-    changed: dict[str, Any] = {
+    asked = {shape.block_bytes: 1.0} if shape.block_bytes else {}
+    return {
         "read_share": share,
-        "read_sizes": sizes if size or not stream.read_sizes else stream.read_sizes,
-        "write_sizes": sizes if size or not stream.write_sizes else stream.write_sizes,
+        "read_sizes": asked or stream.read_sizes or stream.write_sizes if share > 0 else {},
+        "write_sizes": asked or stream.write_sizes or stream.read_sizes if share < 1 else {},
     }
-    without = {0.0: "read_sizes", 1.0: "write_sizes"}.get(share)
-    return changed | ({} if without is None else {without: {}})
 
 
 def _submitters(stream: Stream, shape: Shape) -> dict[str, Any]:

@@ -34,8 +34,6 @@ from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 POINTS_TRIED = [Point(1.0, 4 * KIB, depth).pattern for depth in (1, 2)]
-"""One of each submission."""
-
 SLICE_S = 5.0
 """Writing without a pause is reported in slices; between two the drive rests for some tenths."""
 

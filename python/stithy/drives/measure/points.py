@@ -59,11 +59,7 @@ class Point:
 
     @property
     def pattern(self) -> Pattern:
-        """The same as fio is asked for it.
-
-        A single request is waited for, which adds the least to what the drive takes, and is how a
-        database writes its log; several are kept under way by one submitter.
-        """
+        """The same as fio is asked for it; a single request is waited for, as by a database."""
         sizes = {self.length_bytes: 1.0}
         stream = Stream(
             name="requests",

@@ -181,10 +181,9 @@ class Spec(BaseModel):
         default=None,
         json_schema_extra={"default": "that of the profile"},
         description=(
-            "Whether each thread waits for its request (`sync`), or one keeps several outstanding "
-            "(`async`), instead of the profile's. As many are outstanding either way, unless "
-            "`threads` or `queue_depth` say otherwise; so many threads of a stream in sequence are "
-            "so many streams."
+            "Whether each thread waits for its request (`sync`), or one keeps as many outstanding "
+            "(`async`), instead of the profile's. Threads of a stream in sequence are as many "
+            "streams."
         ),
         examples=["sync"],
     )
@@ -355,9 +354,8 @@ class Spec(BaseModel):
     def shape(self) -> Shape:
         """What is asked instead of the profiles' own."""
         read_share = None if self.read_share_percent is None else self.read_share_percent / 100
-        return Shape(
-            self.block_size_bytes, self.queue_depth, self.threads, read_share, self.submission
-        )
+        submitters = (self.queue_depth, self.threads)
+        return Shape(self.block_size_bytes, *submitters, read_share, self.submission)
 
     @property
     def is_mixed(self) -> bool:

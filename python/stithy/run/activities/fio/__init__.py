@@ -44,17 +44,15 @@ class FioActivity(Basic):
         volumes, size = self._spec.volumes, self._spec.size_bytes
         self._targets = targets_of(self.context, self.window.candidate, volumes, size)
         files = emptied(self._files)
-        patterns = self._spec.profile_of(str(self.window.point.values[PROFILE])).patterns
-        runner = self.context.host.runner
+        self._profile = self._spec.profile_of(str(self.window.point.values[PROFILE]))
+        patterns, runner = self._profile.patterns, self.context.host.runner
         self._machine = ready(runner, self._targets, files / "tried", patterns)
         yield Subject()
 
     def act(self) -> None:
         """Run the pattern to its end, on all volumes at once."""
-        context, window = self.context, self.window
-        profile = self._spec.profile_of(str(window.point.values[PROFILE]))
-        pattern = profile.patterns[0]
-        workers = for_workers(self._targets, self._load(), profile.workers)
+        context, window, pattern = self.context, self.window, self._profile.patterns[0]
+        workers = for_workers(self._targets, self._load(), self._profile.workers)
         began_s = context.session.clock.now_s()
         with kept_generations(context, window.candidate, window.id, workers, self._files / "run"):
             found = measure(
