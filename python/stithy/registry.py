@@ -11,13 +11,16 @@ then or later, the error says which, so that nobody looks for the mistake in Sti
 """
 
 import importlib
+import importlib.util
 import pkgutil
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar, TypeVar, overload
 
 from stithy.environment import plugin_folders
 from stithy.errors import StithyError, UserError
@@ -46,13 +49,85 @@ FAMILIES = {
 }
 
 
-def plugins(family: str) -> dict[str, ModuleType]:
-    """All modules of a family by their `NAME`, Stithy's own first, in the order of their files.
+SLICES = ("scenarios", "activities")
+"""Packages with a folder for each scenario and activity, whose stages are modules of one name."""
 
-    Raises UserError for a directory of STITHY_PLUGINS that is not there or has another folder, and
-    for a plug-in in it that cannot be loaded.
+
+class Plugin:
+    """What every plug-in is: an instance of the class of its family, under a name of its own."""
+
+    family: ClassVar["Family"]
+    name: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where the plug-ins of a family lie.
+
+    `package`, below `stithy`: each module or folder in it defines `PLUGINS`, a tuple of instances,
+    but for those that are the `interface`. `stage`: a module of that name in any folder of
+    `SLICES` may define some, too.
     """
-    return _plugins(family, plugin_folders())
+
+    package: str | None = None
+    stage: str | None = None
+    interface: frozenset[str] = frozenset()
+
+
+P = TypeVar("P", bound=Plugin)
+
+
+@overload
+def plugins(family: str) -> Mapping[str, ModuleType]: ...
+@overload
+def plugins(family: type[P]) -> Mapping[str, P]: ...
+def plugins(family: str | type[P]) -> Mapping[str, ModuleType] | Mapping[str, P]:
+    """Return all plug-ins of a family by name, Stithy's own first, in the order of their files.
+
+    Families that are a word still are modules with `NAME`. Raises UserError for a directory of
+    STITHY_PLUGINS that is not there or has another folder, and for a plug-in in it that cannot be
+    loaded; ImportError for a name given twice or a module without `PLUGINS`.
+    """
+    if isinstance(family, str):
+        return _plugins(family, plugin_folders())
+    return _instances(family, plugin_folders())
+
+
+def _instances(kind: type[P], places: tuple[Path, ...]) -> Mapping[str, P]:
+    """Collect the instances of a class among the plug-ins of its family's modules."""
+    instances: dict[str, P] = {}
+    for module in _modules(kind.family, places):
+        for plugin in module.PLUGINS:
+            if isinstance(plugin, kind) and instances.setdefault(plugin.name, plugin) != plugin:
+                raise ImportError(f"two plug-ins of {kind.__name__} are called {plugin.name!r}")
+    return instances
+
+
+@cache
+def _modules(family: Family, places: tuple[Path, ...]) -> tuple[ModuleType, ...]:
+    """Load each module that a family's plug-ins may lie in."""
+    return tuple(importlib.import_module(name) for name in _module_names(family, places))
+
+
+def _module_names(family: Family, places: tuple[Path, ...]) -> Iterator[str]:
+    for name in _children(family.package, places) if family.package else ():
+        if name not in family.interface:
+            yield f"stithy.{family.package}.{name}"
+    for package in SLICES if family.stage else ():
+        for folder in _children(package, places):
+            module = f"stithy.{package}.{folder}.{family.stage}"
+            if importlib.util.find_spec(module) is not None:
+                yield module
+
+
+def _children(package: str, places: tuple[Path, ...]) -> list[str]:
+    """Name the modules of a package, whose parts may lie in directories of one's own as well."""
+    module = importlib.import_module(f"stithy.{package}")
+    for place in places:
+        folder = str(place.absolute() / package.replace(".", "/"))
+        if Path(folder).is_dir() and folder not in module.__path__:
+            module.__path__.append(folder)
+    return list(dict.fromkeys(name for path in module.__path__ for name in _names(path)))
 
 
 def own_plugins(family: str) -> dict[str, ModuleType]:
@@ -147,7 +222,8 @@ def _require_families(place: Path) -> None:
         raise UserError("is not a directory", where=where, remedy="correct or unset the variable")
     names = (each.name for each in sorted(place.iterdir()) if each.is_dir())
     for name in names:
-        if name not in FAMILIES and not name.startswith(("_", ".")):
+        is_known = name in FAMILIES or importlib.util.find_spec(f"stithy.{name}") is not None
+        if not is_known and not name.startswith(("_", ".")):
             remedy = f"folders are named after families: {instead(name, [*FAMILIES])}"
             raise UserError(f"{name} is no family of plug-ins", where=where, remedy=remedy)
 
