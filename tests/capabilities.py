@@ -79,6 +79,11 @@ def _cannot_limit(parent: Path, limit: str) -> str | None:
     return None
 
 
+def missing_fio() -> str | None:
+    """fio, which reads its own job files."""
+    return None if shutil.which("fio") else "fio is not there: run `make setup`"
+
+
 def missing_drive() -> str | None:
     """Emulated drives: root, FUSE and loop devices."""
     for node in ("/dev/fuse", "/dev/loop-control"):
@@ -164,6 +169,7 @@ PROBES: dict[str, Callable[[], str | None]] = {
     "ceph": missing_ceph,
     "cgroup": missing_cgroup,
     "drive": missing_drive,
+    "fio": missing_fio,
     "kernel_arrays": missing_kernel_arrays,
     "namespace": missing_namespace,
     "pgbackrest": missing_pgbackrest,

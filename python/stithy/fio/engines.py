@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from stithy.errors import TextError
+
 Submission = Literal["sync", "async"]
 """`sync`: a job waits for its request, and has no other. `async`: it keeps `iodepth` of them."""
 
@@ -27,10 +29,10 @@ USUAL_ASYNC = ("io_uring", "libaio")
 
 
 def submission_of(engine: str) -> Submission:
-    """How an engine submits. Raises ValueError for one that is not used, with the reason."""
+    """How an engine submits. Raises TextError for one that is not used, with the reason."""
     if (found := ENGINES.get(engine)) is None:
         why = UNFIT.get(engine, "it reads and writes no file or device")
-        raise ValueError(f"{engine!r} is not used: {why}; engines are {', '.join(ENGINES)}")
+        raise TextError(f"{engine!r} is not used: {why}; engines are {', '.join(ENGINES)}")
     return found
 
 

@@ -193,25 +193,15 @@ def why_no_rate(pattern: Pattern) -> str | None:
         return "it is a trace, which has its own times"
     if not pattern.is_weighted:
         return "its streams have no weights"
-    return "it pauses" if any(each.burst for each in pattern.streams) else None
+    is_paced = any(stream.is_paced for stream in pattern.streams)
+    return "it pauses, or has its own pace" if is_paced else None
 
 
 def _need_rate(pattern: Pattern, rate_per_s: float) -> None:
-    if not pattern.is_weighted:
+    why = why_no_rate(pattern) or (None if 0 < rate_per_s < math.inf else "it cannot be kept")
+    if why is not None:
         raise UserError(
-            f"a rate of {rate_per_s:g}/s cannot be divided: its streams have no weights",
+            f"a rate of {rate_per_s:g}/s cannot be asked: {why}",
             where=f"pattern {pattern.name}",
             remedy="run it without a rate, or give each stream a weight in a profile of your own",
-        )
-    if any(each.burst for each in pattern.streams):
-        raise UserError(
-            f"a rate of {rate_per_s:g}/s and pauses exclude each other",
-            where=f"pattern {pattern.name}",
-            remedy="run it without a rate",
-        )
-    if not (0 < rate_per_s < math.inf):
-        raise UserError(
-            f"a rate of {rate_per_s:g}/s cannot be kept",
-            where=f"pattern {pattern.name}",
-            remedy="give a rate above 0",
         )

@@ -252,8 +252,8 @@ def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expecte
     stream = next(each for each in pattern.streams if each.name == rendered.name)
     shares = {each: stream.share_of(each) for each in stream.directions}
     # A stream that pauses ends with its pause, or within it; a trace with its last request.
-    duration_s = 0.0 if stream.burst or pattern.trace else load.duration_s
-    return Expected(stream.name, shares, duration_s, flushes=stream.sync == "fdatasync")
+    duration_s = 0.0 if stream.is_paced or pattern.trace else load.duration_s
+    return Expected(stream.name, shares, duration_s, flushes=stream.is_flushed)
 
 
 def lay_out(

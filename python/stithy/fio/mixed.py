@@ -39,7 +39,7 @@ def mixed(
 
 
 def _way(pattern: Pattern, stream: Stream) -> str:
-    if len(stream.directions) != 1 or stream.burst:
+    if len(stream.directions) != 1 or stream.is_paced:
         raise _cannot(pattern, f"its stream {stream.name} pauses, or both reads and writes")
     return stream.directions[0]
 

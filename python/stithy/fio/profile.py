@@ -56,9 +56,16 @@ Sizes = Annotated[dict[int, Share], BeforeValidator(_sizes)]
 """Block sizes in bytes, each with its share of the requests of one direction."""
 
 Name = Annotated[str, BeforeValidator(_name)]
-Sync = Literal["none", "fdatasync", "dsync"]
-"""`fdatasync`: a flush is waited for after each write, or after so many as `flushed_every` says.
-`dsync`: the file is opened with O_DSYNC."""
+Sync = Literal["none", "fdatasync", "fsync", "dsync", "sync"]
+"""`fdatasync`, `fsync`: a flush is waited for after each write, or after so many as `flushed_every`
+says. `dsync`, `sync`: the file is opened with O_DSYNC or O_SYNC."""
+
+HELD_BACK = ("thinktime", "rate", "flow", "iodepth_", "serialize_overlap")
+"""How options of fio begin that let fewer than `iodepth` be outstanding."""
+
+Option = Annotated[str, Field(pattern=rf"^(({'|'.join(HELD_BACK)})\w*|norandommap|ba|bsrange|"
+                              r"random_distribution|percentage_random)$")]  # fmt: skip
+OptionValue = Annotated[str, Field(pattern=r"^[\w.,:/%-]+$")]
 
 
 class _Model(BaseModel):
@@ -98,7 +105,7 @@ class Stream(_Model):
     `engine` is that of fio, if not the usual one of its `submission`. A submitter of a purely
     sequential stream has a part of the region to itself, so `jobs` is then the number of sequential
     streams. `weight` is its part of the pattern's requests. At a rate so many as `batch` says
-    arrive at once.
+    arrive at once. `options` are handed to fio as they are.
     """
 
     name: Name
@@ -117,6 +124,17 @@ class Stream(_Model):
     burst: Burst | None = None
     batch: Annotated[int, Field(ge=1)] = 1
     weight: Annotated[float, Field(gt=0)] | None = None
+    options: Mapping[Option, OptionValue] = {}
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether it pauses, or holds requests back by itself."""
+        return self.burst is not None or any(key.startswith(HELD_BACK) for key in self.options)
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether it waits for flushes."""
+        return self.sync in ("fdatasync", "fsync")
 
     @property
     def outstanding(self) -> int:
@@ -209,12 +227,12 @@ class Stream(_Model):
     def _sync_fits(self) -> Self:
         if self.sync != "none" and self.read_share == 1:
             raise ValueError(f"sync = {self.sync!r} needs writes: lower read_share, or drop it")
-        if self.sync == "fdatasync" and self.iodepth != 1:
+        if self.is_flushed and self.iodepth != 1 and self.engine is None:
             raise ValueError(
-                f"sync = 'fdatasync' needs iodepth = 1, not {self.iodepth}: fio does not order "
-                "flushes behind writes that are under way; give more jobs instead"
+                f"sync = {self.sync!r} needs iodepth = 1, not {self.iodepth}: engines differ in "
+                "whether flushes wait for writes that are under way; give more jobs, or an engine"
             )
-        if self.flushed_every > 1 and self.sync != "fdatasync":
+        if self.flushed_every > 1 and not self.is_flushed:
             raise ValueError(
                 f"flushed_every = {self.flushed_every} needs flushes: set sync = 'fdatasync'"
             )

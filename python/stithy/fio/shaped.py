@@ -55,6 +55,7 @@ def _accesses(stream: Stream, shape: Shape) -> dict[str, Any]:
         "read_share": share,
         "read_sizes": asked or stream.read_sizes or stream.write_sizes if share > 0 else {},
         "write_sizes": asked or stream.write_sizes or stream.read_sizes if share < 1 else {},
+        "options": {k: v for k, v in stream.options.items() if not asked or k != "bsrange"},
     }
 
 

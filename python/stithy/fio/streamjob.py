@@ -120,6 +120,10 @@ def _closed(stream: Stream, load: Load) -> RenderedStream:
 
 
 def _mean_bytes(stream: Stream) -> dict[Direction, float]:
+    """Of each direction; none where fio draws sizes, or cuts them to what its map has free."""
+    is_split = max(len(stream.sizes_of(each)) for each in stream.directions) > 1
+    if "bsrange" in stream.options or is_split and stream.options.get("norandommap") == "0":
+        return {}
     return {each: mean_bytes(_percents(stream, each)) for each in stream.directions}
 
 
@@ -134,7 +138,7 @@ def _why_in_line(stream: Stream, load: Load, rate_per_s: float) -> str | None:
         return f"its requests arrive {stream.batch} at a time"
     if stream.is_sequential:
         return "requests of a stream in sequence wait for each other"
-    if stream.sync == "fdatasync":
+    if stream.is_flushed:
         return "a stream with flushes waits for each of them"
     most_per_s = min(OPEN_MOST_PER_S, OPEN_MOST_REQUESTS / (load.ramp_s + load.duration_s))
     if rate_per_s > most_per_s:
@@ -172,7 +176,7 @@ def _open(
         rate, sizes = rate_per_s * share, _percents(stream, way)
         arrivals = poisson(rate, sizes, most) or even(rate, sizes, 1)
         alone = stream.model_copy(update={"read_share": 1.0 if way == "read" else 0.0})
-        words = _shared(alone, target, load, arrivals.jobs, 1)
+        words = _shared(alone, target, load, arrivals.jobs, 1) | {"norandommap": 1}
         words |= {"ioengine": engine} | _rate({way: arrivals}) | _each_logged(stream, load)
         made[f"{stream.name}.{way}"] = words
         outstanding += arrivals.jobs
@@ -183,7 +187,7 @@ def _open(
 
 def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
     """What depends neither on the loop nor on its times."""
-    words = {
+    words: Words = {
         "new_group": 1,
         "numjobs": jobs,
         "iodepth": iodepth,
@@ -191,7 +195,10 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
         **_access(stream),
         **_sizes(stream),
         **(_flushes(stream) if stream.read_share < 1 else {}),
+        **stream.options,
     }
+    if "bsrange" in words:
+        words.pop("bssplit", None)
     return words | (check_words() if _is_checked(stream, load) else {})
 
 
@@ -305,8 +312,7 @@ def _sizes(stream: Stream) -> Words:
 def _flushes(stream: Stream) -> Words:
     if stream.sync == "none":
         return {}
-    is_flushed = stream.sync == "fdatasync"
-    return {"fdatasync": stream.flushed_every} if is_flushed else {"sync": "dsync"}
+    return {stream.sync: stream.flushed_every} if stream.is_flushed else {"sync": stream.sync}
 
 
 def _batches(stream: Stream, rate_per_s: float) -> Words:

@@ -367,7 +367,8 @@ class SessionFacts(_Facts):
 class Manifest(_Facts):
     """`manifest.json`; a study without a database has neither workload nor load nor memory.
 
-    `scenario` is as a study has it, `scenario_facts` what its keys come to.
+    `scenario` is as a study has it, `scenario_facts` what its keys come to. `profile_words`: what
+    became of the words of other tools' files, by file.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -383,6 +384,7 @@ class Manifest(_Facts):
     comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
     scenario: str = "load"
     scenario_facts: dict[str, Scalar] = Field(default_factory=dict)
+    profile_words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     given_workload: WorkloadFacts | None = Field(default=None, alias="workload")
     given_load: LoadFacts | None = Field(default=None, alias="load")
     plan: PlanFacts

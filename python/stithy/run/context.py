@@ -44,7 +44,8 @@ class Discovered:
 
     `server_facts`: by candidate, with the settings in force in all its windows. `calibration`: what
     the driver keeps up with. `limits`: by candidate, whether its memory limit held, and the note.
-    `io_facts`: fio's version and the user's I/O profiles, by fact (`preparation.io`).
+    `io_facts`: fio's version and the user's I/O profiles, by fact (`preparation.io`), and
+    `profile_words` what became of their words, by file.
     """
 
     server_facts: dict[str, ServerFacts] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Discovered:
     calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
     io_facts: dict[str, str] = field(default_factory=dict)
+    profile_words: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass

@@ -94,6 +94,7 @@ class ManifestFile:
             comparability=parts,
             scenario=str(study.scenario),
             scenario_facts=_scenario_facts(study),
+            profile_words=context.state.known.profile_words,
             workload=workload,
             load=load,
             plan=self._plan(),

@@ -44,6 +44,7 @@ rd=mixed,wd=mix,iorate=curve,forthreads=(8,16)
 """
 
 
+@pytest.mark.needs_fio
 def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) -> None:
     """With sizes of each direction, hot spots, flushes and shares of the target."""
     file = tmp_path / "mine.fio"
@@ -62,6 +63,7 @@ def test_a_job_file_becomes_streams_and_a_stonewall_a_pattern(tmp_path: Path) ->
     assert library.find(f"{file}/scan").patterns == (second,)
 
 
+@pytest.mark.needs_fio
 @pytest.mark.parametrize(
     ("text", "engine", "submission", "outstanding"),
     [
@@ -158,17 +160,10 @@ def test_storage_that_vdbench_opens_for_synced_writes_has_them_in_the_profile(
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
     [
-        ("a.fio", "[a]\nrw=randread\nrate_iops=9\nthinktime=5\nrandom_distribution=zipf:1.2\n[b]\n"
-                  "rw=trim\n[c]\ndirect=0\nbs=what\n", (3, 4, 5, 7, 9, 10)),
-        ("b.fio", "rw=read\n[a]\nrw=write\nfdatasync=often\niodepth=1\n", (1, 4)),
         ("a.vdb", "wd=w,rdpct=50,rhpct=20\nfsd=f\nrd=r,wd=w,iorate=500\nrd=s,wd=x*\n",
                   (1, 2, 3, 4)),
-        ("d.fio", "[a]\nrw=write\niodepth=8\niodepth_low=2\niodepth_batch=4\n"
-                  "iodepth_batch_submit=4\niodepth_batch_complete=4\nstartdelay=9\n",
-                  (4, 5, 6, 7, 8)),
         ("d.vdb", "sd=a,openflags=clear_cache\nsd=b,openflags=o_sync\nsd=c\nwd=v,sd=a,rdpct=0\n"
                   "wd=w,sd=(b,c),rdpct=0\nrd=r,wd=*,iorate=max\nrd=s,wd=*,iorate=max\n", (1, 5)),
-        ("c.fio", "; nothing\n", ()),
     ],
 )  # fmt: skip
 def test_what_a_profile_cannot_say_is_named_with_its_line_all_at_once(

@@ -105,6 +105,26 @@ def test_a_run_whose_profile_or_fio_has_changed_is_not_resumed(
         faked.resume()
 
 
+@pytest.mark.needs_fio
+def test_a_job_file_is_what_its_variables_and_included_files_make_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its words are kept with the run; with another variable it is another load."""
+    monkeypatch.setenv("QD", "4")
+    job = tmp_path / "mine.fio"
+    job.write_text("[j]\nrw=randread\ndirect=1\nioengine=libaio\niodepth=${QD}\nruntime=9\n")
+    faked = FakedRun(tmp_path, text=TEXT.replace("mine.toml", "mine.fio"))
+    ManifestFile(faked.start()).write()
+    (words,) = manifest(faked.out)["profile_words"].values()
+    assert [line.split()[2:4] for line in words[-2:]] == [
+        ["iodepth=4", "used"],
+        ["runtime=9", "the"],
+    ]
+    monkeypatch.setenv("QD", "8")
+    with pytest.raises(PreconditionError, match="profile"):
+        faked.resume()
+
+
 def test_ones_own_files_of_a_profile_are_told_from_shipped_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,7 +70,8 @@ def conclude(
     judged = judge(context, junit)
     _tell_left(outcome)
     if json:
-        show_json(_as_json(outcome, page, found, judged))
+        words = context.manifest.profile_words if context.manifest else {}
+        show_json(_as_json(outcome, page, found, judged) | {"profile_words": words})
     else:
         ahead = (first(context), "") if first and page else ()
         _show(outcome, page, (*ahead, *found, *judged.lines))

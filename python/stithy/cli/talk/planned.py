@@ -27,7 +27,7 @@ from stithy.point import said
 from stithy.registry import plugins
 from stithy.report.words.wording import value
 from stithy.run.preparation.forecast import Forecast
-from stithy.run.preparation.io import profile_tables
+from stithy.run.preparation.io import profile_tables, profile_words
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
 from stithy.study.document import as_yaml
@@ -70,6 +70,7 @@ def as_json(
         "short_windows": list(_short(study)),
         "durability_given_up": [asdict(each) for each in study.given_up],
         "prospects": outlook_values(expected) if expected else None,
+        "profile_words": profile_words(study),
     }
 
 

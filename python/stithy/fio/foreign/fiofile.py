@@ -1,242 +1,386 @@
 """A job file of fio: a section is a stream, and `stonewall` begins a new pattern.
 
-Source: fio's HOWTO, version 3.33.
+What an option means, and what holds where it is not given, is fio's (HOWTO, options.c, init.c and
+io_u.c of version 3.33). Each option is used, is the study's, has no effect, or is refused.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
-from stithy.fio.engines import submission_of
-from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
-from stithy.fio.profile import Pattern, Profile, Stream
+from stithy.errors import TextError
+from stithy.fio.engines import SYNC_ENGINE, ring_of, submission_of
+from stithy.fio.foreign.lines import Fate, Place, Reader, Word, different
+from stithy.fio.foreign.showcmd import OPTIONS, Section, read_sections
+from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
 
-GLOBAL = "global"
-SAME = {"readwrite": "rw", "blocksize": "bs"}
+T = TypeVar("T")
 MODES = {
     "read": (1.0, False), "write": (0.0, False), "rw": (None, False), "readwrite": (None, False),
     "randread": (1.0, True), "randwrite": (0.0, True), "randrw": (None, True),
 }  # fmt: skip
-READ = frozenset({
-    "rw", "bs", "bssplit", "rwmixread", "rwmixwrite", "iodepth", "numjobs", "percentage_random",
-    "offset", "size", "io_size", "fsync", "fdatasync", "sync", "random_distribution", "direct",
-    "buffer_compress_percentage", "dedupe_percentage", "stonewall", "wait_for_previous", "ioengine",
-})  # fmt: skip
-OF_THE_STUDY = frozenset({
-    "name", "description", "filename", "directory", "filesize", "runtime", "timeout",
-    "time_based", "ramp_time", "loops", "group_reporting", "new_group", "thread",
-    "randseed", "randrepeat", "allrandrepeat", "random_generator", "norandommap", "refill_buffers",
-    "scramble_buffers", "invalidate", "fallocate", "create_on_open", "overwrite", "unlink",
-    "lat_percentiles", "clat_percentiles", "percentile_list", "disable_lat", "gtod_reduce",
-    "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec",
-    "log_hist_msec", "log_unix_epoch", "exitall", "exitall_on_error", "continue_on_error",
-    "userspace_reap",
-    "buffer_compress_chunk", "dedupe_mode", "dedupe_working_set_percentage", "end_fsync",
-    "allow_mounted_write", "allow_file_create", "cpus_allowed", "numa_cpu_nodes",
-})  # fmt: skip
-"""A study decides it, or it does not change what storage is asked for."""
-
-ON = ("", "1", "true")
-USUAL_ENGINE = "psync"
-
-
-@dataclass
-class _Section:
-    name: str
-    line: int
-    words: dict[str, Word] = field(default_factory=dict)
+READ, PACING, DEPTH, DECIDED, IDLE = (
+    OPTIONS[key].split() for key in ("read", "pacing", "depth", "decided", "idle")
+)
+UNUSED = {"iodepth": "a synchronous engine has one request outstanding"}
+BUFFERED = "measured with direct I/O, where fio would measure the page cache"
+BYTES = "bytes are another share of each target: write a percentage"
+OPENED = {"0": "none", "none": "none", "1": "sync", "sync": "sync", "dsync": "dsync"}
+NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)(?![\d%])(?:([kmgtp])(ib|i|b)?)?", re.IGNORECASE)
 
 
 def translate(text: str, name: str, reader: Reader) -> Profile | None:
-    """The profile; None where there is no job."""
-    sections = list(_sections(text, reader))
-    jobs = [each for each in sections if each.name != GLOBAL]
-    if not jobs:
-        return None
-    names = different(each.name for each in jobs)
-    patterns: list[list[tuple[str, _Section]]] = []
-    for called, job in zip(names, jobs, strict=True):
-        if not patterns or any(
-            key in job.words and job.words[key].text in ON
-            for key in ("stonewall", "wait_for_previous")
-        ):
-            patterns.append([])
-        patterns[-1].append((called, job))
-    made = [_pattern(each, reader) for each in patterns]
-    if reader.problems:
-        return None
-    if len(made) == 1 and made[0] is not None:
-        made = [made[0].model_copy(update={"name": different([name])[0]})]
-    title = f"Job file {name}.fio"
-    return Profile(name=different([name])[0], title=title, patterns=tuple(filter(None, made)))
-
-
-def _sections(text: str, reader: Reader) -> Iterator[_Section]:
-    """Each section, a job with the words of all `global` sections before it."""
-    common: dict[str, Word] = {}
-    now: _Section | None = None
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.split(" ;")[0].split(" #")[0].strip()
-        if not line or line[0] in "#;":
-            continue
-        if line.startswith("[") and line.endswith("]"):
-            if now is not None:
-                yield now
-            called = line[1:-1].strip()
-            now = _Section(called, number, common if called == GLOBAL else dict(common))
-        elif now is None:
-            reader.refuse(number, f"{line!r} stands before any section", "put it into [global]")
+    """The profile; None where there is no job. Raises PreconditionError where fio is missing."""
+    sections = read_sections(text, reader)
+    for option in (option for section in sections for option in section.options):
+        if option.key in (*READ, *PACING, *DEPTH):
+            reader.note(option, "none", UNUSED.get(option.key, "no job needs it"))
+        elif option.key in DECIDED:
+            reader.note(option, "study")
+        elif option.key in IDLE or option.text == "0":
+            reader.note(option, "none")
         else:
-            _enter(now, line, number, reader)
-    if now is not None:
-        yield now
+            _refuse_option(reader, option, "no profile has it")
+    jobs = _collect_jobs(sections, reader)
+    patterns: list[list[_Job]] = []
+    for job in jobs:
+        if not patterns or job.is_on("stonewall"):
+            patterns.append([])
+        patterns[-1].append(job)
+    made = [_translate_pattern(each) for each in patterns]
+    if reader.problems or not jobs:
+        return None
+    (name_of_file,) = different([name])
+    if len(made) == 1 and made[0] is not None:
+        made = [made[0].model_copy(update={"name": name_of_file})]
+    title = f"Job file {Path(reader.where).name}"
+    return Profile(name=name_of_file, title=title, patterns=tuple(filter(None, made)))
 
 
-def _enter(section: _Section, line: str, number: int, reader: Reader) -> None:
-    key, _, value = (each.strip() for each in line.partition("="))
-    word = Word(value, number, key)
-    key = SAME.get(key, key)
-    if key in READ:
-        section.words[key] = word
-        reader.note(word, "used")
-    elif key in OF_THE_STUDY:
-        reader.note(word, "study")
-    else:
-        remedy = "leave it out, if the load may be without it; a rate is given in the study"
-        reader.refuse(number, f"an option that no profile has: {key}", remedy)
+def _refuse_option(reader: Reader, option: Word, problem: str) -> None:
+    remedies = OPTIONS["refused"].items()
+    remedy = next(remedy for begin, remedy in remedies if option.key.startswith(begin))
+    reader.refuse(option.line, f"{option.key}={option.text}: {problem}", remedy)
 
 
-def _pattern(jobs: list[tuple[str, _Section]], reader: Reader) -> Pattern | None:
-    streams = [_stream(name, each, reader) for name, each in jobs]
-    shares = {
-        key: _same(word, jobs, reader)
-        for key, word in (
-            ("compressible_share", "buffer_compress_percentage"),
-            ("duplicate_share", "dedupe_percentage"),
+@dataclass
+class _Job:
+    """A job, and the options that hold for it; `passed` are those that fio gets as they are.
+
+    `span_bytes`: where the last of the jobs that run together ends; 0 where not all say it.
+    """
+
+    name: str
+    line: Place
+    options: Sequence[Word]
+    reader: Reader
+    passed: dict[str, str] = field(default_factory=dict)
+    span_bytes: int = 0
+
+    def find(self, *keys: str, place: int = 0) -> Word | None:
+        """The last of these options that says anything of reads (place 0) or writes (1)."""
+        known = (each for each in reversed(self.options) if each.key in keys)
+        return next((each for each in known if _take_part(each, place) is not None), None)
+
+    def text(self, key: str) -> str:
+        """An option, though it may not be used; nothing where it is not given."""
+        option = self.find(key)
+        return option.text if option else ""
+
+    def value(self, parse: Callable[[str], T], otherwise: T, *keys: str, place: int = 0) -> T:
+        """What `parse` makes of an option, which is then used."""
+        option = self.find(*keys, place=place)
+        return self.reader.value(
+            option,
+            lambda _: parse(_take_part(option, place) or "") if option else otherwise,
+            otherwise,
         )
-    }
-    name, first = jobs[0]
-    known = [each.model_dump(exclude_unset=True) for each in streams if each]
-    if len(known) < len(jobs):
+
+    def is_on(self, key: str) -> bool:
+        """Whether a switch is given, and not as 0."""
+        return self.value(lambda text: text != "0", False, key)
+
+    def share(self, key: str) -> float | None:
+        """A share of the target, which bytes are of the span; None where it says none."""
+        text = self.text(key)
+        if text.endswith("%"):
+            return self.value(_parse_share, 0.0, key)
+        if text.strip("0") and self.span_bytes:
+            number = _parse_number(text) if key == "size" else self.value(_parse_number, 0, key)
+            return number / self.span_bytes
+        if text.strip("0") and key != "size":
+            self.refuse(key, BYTES)
         return None
-    return reader.model(Pattern, first.line, {"name": name, "streams": known, **shares})
+
+    def pass_on(self, *keys: str) -> None:
+        """Hand options to fio as they are, as far as they are given and not 0."""
+        for key in keys:
+            parts = [self.value(str, "", key, place=place) for place in (0, 1)]
+            text = parts[0] if parts[0] == parts[1] else ",".join(parts)
+            if text.strip("0,"):
+                self.passed[key] = text
+        for base in ("rate", "thinktime", "flow"):
+            if self.passed.keys().isdisjoint({base, f"{base}_iops"}):
+                self.passed = {k: v for k, v in self.passed.items() if not k.startswith(base)}
+
+    def refuse(self, key: str, problem: str) -> None:
+        """Refuse an option that it has."""
+        option = next(each for each in reversed(self.options) if each.key == key)
+        _refuse_option(self.reader, option, problem)
+
+    def note(self, words: str, fate: Fate, note: str) -> None:
+        """Say of this job what no option of it says."""
+        self.reader.note(Word("", self.line, words), fate, note)
 
 
-def _same(key: str, jobs: list[tuple[str, _Section]], reader: Reader) -> float:
-    """A share of the data, which is that of all streams of a pattern."""
-    values = [reader.value(job.words.get(key), percent, 0.0) for _, job in jobs]
-    if len(set(values)) > 1:
-        line = next(job.words[key].line for _, job in jobs if key in job.words)
-        reader.refuse(line, f"{key} differs among jobs that run together", "give all of them one")
-    return values[0]
+def _collect_jobs(sections: Sequence[Section], reader: Reader) -> list[_Job]:
+    """The jobs, each with all `global` options before it, with names that differ."""
+    common: list[Word] = []
+    jobs = []
+    for section in sections:
+        if section.name.startswith("global"):
+            common += section.options
+        else:
+            names = [option.text for option in section.options if option.key == "name"]
+            name = names[-1] if names else section.name
+            jobs.append(_Job(name, section.line, [*common, *section.options], reader))
+    for job, name in zip(jobs, different(job.name for job in jobs), strict=True):
+        job.name = name
+    return jobs
 
 
-def _stream(name: str, job: _Section, reader: Reader) -> Stream | None:
-    words = job.words
-    mode = words.get("rw", Word("read", job.line))
-    if mode.text not in MODES:
-        remedy = f"one of {', '.join(MODES)}"
-        reader.refuse(mode.line, f"a mode that no profile has: {mode.text}", remedy)
+def _take_part(option: Word, place: int) -> str | None:
+    """What it says of reads (0) or writes (1): one part stands for all; None of an empty one."""
+    parts = re.split("[,:-]" if option.key == "bs" else ",", option.text)
+    return parts[min(place, len(parts) - 1)] or (None if len(parts) > 1 else "")
+
+
+def _parse_number(text: str) -> int:
+    """A number as fio takes it: k and ki are 1024, kib is 1000, and what follows is nothing.
+
+    Raises TextError.
+    """
+    if (match := NUMBER.match(text.lstrip())) is None:
+        raise TextError(f"{text!r} is no plain number")
+    base = 1000 if (match[3] or "").lower() == "ib" else 1024
+    return int(match[1], 0) * int(base ** " kmgtp".index((match[2] or " ").lower()))
+
+
+def _parse_share(text: str) -> float:
+    """A share of whole percents, with or without their sign. Raises TextError."""
+    if (percents := _parse_number(text.rstrip("%"))) > 100:
+        raise TextError(f"{text!r} is more than all")
+    return percents / 100
+
+
+def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
+    values: dict[str, Any] = {"name": jobs[0].name}
+    for name, key in (
+        ("compressible_share", "buffer_compress_percentage"),
+        ("duplicate_share", "dedupe_percentage"),
+    ):
+        values[name], *others = [job.value(_parse_share, 0.0, key) for job in jobs]
+        if any(other != values[name] for other in others):
+            odd = next(job for job in jobs if job.text(key))
+            odd.refuse(key, "it differs among jobs that run together")
+    if all(job.is_on("zero_buffers") for job in jobs):
+        values["compressible_share"] = 1.0
+    span_bytes = _find_span(jobs)
+    made = [list(_translate_job(replace(job, span_bytes=span_bytes))) for job in jobs]
+    if not all(made):
         return None
-    if words.get("direct", Word("1", 0)).text not in ON:
-        reader.refuse(words["direct"].line, "buffered I/O is not storage's", "use direct=1")
-    share, is_random = MODES[mode.text]
-    reads = _reads(words, reader) if share is None else share
-    at_random = reader.value(words.get("percentage_random"), percent, 1.0)
-    values: dict[str, Any] = {
-        "name": name,
-        "read_share": reads,
-        "random_share": at_random if is_random else 0.0,
-        "jobs": reader.value(words.get("numjobs"), int, 1),
-        **_submission(words, reader),
-        **_sync(words, reader),
-        "region": _region(words, reader),
-        "hot_spots": _hot_spots(words, reader),
+    streams = [each.model_dump(exclude_unset=True) for each in _join_devices(jobs, made)]
+    return jobs[0].reader.model(Pattern, jobs[0].line, values | {"streams": streams})
+
+
+def _find_span(jobs: Sequence[_Job]) -> int:
+    """Where the last job ends, if all say it in bytes; else 0."""
+    ends = []
+    for job in jobs:
+        texts = [job.text(key) or "0" for key in ("size", "offset", "offset_increment")]
+        if not all(map(NUMBER.match, texts)) or not _parse_number(texts[0]):
+            return 0
+        size, offset, step = map(_parse_number, texts)
+        ends.append(offset + (job.value(_parse_number, 1, "numjobs") - 1) * step + size)
+    return max(ends)
+
+
+def _join_devices(jobs: Sequence[_Job], made: Sequence[list[Stream]]) -> list[Stream]:
+    """The streams of all jobs; of jobs that do the same on a device each, those of one."""
+    places: dict[str, list[Stream]] = {}
+    for job, streams in zip(jobs, made, strict=True):
+        places.setdefault(job.text("filename") or "files of their own", []).extend(streams)
+    loads = {str([each.model_dump(exclude={"name"}) for each in part]) for part in places.values()}
+    is_same = len(places) > len(loads) == 1 and all(place.startswith("/dev/") for place in places)
+    if len(places) > 1 or len(jobs) > 1 and not jobs[0].text("filename"):
+        what = "as on one of them" if is_same else "all of them"
+        jobs[0].note(", ".join(places), "study", f"{what}, on each of its `volumes`")
+    kept = list(places.values())[: 1 if is_same else None]
+    return [stream for streams in kept for stream in streams]
+
+
+def _translate_job(job: _Job) -> Iterator[Stream]:
+    """The stream of a job; one for each of its clones where they share places."""
+    mode, _, step = job.value(str, "read", "rw").partition(":")
+    if mode not in MODES or step:
+        job.refuse("rw", "no profile has it")
+        return
+    reads, is_random = MODES[mode]
+    if reads is None:
+        mix = job.find("rwmixread", "rwmixwrite")
+        share = job.reader.value(mix, _parse_share, 0.5)
+        reads = round(1 - share, 9) if mix and mix.key == "rwmixwrite" else share
+    if (direct := job.find("direct", "buffered")) is None:
+        job.note("no direct", "study", BUFFERED)
+    elif job.value(str, "", direct.key) == ("0" if direct.key == "direct" else "1"):
+        job.refuse(direct.key, "buffered I/O measures the page cache")
+    values = {
+        "name": job.name, "read_share": reads, "jobs": job.value(_parse_number, 1, "numjobs"),
+        **_translate_submission(job), **_translate_sync(job, reads), **_translate_sizes(job, reads),
+        **_translate_places(job, reads, is_random=is_random), "options": job.passed,
     }  # fmt: skip
-    for direction, place in (("read", 0), ("write", 1)):
-        if (reads > 0) if direction == "read" else (reads < 1):
-            values[f"{direction}_sizes"] = _sizes(words, place, reader)
-    return reader.model(Stream, job.line, values)
+    begin, size = job.share("offset") or 0.0, job.share("size")
+    step_share = _find_clone_step(job, is_sequential=not values["random_share"])
+    clones = 1 if step_share is None else values["jobs"]
+    for number in range(clones):
+        at = round(begin + number * (step_share or 0.0), 9)
+        region = {"offset_share": at, "size_share": round(size or 1 - at, 9)}
+        own = {"name": f"{job.name}-{number + 1}", "jobs": 1} if clones > 1 else {}
+        if stream := job.reader.model(Stream, job.line, values | own | {"region": region}):
+            yield stream
 
 
-def _submission(words: Mapping[str, Word], reader: Reader) -> dict[str, Any]:
-    """The engine, psync where none is named; a synchronous one has no depth, whatever is asked."""
-    named = words.get("ioengine")
-    engine = named.text if named else USUAL_ENGINE
-    submission = reader.value(named, submission_of, "sync")
-    asked, depth = words.get("iodepth"), 1
-    if submission == "async":
-        depth = reader.value(asked, int, 1)
-    elif asked:
-        reader.note(asked, "none", f"{engine} has one request outstanding")
+def _find_clone_step(job: _Job, *, is_sequential: bool) -> float | None:
+    """By which share of the target each clone begins later; None where they divide its place.
+
+    Clones of a job in sequence go side by side through a file that it names.
+    """
+    name, step = job.text("filename"), job.text("offset_increment")
+    if is_sequential and (re.search(r"[^\\]:", name) or job.text("nrfiles") not in ("", "1")):
+        several = "a job in sequence on several files"
+        job.reader.refuse(job.line, several, OPTIONS["refused"][""])
+    if step.strip("0%"):
+        return job.share("offset_increment")
+    return 0.0 if is_sequential and name else None
+
+
+def _translate_submission(job: _Job) -> dict[str, Any]:
+    """The engine; a synchronous one has one request outstanding, whatever `iodepth` says."""
+    engine = job.value(str, "", "ioengine") or SYNC_ENGINE
+    if not job.text("ioengine"):
+        job.note("no ioengine", "used", f"{engine}, which is fio's own")
+    try:
+        submission = submission_of(engine)
+    except TextError as error:
+        job.refuse("ioengine", str(error))
+        return {"submission": "async", "iodepth": 1}
+    job.pass_on(*PACING, *(DEPTH if submission == "async" else ()))
+    if job.passed.keys() >= {"rate", "rate_iops"}:
+        job.refuse("rate_iops", "fio does not take it beside a rate of bytes")
+    depth = job.value(_parse_number, 1, "iodepth") if submission == "async" else 1
+    if engine == "io_uring" and (kept := ring_of(depth)) != depth:
+        job.note(f"iodepth={depth}", "used", f"{kept} outstanding, as fio's io_uring keeps them")
+        depth = kept
     return {"engine": engine, "submission": submission, "iodepth": depth}
 
 
-def _reads(words: Mapping[str, Word], reader: Reader) -> float:
-    if "rwmixwrite" in words:
-        return round(1 - reader.value(words["rwmixwrite"], percent, 0.5), 9)
-    return reader.value(words.get("rwmixread"), percent, 0.5)
+def _translate_sync(job: _Job, reads: float) -> dict[str, Any]:
+    """Flushes, or synced writes, of a job that writes."""
+    flush = next((key for key in ("fsync", "fdatasync") if reads < 1 and job.is_on(key)), None)
+    opened = OPENED.get(job.value(str, "0", "sync"), "sync") if reads < 1 else "none"
+    if flush is None:
+        return {"sync": opened}
+    if opened != "none":
+        job.refuse("sync", f"no profile has it beside {flush}")
+    return {"sync": flush, "flushed_every": job.value(_parse_number, 1, flush)}
 
 
-def _sizes(words: Mapping[str, Word], place: int, reader: Reader) -> dict[str, float]:
-    """Of reads (place 0) or of writes: one value stands for both."""
-
-    def of(text: str) -> str:
-        parts = text.split(",")
-        return parts[place] if len(parts) > place and parts[place] else parts[0]
-
-    if (split := words.get("bssplit")) is not None:
-        return reader.value(split, lambda text: _split(of(text)), {"4K": 1.0})
-    return reader.value(words.get("bs"), lambda text: {block_size(of(text)): 1.0}, {"4K": 1.0})
-
-
-def _split(text: str) -> dict[str, float]:
-    """Sizes of `4k/60:8k/40`; entries without a share divide what remains. Raises TextError."""
-    parts = [each.partition("/") for each in text.split(":")]
-    given = [percent(share) if share else None for _, _, share in parts]
-    open_count = given.count(None)
-    rest = max(0.0, 1 - sum(each for each in given if each is not None))
-    return {
-        block_size(size): rest / open_count if share is None else share
-        for (size, _, _), share in zip(parts, given, strict=True)
-    }
+def _translate_sizes(job: _Job, reads: float) -> dict[str, Any]:
+    """The sizes of each direction that it has."""
+    values: dict[str, Any] = {}
+    keys: set[str] = set()
+    for place, (way, share) in enumerate((("read", reads), ("write", 1 - reads))):
+        if share:
+            given, values[f"{way}_sizes"] = _find_sizes(job, place)
+            keys.update(given)
+    if keys == {"bsrange"}:
+        job.pass_on("bsrange")
+    elif "bsrange" in keys:
+        job.refuse("bsrange", "no profile has it beside other sizes")
+    return values
 
 
-def _sync(words: Mapping[str, Word], reader: Reader) -> dict[str, Any]:
-    for key in ("fdatasync", "fsync"):
-        if (word := words.get(key)) and word.text != "0":
-            return {"sync": "fdatasync", "flushed_every": reader.value(word, int, 1)}
-    word = words.get("sync")
-    return {"sync": "none" if word is None or word.text in ("0", "none") else "dsync"}
+def _find_sizes(job: _Job, place: int) -> tuple[list[str], dict[int, float]]:
+    """Sizes of a direction, and who says them: `bs` does not beside a range or a split."""
+    keys = [key for key in ("bsrange", "bssplit") if job.find(key, place=place)] or ["bs"]
+    return keys, job.value(SIZES[keys[0]], {4096: 1.0}, keys[0], place=place)
 
 
-def _region(words: Mapping[str, Word], reader: Reader) -> dict[str, float]:
-    """Of shares; of bytes the study decides."""
-    offset, size = words.get("offset"), words.get("size") or words.get("io_size")
-    begin = 0.0
-    if offset and offset.text.endswith("%"):
-        begin = reader.value(offset, percent, 0.0)
-    elif offset and offset.text != "0":
-        reader.refuse(
-            offset.line, "an offset in bytes: targets differ in size", "give a percentage"
-        )
-    if size is None or not size.text.endswith("%"):
-        return {"offset_share": begin, "size_share": round(1 - begin, 9)}
-    return {"offset_share": begin, "size_share": reader.value(size, percent, 1.0)}
+def _parse_size(text: str) -> dict[int, float]:
+    if (size_bytes := _parse_number(text)) % SECTOR_BYTES or not size_bytes:
+        raise TextError(f"{text!r} is no whole sector, which direct I/O needs")
+    return {size_bytes: 1.0}
 
 
-def _hot_spots(words: Mapping[str, Word], reader: Reader) -> list[dict[str, float]]:
-    word = words.get("random_distribution")
-    if word is None or word.text == "random":
-        return []
-    kind, _, zones = word.text.partition(":")
-    if kind != "zoned" or "," in zones:
-        problem = f"a distribution that no profile has: {word.text}"
-        reader.refuse(word.line, problem, "use zoned, the same for reads and writes, or random")
-        return []
-    pairs = [each.partition("/") for each in zones.split(":")]
-    return reader.value(
-        word,
-        lambda _: [{"access_share": percent(a), "space_share": percent(s)} for a, _, s in pairs],
-        [],
-    )
+def _parse_range(text: str) -> dict[int, float]:
+    """All multiples of the smallest alike. Raises TextError."""
+    least, most = sorted(size for part in re.split("[-:]", text) for size in _parse_size(part))
+    if most % least:
+        raise TextError(f"the largest of {text!r} is no multiple of the smallest")
+    return dict.fromkeys(range(least, most + 1, least), least / most)
+
+
+def _parse_split(text: str) -> dict[int, float]:
+    """Of `4k/60:8k/40`; fio takes multiples of the smallest alone. Raises TextError."""
+    ordered = sorted((share, size) for size, share in _parse_shares(text))
+    (least,) = _parse_size(str(min(size for _, size in ordered)))
+    sizes, left = dict.fromkeys((size // least * least for _, size in ordered), 0.0), 100
+    for number, (share, size) in enumerate(ordered, 1):
+        part = left if number == len(ordered) else min(left, share)
+        sizes[size // least * least] += part / 100
+        left -= part
+    return {size: share for size, share in sizes.items() if share}
+
+
+def _parse_shares(text: str) -> list[tuple[int, int]]:
+    """Numbers before and after each slash; those that are open divide the rest of 100."""
+    pairs = [each.partition("/") for each in text.rstrip(":").split(":")]
+    given = [min(100, _parse_number(after or "0")) for _, _, after in pairs]
+    rest = max(0, 100 - sum(given)) // max(1, given.count(0))
+    return [
+        (_parse_number(each[0]), share or rest) for each, share in zip(pairs, given, strict=True)
+    ]
+
+
+SIZES = {"bs": _parse_size, "bsrange": _parse_range, "bssplit": _parse_split}
+
+
+def _translate_places(job: _Job, reads: float, *, is_random: bool) -> dict[str, Any]:
+    """How places are chosen: if nothing is said, fio goes to all of them before any one again."""
+    if not is_random:
+        return {"random_share": 0.0}
+    random = [job.value(_parse_share, 1.0, "percentage_random", place=place) for place in (0, 1)]
+    if random[0] != random[1]:
+        job.pass_on("percentage_random")
+    job.pass_on("ba")
+    values: dict[str, Any] = {"random_share": round(reads * random[0] + (1 - reads) * random[1], 9)}
+    kind, _, text = job.text("random_distribution").partition(":")
+    if kind in ("", "random"):
+        if not job.is_on("norandommap") and "ba" not in job.passed:
+            job.passed["norandommap"] = "0"
+    elif kind == "zoned_abs":
+        job.refuse("random_distribution", BYTES)
+    elif kind == "zoned" and "," not in text:
+        nothing: list[tuple[int, int]] = []
+        zones = job.value(lambda _: _parse_shares(text), nothing, "random_distribution")
+        values["hot_spots"] = [
+            {"access_share": access / 100, "space_share": space / 100} for access, space in zones
+        ]
+    elif len({min(_find_sizes(job, place)[1]) for place in (0, 1)}) > 1:
+        problem = "fio leaves the job's place where reads and writes differ in size"
+        job.refuse("random_distribution", problem)
+    else:
+        job.pass_on("random_distribution")
+    return values

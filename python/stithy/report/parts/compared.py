@@ -148,10 +148,17 @@ def facts_tables(manifest: Manifest) -> list[PageTable]:
         *([_drives(manifest)] if any(each.drives for each in manifest.candidates) else []),
         _table("facts-load", "Workload and load", _load(manifest)),
         *([_table("facts-database", "Database", found)] if (found := _database(manifest)) else []),
+        *([_profile_words(manifest)] if manifest.profile_words else []),
         _table("facts-environment", "Environment of the host", _pairs("", manifest.environment)),
         _table("facts-identity", "Identity of the run", _identity(manifest)),
         *([_sessions(manifest)] if len(manifest.sessions) > 1 else []),
     ]
+
+
+def _profile_words(manifest: Manifest) -> PageTable:
+    words = manifest.profile_words.items()
+    pairs = ((file, line) for file, lines in words for line in lines)
+    return _table("facts-words", "What became of the words of I/O profiles", pairs)
 
 
 def _table(name: str, caption: str, pairs: Iterable[Pair]) -> PageTable:

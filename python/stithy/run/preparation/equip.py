@@ -29,7 +29,7 @@ from stithy.run.cleanup.handlers import clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
-from stithy.run.preparation.io import io_facts
+from stithy.run.preparation.io import io_facts, profile_words
 from stithy.run.servers import ServerCpus, Servers, configuration_of
 from stithy.run.session import Session
 from stithy.run.stop import Stop
@@ -143,6 +143,7 @@ class Equipped:
             )
         state = state or State()
         state.known.io_facts = dict(self.io_facts)
+        state.known.profile_words = profile_words(self.file.study)
         return Context(self.file, self.plan, session, volumes, servers, self.hammer, scratch, state)
 
 

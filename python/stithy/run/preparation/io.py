@@ -33,9 +33,9 @@ def io_facts(study: Study, runner: Runner) -> dict[str, str]:
         facts = {}
     else:
         facts = {"fio": found.version, **_submissions(study, runner, found)}
-    for files in map(library.own_files, dict.fromkeys(name for run in runs for name in run)):
-        if files:
-            facts[f"{PROFILE}{files[0]}"] = _hash(files)
+    for name in dict.fromkeys(name for run in runs for name in run):
+        if files := library.own_files(name):
+            facts[f"{PROFILE}{files[0]}"] = _hash(files, library.find(name))
     return facts
 
 
@@ -61,10 +61,15 @@ def profile_tables(study: Study) -> Iterator[str]:
     )
     if lines:
         yield "\n  ".join(["How requests are submitted:", *lines])
+    for file, words in profile_words(study).items():
+        yield "\n  ".join([f"What becomes of the words of {file}:", *words])
+
+
+def profile_words(study: Study) -> dict[str, tuple[str, ...]]:
+    """What becomes of the words of other tools' files, a line for each kind of word."""
     by_file = {library.own_files(name): name for run in _profiles(study) for name in run}
-    for files, name in by_file.items():
-        if words := library.find(name).words:
-            yield "\n  ".join([f"What becomes of the words of {files[0]}:", *words])
+    known = {files: library.find(name).words for files, name in by_file.items()}
+    return {str(files[0]): words for files, words in known.items() if words}
 
 
 def _profiles(study: Study) -> list[Mapping[str, Profile]]:
@@ -81,9 +86,9 @@ def _patterns(study: Study) -> Iterator[tuple[str, Pattern]]:
                 yield name if len(profile.patterns) == 1 else f"{name}/{each.name}", each
 
 
-def _hash(files: Iterable[Path]) -> str:
-    """Hexadecimal digits of all that they hold, one after the other."""
-    whole = hashlib.sha256()
+def _hash(files: Iterable[Path], profile: Profile) -> str:
+    """Hexadecimal digits of what they hold, and of what variables and other files make of it."""
+    whole = hashlib.sha256(profile.model_dump_json(exclude={"words"}).encode())
     for each in files:
         with each.open("rb") as file:
             hashlib.file_digest(file, lambda: whole)

@@ -22,7 +22,7 @@ def in_flight(pattern: Pattern, found: FioMeasured, workers: int) -> Iterator[Me
     Source: Little (1961), L = λW.
     """
     held_back = len(pattern.streams) > 1 and pattern.is_weighted
-    if held_back or pattern.trace or any(each.burst for each in pattern.streams):
+    if held_back or pattern.trace or any(each.is_paced for each in pattern.streams):
         return
     mean = sum(map(_waiting, found.answers))
     count = sum(each.count for each in found.answers)
