@@ -76,7 +76,7 @@ UNKNOWN = Declaration()
 @cache
 def declaration(engine: str | None) -> Declaration:
     """What an engine declares."""
-    if engine not in plugins("engine"):
+    if engine is None or engine not in plugins("engine"):
         return UNKNOWN
     declared: Declaration = part("engine", engine, "declaration").ENGINE
     return declared
