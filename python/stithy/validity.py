@@ -16,7 +16,8 @@ class Flag:
     """One thing that can be said of a window: in two words, in a sentence, and an advice.
 
     `invalidates`: a window with it supports no claim. `is_own`: it is the window itself that is
-    wrong; one may support no claim for another one's failure.
+    wrong; one may support no claim for another one's failure. `unsampled`: means of collectors are
+    missing in a window with it.
     """
 
     value: str
@@ -24,6 +25,7 @@ class Flag:
     advice: str
     invalidates: bool = False
     is_own: bool = True
+    unsampled: bool = False
 
     @property
     def is_failure(self) -> bool:
@@ -33,10 +35,15 @@ class Flag:
 
 @dataclass(frozen=True)
 class Reason:
-    """One flag with the numbers that raised it, already as text for its sentence."""
+    """One flag with the numbers that raised it, already as text for its sentence.
+
+    `delay_share`: the share of the time waited for by which what it tells of delayed a window at most;
+    None where nothing bounds what it did.
+    """
 
     flag: Flag
     data: Mapping[str, str] = field(default_factory=dict)
+    delay_share: float | None = None
 
     @property
     def invalidates(self) -> bool:

@@ -48,7 +48,7 @@ FLAWED = Shape(
         window_id("memory", 2, 1): {"ledger_unverified_because": "server 15 is gone"},
         window_id("disk", 2, 2): {"rate_per_s": 100.0, "backlog": 417},
         window_id("memory", 2, 2): {"pace": "think", "think_mean_s": 9.0},
-        window_id("memory", 2, 3): {"lateness_p99_s": 0.5, "maintenance_runs": 3},
+        window_id("memory", 2, 3): {"lateness_mean_s": 0.5, "maintenance_runs": 3},
     },
     lost={window_id("disk", 2, 1): 1},
     own={"memory": {"memory_limit_bytes": 3 * 2**30, "settings": {"shared_buffers": "768MB"}}},

@@ -158,7 +158,7 @@ class FakeHammer:
             measure_to_s=begin_s + request.duration_s, ended_at_s=begin_s + request.duration_s,
             complete=self._complete, users=request.users,
             transactions=_totals(done, self._response_s(request)), commits=0, rollbacks=0,
-            lateness=_times(0.0001 if self._sound else 0.002), proof=orders,
+            lateness=_times(0.00001 if self._sound else 0.002), proof=orders,
             errors=self._errors,
             driver=messages.DriverCost(cpu_s=0.1, run_queue_delay_s=None),
             connections=messages.ConnectionCounts(opened=request.users, lost=0),

@@ -68,13 +68,14 @@ def _row(
         "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
         "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "backlog": 0, "errors": 0,
         "driver_rate_per_s_max": calibrated, "driver_users_max": None, "service_p50_s": 1e-3,
-        "lateness_p99_s": 0.1 if late and block == 0 else 1e-5,
+        "lateness_mean_s": 0.1 if late and block == 0 else 0.0, "lateness_p99_s": 1e-5,
     }  # fmt: skip
 
 
 def _window(row: Any) -> Window:
     done = {"response_p95_s": USERS / row["tpm"], "committed": row["transactions"]}
-    reasons = (driving.driver_late(row), driving.little_headroom(row))
+    done["response_mean_s"] = done["response_p95_s"] / 2
+    reasons = (driving.driver_late(row, {ALL: done}), driving.little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 
 

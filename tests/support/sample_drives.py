@@ -42,8 +42,8 @@ def _row(window_id: str, operation: str, answered: int, late_share: float) -> Ro
         **{f"latency_{name}_s": middle * factor for name, factor in factors.items()},
         "late_answers": round(answered * late_share) if merged else None,
         "late_mean_s": 18e-6 if merged else None,
-        "device_mean_s": None if merged else middle + 8e-6,
-        "added_mean_s": None if merged else 8e-6,
+        "device_mean_s": None if merged else middle + 0.5e-6,
+        "added_mean_s": None if merged else 0.5e-6,
         "cpu_s": 1.2 if merged else None,
         "cpu_wait_s": 0.1 if merged else None,
     }  # fmt: skip

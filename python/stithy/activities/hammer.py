@@ -63,6 +63,7 @@ LOAD = Table(
         integer("errors_expected", "", "errors that another activity of the window causes on purpose, such as connections that a fault cuts; they are not among `errors`", null=True),
         text("error_text", "the most frequent unexpected error", null=True),
         integer("retries", "", "repeats after serialization failures and deadlocks in the measurement", null=True),
+        real("lateness_mean_s", "s", "mean of the driver's own lateness", null=True),
         real("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
         real("service_p50_s", "s", "median service time over all transaction types", null=True),
         integer("suppressed_arrivals", "", "suppressed arrivals: transactions that users would have begun at their usual pace during answers of over ten times the median of their type; null in an open loop, and if nothing was answered", null=True),

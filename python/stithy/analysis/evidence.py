@@ -12,6 +12,7 @@ from statistics import fmean, median
 from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
+from stithy.analysis.validity.delay import Disturbed, pair_bound
 from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.work import Identity
 from stithy.analysis.values.distribution import Merged
@@ -89,6 +90,13 @@ class Window:
         """Whether it supports a claim."""
         return is_valid(self.reasons)
 
+    def disturbed(self, value: float = 1.0) -> Disturbed:
+        """By how much its disturbances delayed those who waited in it at most."""
+        delay = sum(each.delay_share or 0.0 for each in self.reasons)
+        waits, response = self.value("pool_wait_mean_s"), self.value("response_mean_s")
+        queued = min(1.0, waits / response) if waits and response else 0.0
+        return Disturbed(delay, queued, value)
+
     @property
     def failures(self) -> tuple[Flag, ...]:
         """What makes it invalid by itself, whatever became of its block."""
@@ -144,6 +152,7 @@ class Evidence:
     `measures`: what is asked about and stands in no window's row. `factor`: along which levels lie,
     where it is chosen. `throughput`: by which metric the users' work is counted. `paired`: what is
     lost to what is beside users, by quantity, then by candidate and point.
+    `floors`: the times that this machine delivers instead of shorter ones of drives, by operation.
     """
 
     candidates: tuple[str, ...]
@@ -157,6 +166,7 @@ class Evidence:
     factor: str | None = None
     throughput: Quantity = TPM
     paired: Mapping[Quantity, Mapping[tuple[str, Point], Paired]] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def described(self) -> tuple[Quantity, ...]:
@@ -289,6 +299,8 @@ class Evidence:
         known = quantity.known
         if known.source == "values":
             return _measured(window, quantity)
+        if known.source == "series" and any(each.flag.unsampled for each in window.reasons):
+            return Value(None, "samples are missing in a window")
         if known.source in ("drives", "series"):
             none = Value(None, f"{quantity} was not measured in a window")
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
@@ -327,20 +339,22 @@ class Evidence:
                        for window in self.valid_at(*end)} for end in ends)  # fmt: skip
         both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
         pairs = [
-            (x.number, y.number, y_of.position - x_of.position)
+            (x.number, y.number, y_of.position - x_of.position,
+             pair_bound(quantity, x_of.disturbed(x.number), y_of.disturbed(y.number)))
             for (x, x_of), (y, y_of) in both
             if x.number is not None and y.number is not None
-        ]
+        ]  # fmt: skip
         if not pairs:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
             return no_effect(why or self._why_unpaired(*ends))
         paired = paired_ratio if quantity.known.negligible is None else paired_difference
-        found = paired([x for x, _, _ in pairs], [y for _, y, _ in pairs])
+        found = paired([x for x, *_ in pairs], [y for _, y, *_ in pairs],
+                       [bound for *_, bound in pairs])  # fmt: skip
         # Two windows in one place of a block: nobody recorded their order. Nor do windows of two
         # blocks have one.
-        known = against is None and all(places for _, _, places in pairs)
-        return replace(found, b_later=tuple(places > 0 for _, _, places in pairs if known))
+        known = against is None and all(places for _, _, places, _ in pairs)
+        return replace(found, b_later=tuple(places > 0 for _, _, places, _ in pairs if known))
 
     def _why_unpaired(self, *ends: tuple[str, Point]) -> str:
         for candidate, point in ends:

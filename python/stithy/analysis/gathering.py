@@ -10,6 +10,7 @@ from stithy.activity import tables_of
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.baseline import judged
+from stithy.analysis.validity.delay import machine_floors
 from stithy.analysis.validity.instruments import unless_refuted
 from stithy.analysis.validity.judge import judge
 from stithy.analysis.validity.record import WindowRecord
@@ -51,7 +52,7 @@ def gather(
     known = {*points, *(window.point for window in windows)}
     return Evidence(
         tuple(names), tuple(sorted(known)), windows, baselines=tables.baselines,
-        throughput=workload.throughput if workload else TPM,
+        throughput=workload.throughput if workload else TPM, floors=tables.floors,
     )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ class _Tables:
         self.ledgers = _by_window(frames, "ledger")
         self.findings = _by_window(frames, "ledger_findings")
         self.drives = _by_window(frames, "drives")
+        self.floors = machine_floors(_rows(frames, "drives"))
         self.around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
         self.watched = watched_of(samples, frames["window"])
         self.steady = steadiness_of_windows(frames)
@@ -99,6 +101,8 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         ledger=tables.ledgers.get(name, ()),
         ledger_findings=tables.findings.get(name, ()),
         drives=tables.drives.get(name, ()),
+        floors=tables.floors,
+        transactions=by_type,
         laws=laws,
         steady=steady,
         baseline=tables.before.get(_block_of(row)),

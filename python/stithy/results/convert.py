@@ -186,7 +186,7 @@ def window_numbers(
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
     committed = sum(each.committed for each in summary.transactions if each.name == headline)
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
-    numbers = summary.proof
+    numbers, lateness = summary.proof, decode(summary.lateness)
     return {
         "headline_committed": committed,
         "transactions": completed,
@@ -196,7 +196,8 @@ def window_numbers(
         "errors_expected": sum(each.count for each in summary.errors if each.kind in expected),
         "error_text": _worst_error(unexpected),
         "retries": sum(each.retries for each in summary.transactions),
-        "lateness_p99_s": decode(summary.lateness).percentile_s(99),
+        "lateness_mean_s": lateness.mean_s,
+        "lateness_p99_s": lateness.percentile_s(99),
         "service_p50_s": all_service_p50_s,
         "suppressed_arrivals": summary.suppressed_arrivals,
         "backlog": summary.backlog,

@@ -88,7 +88,7 @@ def test_unsteady_windows_are_valid(tmp_path: Path) -> None:
     """A stall is the storage's doing; what is merely noted is valid, too."""
     late, other = "w-disk-u4-b0", "w-memory-u4-b0"
     notes: dict[str, Any] = {"memory_limit_enforced": False, "checkpoints_inside": 0}
-    build_run(tmp_path, Shape(users=(4,), changes={late: {"lateness_p99_s": 1.0}, other: notes}))
+    build_run(tmp_path, Shape(users=(4,), changes={late: {"lateness_mean_s": 1.0}, other: notes}))
     found = deciding.invalid(RunDirectory(tmp_path), [late, other, "w-none-u4-b0"])
     assert found == {late: "driver late"}
 

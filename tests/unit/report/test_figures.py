@@ -215,7 +215,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
     assert "Every second of block 2, the median of 4 in new orders per minute" in found.caption
     assert "flagged windows: block 1 of memory (too short for a checkpoint)." in found.caption
     names = [window_id(name, 4, block) for name in both for block in range(5)]
-    late = {name: {"lateness_p99_s": 1.0} for name in [*names[:9], "w-disk-u4-b0-again"]}
+    late = {name: {"lateness_mean_s": 1.0} for name in [*names[:9], "w-disk-u4-b0-again"]}
     found = figure("seconds", tmp_path / "b", repeat=5, changes=late, again=frozenset({(4, 0)}))
     lines = [row for row in rows_in(found) if "again" in row]
     assert {(0, False), (0, True)} <= {(row["block"], row["again"]) for row in lines}

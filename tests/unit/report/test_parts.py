@@ -100,7 +100,7 @@ def again(*starts_s: float, **last: Any) -> Row:
 
 ODD = {f"w-{name}-u4-b3": {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
 GONE = frozenset({"w-disk-u4-b1", "w-memory-u4-b1"})
-LATE = {f"w-disk-u4-b{block}": {"lateness_p99_s": 1.0} for block in (0, 1)}
+LATE = {f"w-disk-u4-b{block}": {"lateness_mean_s": 1.0} for block in (0, 1)}
 NULL = {"repeat": 4, "null": True, "primary": QUESTION}
 
 

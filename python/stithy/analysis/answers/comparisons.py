@@ -122,9 +122,9 @@ def _compared(
     effect = evidence.effect(a, b, point, metric, against)
     verdict = decide(
         effect.apart, evidence.primary.margin_share, better=metric.known.better, among=among,
-        b_later=effect.b_later, negligible=metric.known.negligible,
+        b_later=effect.b_later, negligible=metric.known.negligible, bounds=effect.bounds,
     )  # fmt: skip
-    chance = None if effect.low is None else repeated_chance(effect.apart)
+    chance = None if effect.low is None else repeated_chance(effect.apart, effect.bounds)
     chance = None if chance is None else min(1.0, chance * among)
     return Compared(metric, a, b, point, effect, verdict, chance, against=against)
 
@@ -235,8 +235,9 @@ def _gains(evidence: Evidence, point: Point) -> tuple[str | None, dict[str, floa
         if name == fast or effect.low is None or effect.low <= 1:
             continue
         verdict = decide(
-            effect.apart, asked.margin_share, better="higher", among=among, b_later=effect.b_later
-        )
+            effect.apart, asked.margin_share, better="higher", among=among, b_later=effect.b_later,
+            bounds=effect.bounds,
+        )  # fmt: skip
         if verdict.call in DIFFERENT:
             gains[name] = effect.low
     return fast, gains

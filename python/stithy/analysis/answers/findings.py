@@ -25,6 +25,7 @@ from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import INTERIM_BLOCKS
 from stithy.metrics import P95, Quantity
 from stithy.point import Point
+from stithy.validity import Flag
 
 MAIN = 3
 """Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
@@ -36,7 +37,8 @@ class Comparison:
 
     `verdict` is that on `b`. `instead_of` is the level that
     was asked about, where it has no block in which both are valid. `limits`: what limited the two,
-    of the comparison that answers the question alone; empty where nothing shows it.
+    of the comparison that answers the question alone; empty where nothing shows it. `flags`: what
+    disturbed their windows by so much that the interval includes it.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -50,6 +52,7 @@ class Comparison:
     verdict: Verdict
     instead_of: Point | None = None
     limits: "Limits | None" = None
+    flags: tuple[Flag, ...] = ()
 
     @property
     def is_floor(self) -> bool:
@@ -189,6 +192,10 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
         evidence.level_of(a, point, metric), evidence.level_of(b, point, metric),
         compared.effect, compared.verdict,
         None if point == _level(evidence) else _level(evidence),
+        flags=tuple(dict.fromkeys(
+            reason.flag for name in (a, b) for window in evidence.valid_at(name, point)
+            for reason in window.reasons if reason.delay_share
+        )),
     )  # fmt: skip
 
 
@@ -326,6 +333,7 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
     if compared is not None and asked.point not in (None, compared.point):
         compared = None
     apart, negligible = compared.effect.apart if compared else (), asked.metric.known.negligible
+    bounds = compared.effect.bounds if compared else ()
     progress = next_step(
         apart,
         asked.margin_share,
@@ -334,6 +342,7 @@ def decision_status(evidence: Evidence) -> DecisionStatus:
         among=pairs_of(evidence),
         b_later=compared.effect.b_later if compared else (),
         negligible=negligible,
+        bounds=bounds,
     )
-    needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible)
+    needed = forecast(apart, asked.margin_share, asked.blocks_most, negligible, bounds)
     return DecisionStatus(progress, compared, None if progress.verdict.decided else needed)

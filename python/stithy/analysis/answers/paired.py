@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.validity.delay import pair_bound
 from stithy.analysis.values.measures import Value
 from stithy.analysis.verdict.effect import no_effect
 from stithy.analysis.verdict.paired import Paired, pooled_ratio
@@ -73,7 +74,8 @@ def _pooled(
         return found
     percent = quantity.known.percent or 0.0
     needed = values_needed(percent)
-    effect = pooled_ratio(known, percent, needed)
+    bounds = [pair_bound(quantity, *(each.disturbed() for each in pair)) for pair in both]
+    effect = pooled_ratio(known, percent, needed, bounds)
     if effect is None:
         there = min(sum(each.count for each in side) for side in zip(*known, strict=True))
         because = f"{quantity.label} needs {needed:,} values in all blocks, and they have {there:,}"

@@ -27,7 +27,7 @@ from stithy.analysis.bottlenecks.observation import (
 )
 from stithy.analysis.bottlenecks.stalls import stalled_shares
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
+from stithy.analysis.validity.checks.drives import DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.analysis.validity.instruments import headroom
 from stithy.analysis.values.series import EACH_ITS_OWN, OF_ALL, Sampled
@@ -232,7 +232,7 @@ def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
 
 
 _LATE = (DRIVER_LATE,)
-_SLOWED = (DRIVE_LATE, DRIVE_SLOWED)
+_SLOWED = (DRIVE_SLOWED,)
 
 
 def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:

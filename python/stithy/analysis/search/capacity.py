@@ -12,14 +12,14 @@ from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Bracket, Said, Trial, bracket, next_level
-from stithy.analysis.validity.checks.drives import DRIVE_LATE, DRIVE_SLOWED
+from stithy.analysis.validity.checks.drives import DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.search import ResponseTarget, Search, levels_within, resolution
 
 DRIVER = frozenset({DRIVER_LATE})
-MACHINE = frozenset({DRIVE_LATE, DRIVE_SLOWED})
+MACHINE = frozenset({DRIVE_SLOWED})
 """Of an emulated drive that had no CPU in time."""
 
 

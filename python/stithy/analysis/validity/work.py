@@ -10,7 +10,9 @@ from stithy.validity import Row
 from stithy.workload.workload import Workload
 
 TOLERANCE_SHARE = 0.05
-"""Own: what time stamps and the ends of a window may do to a sum that is otherwise exact."""
+SUM_TOLERANCE_SHARE = 0.001
+"""Own: what time stamps and the ends of a window may do to a law that is otherwise exact, and
+rounding to a sum."""
 
 CHANCE_SD = 5.0
 """Own: draws are allowed to be so many standard deviations off, beyond which chance brings one in
@@ -98,14 +100,14 @@ def users_in_closed_loop(facts: Facts) -> Identity:
 def parts_and_whole(facts: Facts) -> Identity:
     """TPM = sum of all transaction types per minute of measurement.
 
-    Own: the merged count must equal the sum of its parts exactly; 5 % is only for rounding of time.
+    Own: the merged count must equal the sum of its parts exactly.
     """
     name = "TPM = sum over the transaction types"
     tpm, length_s = facts.row["tpm"], facts.length_s
     if not facts.types or length_s is None:
         return _unknown(name, facts, "the window has no transactions")
     total = sum(facts.done.values())
-    return _compare(name, facts, tpm, total / (length_s / 60), TOLERANCE_SHARE)
+    return _compare(name, facts, tpm, total / (length_s / 60), SUM_TOLERANCE_SHARE)
 
 
 def mix(facts: Facts) -> Identity:

@@ -14,11 +14,13 @@ from stithy.analysis.verdict.statistics import (
     BLOCKS_LEAST,
     BLOCKS_MOST,
     INTERIM_BLOCKS,
+    Bound,
     Interval,
     analyses_until,
     bootstrap_interval,
     critical,
     interval,
+    is_bounded,
     lag_1,
     repeated_chance,
     sign_flip_chance,
@@ -79,6 +81,7 @@ def decide(
     among: int = 1,
     b_later: Sequence[bool] = (),
     negligible: float | None = None,
+    bounds: Sequence[Bound] = (),
 ) -> Verdict:
     """The verdict on B against A from the log ratios `ln(b/a)` of their blocks.
 
@@ -87,14 +90,15 @@ def decide(
     many comparisons this one was chosen after all were measured; a difference is then claimed
     only if it is so rare that one among them would be. `b_later`: for each block whether B came
     after A; empty where that is not known. `negligible`: given, blocks are differences `b - a` and
-    not log ratios, and so much of their unit is the margin.
+    not log ratios, and so much of their unit is the margin. `bounds`: as `interval` has them, so
+    that the verdict holds even if disturbances count against it.
     Edge cases: fewer than four blocks are undecided, whatever they show; so are blocks of a single
     order, in which the effect of the order is part of each ratio and cannot be taken out.
     Differences that are all the same, such as 0 lost in each window, do not tell what chance does.
     Source: docs/explanation/verdicts.md.
     """
     count = len(logs)
-    known = interval(logs)
+    known = interval(logs, bounds)
     if known is None or not known.decides:
         blocks = "no block" if not count else "1 block" if count == 1 else f"{count} blocks"
         because = f"{blocks}, at least {BLOCKS_LEAST} are needed"
@@ -104,11 +108,13 @@ def decide(
     call = _call(known, _margin(margin_share, negligible), better)
     none = 1 if negligible is None else 0
     both = f"the interval contains both {none} and differences beyond the margin"
+    if call is Call.UNDECIDED and is_bounded(bounds):
+        both = f"{both}, as far as disturbances may have moved the blocks"
     open_because = both if call is Call.UNDECIDED else None
     verdict = Verdict(call, count, margin_share, open_because, negligible)
     if verdict.decided and is_one_order(b_later):
         return replace(verdict, call=Call.UNDECIDED, because=ONE_ORDER)
-    if among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
+    if among > 1 and (repeated_chance(logs, bounds) or 0.0) * among > WRONG_SHARE:
         because = f"the difference is too small for a pair chosen among {among}"
         return not_borne(verdict, because)
     return verdict
@@ -223,18 +229,20 @@ def next_step(
     among: int = 1,
     b_later: Sequence[bool] = (),
     negligible: float | None = None,
+    bounds: Sequence[Bound] = (),
 ) -> Progress:
     """What to do after the blocks so far, given the log ratios `ln(b/a)` of the valid ones.
 
     The stopping rule is evaluated at the interim analyses and at the limit, and nowhere else: each
     further analysis is a further chance to be misled. `limit` counts valid blocks; how many invalid
-    ones may be measured again is for the caller to say. `among`, `b_later`, `negligible`:
+    ones may be measured again is for the caller to say. `among`, `b_later`, `negligible`, `bounds`:
     as `decide` has them.
     Source: the rule of docs/explanation/verdicts.md, put as a step.
     """
     verdict = decide(
-        logs, margin_share, better=better, among=among, b_later=b_later, negligible=negligible
-    )
+        logs, margin_share, better=better, among=among, b_later=b_later, negligible=negligible,
+        bounds=bounds,
+    )  # fmt: skip
     count = len(logs)
     if verdict.decided and (count in INTERIM_BLOCKS or count >= limit):
         return Progress(Next.DECIDED, verdict)
@@ -246,8 +254,11 @@ def forecast(
     margin_share: float = MARGIN_SHARE,
     limit: int = BLOCKS_MOST,
     negligible: float | None = None,
+    bounds: Sequence[Bound] = (),
 ) -> int | None:
     """About how many blocks decide if mean and spread stay as they are; None if none up to `limit`.
+
+    `bounds`: as `decide` has them; their mean stays, too.
 
     Edge cases: None with fewer than two blocks. From two or three it is rough.
     It is the first interim analysis after the blocks so far at which the interval would decide.
@@ -257,10 +268,11 @@ def forecast(
         return None
     margin, mean = _margin(margin_share, negligible), abs(known.mean)
     wide = widening(logs)
-    spread = known.error * math.sqrt(len(logs))
+    spread, count_so_far = known.error * math.sqrt(len(logs)), len(logs)
+    off = max(math.fsum(each) for each in zip(*bounds, strict=True)) / count_so_far if bounds else 0
     for count in sorted({*INTERIM_BLOCKS, limit}):
         if max(len(logs), INTERIM_BLOCKS[0] - 1) < count <= limit:
-            half = critical(count) * wide * spread / math.sqrt(count)
+            half = critical(count) * wide * spread / math.sqrt(count) + off
             if mean > half or mean + half < margin:
                 return count
     return None
@@ -292,16 +304,25 @@ def interim_history(
     better: Better | None = "higher",
     among: int = 1,
     b_later: Sequence[bool] = (),
+    bounds: Sequence[Bound] = (),
 ) -> tuple[Stage, ...]:
     """The stages of a comparison, from one block to all, by the log ratios `ln(b/a)` of its blocks.
 
-    `limit`, `among`, `better`, `b_later`: as `next_step` and `decide` have them. From four
-    blocks on the last stage is an interim analysis, whatever its number: a report has no more.
+    `limit`, `among`, `better`, `b_later`, `bounds`: as `next_step` and `decide` have them. From
+    four blocks on the last stage is an interim analysis, whatever its number: a report has no more.
     """
     return tuple(
         _stage(
             logs[:count],
-            decide(logs[:count], margin_share, better=better, among=among, b_later=b_later[:count]),
+            interval(logs[:count], bounds[:count]),
+            decide(
+                logs[:count],
+                margin_share,
+                better=better,
+                among=among,
+                b_later=b_later[:count],
+                bounds=bounds[:count],
+            ),
             among,
             is_interim=count >= BLOCKS_LEAST
             and (count in INTERIM_BLOCKS or count in (limit, len(logs))),
@@ -326,8 +347,9 @@ def decided_from(stages: Sequence[Stage]) -> Stage | None:
     return found
 
 
-def _stage(logs: Sequence[float], verdict: Verdict, among: int, *, is_interim: bool) -> Stage:
-    known = interval(logs)
+def _stage(
+    logs: Sequence[float], known: Interval | None, verdict: Verdict, among: int, *, is_interim: bool
+) -> Stage:
     mean = math.fsum(logs) / len(logs)
     boundary = _boundary(known, len(logs), among) if known is not None and known.decides else None
     return Stage(len(logs), logs[-1], mean, known, boundary, verdict, is_interim)

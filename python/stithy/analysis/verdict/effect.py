@@ -7,9 +7,16 @@ best value is 0 has no ratio: its effect is the difference, in its unit.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST, interval, plain_interval, t_critical
+from stithy.analysis.verdict.statistics import (
+    BLOCKS_LEAST,
+    Bound,
+    interval,
+    is_bounded,
+    plain_interval,
+    t_critical,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,7 @@ class Effect:
     `low`, `high`: bounds of the 95 % interval, conservative from four pairs on, None with fewer
     than two. `apart`: how far B is from A in each block, in their order: the logarithm of the
     ratio. `b_later`: for each of them whether B came after A; empty where that is not known.
+    `bounds`: by how much disturbances can have moved each of them, which `low` and `high` include.
     `difference`: of the same pairs; it decides nothing where there is a ratio. Without a ratio it
     is the effect: `low`, `high` and `apart` are differences, too.
     """
@@ -40,6 +48,7 @@ class Effect:
     apart: tuple[float, ...] = ()
     b_later: tuple[bool, ...] = ()
     difference: Difference | None = None
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def value(self) -> float | None:
@@ -90,10 +99,11 @@ def no_effect(reason: str) -> Effect:
     return Effect(None, None, None, 0, reason)
 
 
-def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
+def paired_ratio(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()) -> Effect:
     """Effect of candidate B against A over blocks that contain both.
 
-    Shapes: `a` and `b` are (pairs,), same order, equal units, all greater than 0.
+    Shapes: `a` and `b` are (pairs,), same order, equal units, all greater than 0; so is `bounds`,
+    what disturbances can have changed of the logarithm of each ratio, or it is empty.
     Edge cases: no pair, or a value of 0, gives an effect with a reason; one pair gives no interval.
     Source: docs/explanation/verdicts.md, "The interval".
     """
@@ -104,17 +114,24 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
     if min(*a, *b) <= 0:
         return no_effect("it is 0 in a window, so there is no ratio")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
-    known, less = interval(logs), difference(a, b)
+    known, less = interval(logs, bounds), difference(a, b)
+    if is_bounded(bounds):  # they bound ratios
+        less = Difference(less.mean)
+    only = Effect(
+        math.exp(logs[0]), None, None, 1, apart=logs, difference=less, bounds=tuple(bounds)
+    )
     if known is None:
-        return Effect(math.exp(logs[0]), None, None, 1, apart=logs, difference=less)
-    bounds = _factor(known.low), _factor(known.high)
-    return Effect(math.exp(known.mean), *bounds, len(logs), apart=logs, difference=less)
+        return only
+    low, high = _factor(known.low), _factor(known.high)
+    return replace(only, ratio=math.exp(known.mean), low=low, high=high, pairs=len(logs))
 
 
-def paired_difference(a: Sequence[float], b: Sequence[float]) -> Effect:
+def paired_difference(
+    a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()
+) -> Effect:
     """Effect of candidate B against A by a metric whose best value is 0: B less A.
 
-    Shapes: as `paired_ratio` has them, but 0 is a value.
+    Shapes: as `paired_ratio` has them, but 0 is a value, and `bounds` are in the metric's unit.
     Edge cases: no pair gives an effect with a reason. One pair gives no interval, nor do pairs that
     do not scatter: counts are often the same by chance.
     Source: docs/explanation/verdicts.md, "Metrics whose best value is 0".
@@ -123,21 +140,22 @@ def paired_difference(a: Sequence[float], b: Sequence[float]) -> Effect:
         raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
     if not a:
         return no_effect("no block has a valid window of both candidates")
-    less = difference(a, b)
+    less = difference(a, b, bounds)
     apart = tuple(y - x for x, y in zip(a, b, strict=True))
     if len(set(apart)) == 1:
-        return Effect(None, None, None, len(apart), apart=apart, difference=Difference(less.mean))
-    return Effect(None, less.low, less.high, len(apart), apart=apart, difference=less)
+        less = Difference(less.mean)
+    found = Effect(None, less.low, less.high, len(apart), apart=apart, difference=less)
+    return replace(found, bounds=tuple(bounds))
 
 
-def difference(a: Sequence[float], b: Sequence[float]) -> Difference:
+def difference(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()) -> Difference:
     """B less A over paired blocks, with an interval made as that of the ratio.
 
     Shapes: `a` and `b` are (pairs,), same order, equal units; at least one pair.
     Source: docs/explanation/verdicts.md, "The interval", of differences instead of logarithms.
     """
     apart = [y - x for x, y in zip(a, b, strict=True)]
-    known = interval(apart)
+    known = interval(apart, bounds)
     if known is None:
         return Difference(apart[0])
     return Difference(known.mean, known.low, known.high)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from stithy.analysis.values.measures import Value
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
+from stithy.analysis.verdict.statistics import Bound
 from stithy.results.hlog import Histogram, merge
 
 
@@ -47,13 +48,22 @@ def absorbed(a: Paired, b: Paired) -> Effect:
     Own: paired by block as any comparison is.
     """
     of_a, of_b = (dict(zip(each.blocks, each.values, strict=True)) for each in (a, b))
+    bounds = [dict(zip(each.blocks, each.effect.bounds, strict=False)) for each in (a, b)]
     both = [block for block in of_a if block in of_b]
     if not both:
         missing = next((each.effect.missing_because for each in (a, b)
                         if each.effect.missing_because), None)  # fmt: skip
         return no_effect(missing or "no block has all four windows")
     compare = paired_difference if a.effect.is_difference else paired_ratio
-    return compare([of_a[block] for block in both], [of_b[block] for block in both])
+    return compare(
+        [of_a[block] for block in both], [of_b[block] for block in both],
+        [_of_both(*(of.get(block, (0.0, 0.0)) for of in bounds)) for block in both],
+    )  # fmt: skip
+
+
+def _of_both(a: Bound, b: Bound) -> Bound:
+    """What bounds the ratio, or the difference, of two of them: `b` to `a`."""
+    return b[0] + a[1], b[1] + a[0]
 
 
 def level(values: Sequence[float]) -> Effect:
@@ -65,12 +75,16 @@ def level(values: Sequence[float]) -> Effect:
 
 
 def pooled_ratio(
-    pairs: Sequence[tuple[Histogram, Histogram]], percent: float, needed: int
+    pairs: Sequence[tuple[Histogram, Histogram]],
+    percent: float,
+    needed: int,
+    bounds: Sequence[Bound] = (),
 ) -> Effect | None:
     """The ratio of a percentile of all second ones together to that of all first ones.
 
     Its interval rests on pseudo-values, one a block: what a block adds is seen by leaving it out.
-    None where either side has fewer than `needed` values in all.
+    None where either side has fewer than `needed` values in all. `bounds`: as `paired_ratio` has
+    them.
     Source: the delete-a-group jackknife, Tukey (1958); Efron and Tibshirani (1993), chapter 11.
     """
     counts = (sum(each.count for each in side) for side in zip(*pairs, strict=True))
@@ -80,12 +94,12 @@ def pooled_ratio(
     if whole is None:
         return None
     if count == 1:
-        return Effect(math.exp(whole), None, None, 1, apart=(whole,))
+        return Effect(math.exp(whole), None, None, 1, apart=(whole,), bounds=tuple(bounds))
     without = [_log_ratio([*pairs[:n], *pairs[n + 1 :]], percent) for n in range(count)]
     if None in without:
         return None
     pseudo = [count * whole - (count - 1) * (each or 0.0) for each in without]
-    effect = paired_ratio([1.0] * count, [math.exp(each) for each in pseudo])
+    effect = paired_ratio([1.0] * count, [math.exp(each) for each in pseudo], bounds)
     return replace(effect, difference=None)
 
 

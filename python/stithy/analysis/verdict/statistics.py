@@ -9,7 +9,7 @@ import math
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 CONFIDENCE = 0.95
@@ -133,8 +133,16 @@ class Interval:
     decides: bool
 
 
-def interval(logs: Sequence[float]) -> Interval | None:
+Bound = tuple[float, float]
+"""By how much a block can be below and above what was seen of it, for disturbances of its windows.
+"""
+
+
+def interval(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> Interval | None:
     """The interval of the mean of the log ratios of a comparison; None with fewer than two.
+
+    With `bounds` its ends are those of all blocks moved down, and up, where these are farther out.
+    So it holds whatever part of its bound each block took.
 
     With two or three blocks it is the plain 95 % t interval. From four blocks on it is mean ±
     critical value × widening × standard error, and holds the truth at all looks together in at
@@ -142,9 +150,17 @@ def interval(logs: Sequence[float]) -> Interval | None:
     studies of independent normal blocks.
     Source: repeated confidence intervals, Jennison and Turnbull (1989); boundaries: `boundaries`.
     """
-    count = len(logs)
-    if count < 2:
+    if len(logs) < 2:
         return None
+    known = _interval(logs)
+    if not is_bounded(bounds):
+        return known
+    down, up = map(_interval, moved(logs, bounds))
+    return replace(known, low=min(known.low, down.low), high=max(known.high, up.high))
+
+
+def _interval(logs: Sequence[float]) -> Interval:
+    count = len(logs)
     mean = math.fsum(logs) / count
     error = math.sqrt(math.fsum((d - mean) ** 2 for d in logs) / (count - 1) / count)
     if count < BLOCKS_LEAST:
@@ -152,6 +168,17 @@ def interval(logs: Sequence[float]) -> Interval | None:
     widened = widening(logs)
     half = critical(count) * widened * error
     return Interval(mean, mean - half, mean + half, error, widened, decides=True)
+
+
+def is_bounded(bounds: Sequence[Bound]) -> bool:
+    """Whether a disturbance can have changed any block."""
+    return any(map(any, bounds))
+
+
+def moved(logs: Sequence[float], bounds: Sequence[Bound]) -> tuple[list[float], list[float]]:
+    """All blocks as far below what was seen as they can be, and as far above."""
+    pairs = list(zip(logs, bounds, strict=True))
+    return [log - down for log, (down, _) in pairs], [log + up for log, (_, up) in pairs]
 
 
 def plain_interval(logs: Sequence[float]) -> tuple[float, float] | None:
@@ -227,16 +254,21 @@ EXACT_BLOCKS_MOST = 32
 DRAWS = 20_000
 
 
-def repeated_chance(logs: Sequence[float]) -> float | None:
+def repeated_chance(logs: Sequence[float], bounds: Sequence[Bound] = ()) -> float | None:
     """At most this often chance crosses such a boundary at this look or before; None without one.
 
     The nominal level of the boundary that the mean would just reach, times the looks so far
     (Bonferroni), so it is rather too large. At the boundary itself it is 1.18 % times the looks.
+    With `bounds` (see `interval`) it is that of all moved towards 0, and 1 where they cross it.
     Source: repeated p-values, Jennison and Turnbull (1984); the bound is Bonferroni's.
     """
     known = interval(logs)
     if known is None or not known.decides:
         return None
+    if is_bounded(bounds):
+        nearer = moved(logs, bounds)[known.mean < 0]
+        chances = [repeated_chance(each) or 0.0 for each in (logs, nearer)]
+        return max(chances) if known.mean * math.fsum(nearer) > 0 else 1.0
     if known.error == 0:
         return 1.0 if known.mean == 0 else 0.0
     t = abs(known.mean) / (known.error * known.widened)

@@ -10,7 +10,7 @@ import polars as pl
 from stithy.analysis.answers.findings import question
 from stithy.analysis.answers.thresholds import Judgement
 from stithy.analysis.answers.thresholds import Outcome as Met
-from stithy.analysis.validity.checks.drives import ANSWERS_MIN
+from stithy.analysis.validity.delay import ANSWERS_MIN
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.cli.running.deciding import answered
 from stithy.cli.talk.render import left_text, say, show, show_json

@@ -121,7 +121,7 @@ def _told_apart(
     The two are those farthest apart of all, and verdicts of levels without the question are
     adjusted for how many these are: a title claims no more than they do.
     """
-    apart, chance = effect.distinguishable, repeated_chance(effect.apart)
+    apart, chance = effect.distinguishable, repeated_chance(effect.apart, effect.bounds)
     if not apart or chance is None:
         return apart
     low, high, point = pair

@@ -75,6 +75,7 @@ def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
         better=answered.metric.known.better,
         among=pairs_of(evidence),
         b_later=answered.effect.b_later,
+        bounds=answered.effect.bounds,
     )
 
 

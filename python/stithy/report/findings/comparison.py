@@ -4,11 +4,12 @@ That sentence claims no more than the blocks support; the others have values, di
 intervals. All have one direction.
 """
 
+import math
 from collections.abc import Iterator
 
 from stithy.analysis.answers.findings import Comparison
 from stithy.analysis.verdict.decide import Call
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST, is_bounded
 from stithy.report.findings.limits import clause
 from stithy.report.words import wording
 from stithy.report.words.wording import (
@@ -17,6 +18,7 @@ from stithy.report.words.wording import (
     capital,
     decimals_beside_one,
     factor,
+    listing,
     percent,
     plural,
     times,
@@ -45,6 +47,8 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     if finding.effect.value is None:
         return
     yield from _interval(finding)
+    if is_bounded(finding.effect.bounds):
+        yield _disturbed(finding)
     if finding.effect.plain:
         yield f"a test needs at least {BLOCKS_LEAST} blocks"
     elif finding.verdict.call is Call.UNDECIDED:
@@ -139,6 +143,21 @@ def _interval(finding: Comparison) -> Iterator[str]:
         f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
         f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"
     )
+
+
+def _disturbed(finding: Comparison) -> str:
+    """How many blocks were disturbed and by how much; of a verdict that it holds even so."""
+    bounds, is_ratio = finding.effect.bounds, not finding.effect.is_difference
+    most = max(map(max, bounds))
+    by = percent(math.expm1(most)) if is_ratio else wording.value(finding.metric, most)
+    names = listing([f"“{flag.value}”" for flag in finding.flags])
+    seen = (
+        f"{sum(map(any, bounds))} of {plural(len(bounds), 'block')} were disturbed ({names}), "
+        f"which changed a {'ratio' if is_ratio else 'difference'} by at most {by}"
+    )
+    if finding.verdict.decided:
+        return f"even so, the verdict holds: {seen}, and the interval includes that"
+    return f"{seen}; the interval includes that"
 
 
 def _alike_written(bounds: Bounds) -> tuple[str, str]:

@@ -151,9 +151,7 @@ def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
     )  # fmt: skip
 
 
-DRIVES_OFF = (
-    drives.DRIVE_LATE, drives.DRIVE_AT_TIMES_LATE, drives.DRIVE_SLOWED, drives.DRIVE_OFF,
-)  # fmt: skip
+DRIVES_OFF = (drives.DRIVE_SLOWED, drives.DRIVE_OFF)
 """What says that an emulated drive did not take the times of its profile."""
 
 
@@ -195,7 +193,7 @@ def answer(context: Context) -> Answer:
 def _support(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     off = any(_has(window, flag) for window in windows for flag in DRIVES_OFF)
-    yield loads.sentence(context.manifest, off=off)
+    yield loads.sentence(context.manifest, context.evidence.floors, off=off)
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
         yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."

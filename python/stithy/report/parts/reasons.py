@@ -27,7 +27,7 @@ _SHOWS = (
 _QUANTITY = re.compile(
     r"(?<![\w.,])(?<!\d min )(?<!\d h )(\d[\d,]*(?:\.\d+)?) (µs|ms|s|%|B|KiB|MiB|GiB|TiB)(?!\w)"
 )
-_DRIVE = re.compile(r"(?<=for )([a-z]+-[a-z]*)(\d+)(?!\w)")
+_DRIVE = re.compile(r"(?<=of )([a-z]+-[a-z]*)(\d+)(?!\w)")
 """A drive of several in a role: `data-2`, `data-host2`."""
 
 _SIZES = {

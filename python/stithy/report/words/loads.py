@@ -12,8 +12,9 @@ from stithy.metrics import values_needed
 from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing
+from stithy.report.words.wording import duration, listing
 from stithy.results.comparability import SUBMISSION
+from stithy.results.drives import PLURALS
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
 from stithy.workload import words
@@ -153,10 +154,13 @@ def submissions(manifest: Manifest | None) -> dict[str, str]:
     }
 
 
-def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
+def sentence(
+    manifest: Manifest | None, floors: Mapping[str, float], *, off: bool = False
+) -> str | None:
     """The same for the top of the page; None where nothing is emulated.
 
-    `off`: there are windows in which a drive was late or not as described.
+    `off`: there are windows in which a drive was not as described. `floors`: the times that the
+    machine delivered instead of shorter ones, by operation.
     """
     shown = [f"{each.name} ({_named(each)})" for each in emulated(manifest)]
     if not shown:
@@ -165,6 +169,9 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
     if len(shown) == 1:
         text = "is an emulated drive: it takes the times that its profile describes."
     but = " Some windows had other times (details: How sure this is)." if off else ""
+    least = [f"{PLURALS[name]} {duration(floor_s)}" for name, floor_s in floors.items()]
+    if least:
+        but = f" Shorter times are those of this machine, on all alike: {listing(least)}.{but}"
     return f"{listing(shown)} {text}{but}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from stithy.analysis.validity.delay import NOTED_SHARE, is_beyond
 from stithy.analysis.validity.record import WindowRecord
 from stithy.fio.curve import LATE_MOST, judge
 from stithy.metrics import ALL
@@ -68,6 +69,8 @@ OUTSIDE = Flag(
     "The machine had no CPU for fio in between. Let nothing else run on it, or use lower rates.",
     invalidates=True,
 )
+
+SOME_OUTSIDE = Flag("some latency outside of the storage", OUTSIDE.sentence, OUTSIDE.advice)
 
 IN_FLIGHT_MOST = 0.05
 """Own: Little's law is exact but for requests at both ends; published tables agree within 1 %."""
@@ -148,10 +151,10 @@ def messages(of: WindowRecord) -> Reason | None:
     return Reason(MESSAGES, {"count": said}) if count else None
 
 
-OUTSIDE_SHARE = 0.5
-OUTSIDE_S = 200e-6
-"""Own: beyond both, what fio measured is the machine more than the storage. The kernel's way to a
-device and back takes some 10 µs, a process that waits for a CPU takes milliseconds."""
+OUTSIDE_SHARE = 0.05
+OUTSIDE_S = 20e-6
+"""Own: so far both may differ, for the ramp is in one of them alone, and the kernel's way to a
+device and back takes some 10 µs."""
 
 QUEUED_MOST = 128
 """Requests that the kernel has in the queue of a loop device; more of them wait before it."""
@@ -167,10 +170,11 @@ def outside(of: WindowRecord) -> Reason | None:
     waits = rate(of) is not None or (value(of, "outstanding") or 0) > QUEUED_MOST
     if seen_s is None or inside_s is None or waits:
         return None
-    if seen_s <= (1 + OUTSIDE_SHARE) * inside_s + OUTSIDE_S:
+    delay = (seen_s - OUTSIDE_S) / inside_s - 1 - OUTSIDE_SHARE
+    if delay <= NOTED_SHARE:
         return None
     texts = {"seen": format_duration(seen_s), "inside": format_duration(inside_s)}
-    return Reason(OUTSIDE, texts)
+    return Reason(OUTSIDE if is_beyond(delay, of.window) else SOME_OUTSIDE, texts, delay)
 
 
 def _block_layer_mean_s(drives: Sequence[Row]) -> float | None:

@@ -9,9 +9,9 @@ ORDER = 70
 
 COLLECTOR = Flag(
     "collector stopped",
-    "The instrument failed: samples are missing from {collectors}, which stopped.",
-    "The table `series` gives the reason. What happened meanwhile is not known.",
-    invalidates=True,
+    "Samples are missing from {collectors}, which stopped.",
+    "The table `series` gives the reason. Throughput and response times are not affected.",
+    unsampled=True,
 )
 
 UNANSWERED = Flag(
@@ -22,9 +22,9 @@ UNANSWERED = Flag(
 
 COLLECTORS_SILENT = Flag(
     "no samples",
-    "The instrument failed: the collectors gave samples of {seconds} of {length} s.",
-    "Leave CPU time for Stithy. What happened in the other seconds is not known.",
-    invalidates=True,
+    "The collectors gave samples of {seconds} of {length} s.",
+    "Leave CPU time for Stithy. Throughput and response times are not affected.",
+    unsampled=True,
 )
 
 
@@ -37,7 +37,7 @@ window shares a second with what is before and after it."""
 def stopped(seen: Watched) -> Reason | None:
     """Collectors that stopped by a fault.
 
-    Own: nobody knows what happened unseen.
+    Own: what users did is counted elsewhere. Its own metrics of the window are missing.
     """
     return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)}) if seen.stopped else None
 

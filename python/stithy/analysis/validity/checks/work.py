@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from stithy.activities.hammer import users_of
+from stithy.analysis.validity.delay import NOTED_SHARE
 from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.work import commit_bounds
 from stithy.engines import Declaration
@@ -32,6 +33,8 @@ COMMITS = Flag(
     "Look for other clients of this server, and for lost transactions.",
     invalidates=True,
 )
+
+FEW_COMMITS = Flag("other commits", COMMITS.sentence, COMMITS.advice)
 
 COMMITS_UNKNOWN = Flag(
     "commit counters not verified",
@@ -98,7 +101,10 @@ def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0
     if least <= server <= most:
         return None
     texts = {"server": server, "client": client, "least": least, "most": most}
-    return Reason(COMMITS, {key: f"{value:,}" for key, value in texts.items()})
+    # Too few are lost work, however few. Too many are another client's, who took as much.
+    is_much = server < least or server - most > NOTED_SHARE * client
+    flag = COMMITS if is_much else FEW_COMMITS
+    return Reason(flag, {key: f"{value:,}" for key, value in texts.items()})
 
 
 def servers(values: Mapping[tuple[str, str], Row]) -> int:

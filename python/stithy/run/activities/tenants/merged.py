@@ -80,6 +80,7 @@ def _distributions(of: "TenantsActivity") -> Row:
     lateness = merge(decode(each.lateness) for each in summaries)
     whole = transaction_rows(of.window.id, *summaries)[-1]
     return {
+        "lateness_mean_s": lateness.mean_s if lateness else None,
         "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
         "service_p50_s": whole["service_p50_s"],
     }

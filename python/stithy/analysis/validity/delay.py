@@ -1,0 +1,165 @@
+"""How much longer than it should did a disturbance let those wait who worked in a window?
+
+A delay is a share of the time that was waited for, and no ratio of two means: what a busy machine
+adds to requests that are few, short or awaited by nobody is felt by nobody. It bounds what the
+disturbance did to a throughput or a mean; to a percentile it can do more.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from stithy.metrics import Metric, Quantity, role_of
+from stithy.validity import Row
+
+NOTED_SHARE = 0.02
+INVALID_SHARES = 0.25, 0.5
+"""Own: what is noted moves a verdict. Beyond the second share a block is worth measuring again, and
+beyond the third its second attempt does not count either.
+Source: docs/explanation/method.md, "What each flag lets pass"."""
+
+PATH_LEAST_SHARE = 0.01
+"""Own: a path with less of the time that was waited for moves no percentile up to the 99th."""
+
+FLOOR_MOST_S = 150e-6
+"""Own: two quiet CPUs answer a flush that should take no time within 70 to 144 µs; what takes
+longer lacks a CPU."""
+
+ANSWERS_MIN = 200
+"""Own: of a drive with fewer answers in a window no mean says anything, and no user feels it."""
+
+LATE_SHARE = 0.01
+"""Own: of a drive's answers, late by over 5 % and 50 µs each: so many move a 99th percentile."""
+
+AMPLIFIED = {90.0: 3.0, 95.0: 3.0, 99.0: 5.0, 99.9: 10.0}
+QUEUE_FACTOR = 20.0
+"""Own: how many times as much as a mean a delay changes a percentile at most if it strikes one of
+30 requests or more, and in addition where all of a response time is a queue; by simulation.
+Source: docs/explanation/method.md, "What each flag lets pass"."""
+
+
+def is_beyond(delay_share: float, window: Row) -> bool:
+    """Whether a delay makes a window invalid, by which attempt at its block it is."""
+    return abs(delay_share) > INVALID_SHARES[min(1, window["attempt"])]
+
+
+Floors = Mapping[str, float]
+"""By operation the time that this machine delivers where a drive should take a shorter one."""
+
+
+def judged(rows: Iterable[Row]) -> list[Row]:
+    """The rows of the table `drives` that say what an operation took, of enough answers."""
+    known = (row for row in rows if row["operation"] in ("read", "write", "flush"))
+    return [
+        row for row in known if row["added_mean_s"] is not None and row["answered"] >= ANSWERS_MIN
+    ]
+
+
+def machine_floors(rows: Iterable[Row]) -> Floors:
+    """The shortest mean time of each operation in any window of a run, where a shorter one was due.
+
+    It replaces a profile's time below it, for all candidates alike. What is above `FLOOR_MOST_S` is
+    no floor, but a lack of CPU.
+    """
+    short = [row for row in judged(rows) if asked_s(row, {}) < FLOOR_MOST_S]
+    least: dict[str, float] = {}
+    for row in short:
+        least_s = least.get(row["operation"], FLOOR_MOST_S)
+        least[row["operation"]] = min(least_s, row["device_mean_s"])
+    longer = 1 + NOTED_SHARE
+    replaced = {row["operation"] for row in short
+                if longer * asked_s(row, {}) < least[row["operation"]]}  # fmt: skip
+    return {name: least_s for name, least_s in least.items() if name in replaced}
+
+
+def asked_s(row: Row, floors: Floors) -> float:
+    """The mean time of profile and faults, or that of the machine where this is longer."""
+    asked = row["device_mean_s"] - row["added_mean_s"]
+    return float(max(asked, floors.get(row["operation"], 0.0)))
+
+
+Path = tuple[float, float]
+"""Requests that somebody waited for: the time that was asked in all, and what was added to it."""
+
+
+def drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: bool = False) -> float:
+    """The largest delay of a window's drives: of all that was waited for, of a path, by lateness.
+
+    Negative where drives were too fast. `rows`: of the table `drives`. `every_write`: each is
+    waited for, as by fio, and not only those of commits.
+    Own: what users waited for is a mean of its paths, so no more delayed than the most delayed one.
+    """
+    log = "log" if any(role_of(row["role"]) == "log" for row in rows) else "data"
+    paths = []
+    for drive in dict.fromkeys(row["role"] for row in rows):
+        known = {
+            row["operation"]: (row["answered"], asked := asked_s(row, floors),
+                               row["device_mean_s"] - asked)
+            for row in judged(rows) if row["role"] == drive
+        }  # fmt: skip
+        if not every_write:
+            commit = _commit(known) if role_of(drive) == log else None
+            known = {name: each for name, each in known.items() if name == "read"}
+            known |= {"commit": commit} if commit else {}
+        paths += [(count * asked, count * added) for count, asked, added in known.values()]
+    whole = sum(asked for asked, _ in paths), sum(added for _, added in paths)
+    felt = [path for path in (whole, *paths) if path[0] > PATH_LEAST_SHARE * whole[0]]
+    felt += [_late(row, rows, floors) for row in rows if is_scattered(row)]
+    return max((added / asked for asked, added in felt), key=abs, default=0.0)
+
+
+def _commit(known: Mapping[str, tuple[int, float, float]]) -> tuple[int, float, float] | None:
+    """Flushes with the write before each; None where there are none.
+
+    That write was delayed by no more than reads and flushes, which come one by one, too: those of a
+    checkpoint wait for each other in front of any drive, and nobody waits for them.
+    """
+    if "flush" not in known:
+        return None
+    count, asked, added = known["flush"]
+    _, asked_of_write, of_write = known.get("write", (0, 0.0, 0.0))
+    singly = max(each[2] for name, each in known.items() if name != "write")
+    return count, asked + asked_of_write, added + max(0.0, min(of_write, singly))
+
+
+def is_scattered(row: Row) -> bool:
+    """Whether so many answers of a drive were late that a mean, which it makes up for, hides it."""
+    late, answered = row["late_answers"], row["answered"]
+    return late is not None and answered >= ANSWERS_MIN and late > LATE_SHARE * answered
+
+
+def _late(of_all: Row, rows: Sequence[Row], floors: Floors) -> Path:
+    """The time of all answers of a drive, and by how much they were late."""
+    own = [row for row in judged(rows) if row["role"] == of_all["role"]]
+    asked = sum(row["answered"] * asked_s(row, floors) for row in own)
+    return asked or math.inf, of_all["answered"] * (of_all["late_mean_s"] or 0.0)
+
+
+class Disturbed(NamedTuple):
+    """A window as delays changed it: by which share, what of its response times was the wait for a
+    connection, and its value of a quantity.
+    """
+
+    delay_share: float
+    queued_share: float
+    value: float
+
+
+def pair_bound(quantity: Quantity, a: Disturbed, b: Disturbed) -> tuple[float, float]:
+    """By how much the log ratio `ln(b/a)`, or the difference, can be below and above what is seen.
+
+    A delayed candidate can only be better than it looked, where a direction is good and no drive
+    was too fast. Where users queue for connections a delay lengthens the queue, too.
+    """
+    known = quantity.known
+    of_a, of_b = (_changed(known, each) for each in (a, b))
+    if known.better is None or min(a.delay_share, b.delay_share) < 0:
+        return of_a + of_b, of_a + of_b
+    return (of_a, of_b) if known.better == "higher" else (of_b, of_a)
+
+
+def _changed(known: Metric, window: Disturbed) -> float:
+    """By how much a delay changed a value at most, as a logarithm, or in its unit."""
+    queue = 1.0 + QUEUE_FACTOR * window.queued_share if known.unit == "s" else 1.0
+    changed = AMPLIFIED.get(known.percent or 0.0, 1.0) * queue * abs(window.delay_share)
+    return math.log1p(changed) if known.negligible is None else changed * abs(window.value)
