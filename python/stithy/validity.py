@@ -37,13 +37,15 @@ class Flag:
 class Reason:
     """One flag with the numbers that raised it, already as text for its sentence.
 
-    `delay_share`: the share of the time waited for by which what it tells of delayed a window at most;
-    None where nothing bounds what it did.
+    `delay_share`: by which share what it tells of delayed those who waited in a window at most;
+    None where nothing bounds what it did. `is_outside`: before a connection was taken, so that no
+    queue grew by it.
     """
 
     flag: Flag
     data: Mapping[str, str] = field(default_factory=dict)
     delay_share: float | None = None
+    is_outside: bool = False
 
     @property
     def invalidates(self) -> bool:

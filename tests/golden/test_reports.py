@@ -71,7 +71,7 @@ def test_the_words_of_the_figures_are_those_accepted(
     golden.same(HERE / f"figures/{name}.txt", "\n".join(map(words, drawn)), accept_golden)
 
 
-LATE = {"lateness_mean_s": 1.0}
+LATE = {"lateness_mean_s": 0.02, "lateness_p99_s": 0.1}
 DEAD = {"missing_because": "the server was ended by SIGKILL", "tpm": None, "measure_to_s": None}
 FOUR = Shape(
     users=(1, 4), repeat=4, duration_s=2, series=False,

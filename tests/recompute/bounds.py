@@ -111,7 +111,7 @@ def _seen(files: Files, win: Row) -> Seen:
         if outside >= max(0.5, found["driver"] or 0.0):
             found["driver"] = sampled["driver"] = outside
     found |= _intervals(sampled, samples)
-    if win["lateness_p99_s"] > max(0.001, 0.05 * win["service_p50_s"]):
+    if win["lateness_mean_s"] > (0.5 if win["attempt"] else 0.25) * win["response_mean_s"]:
         found["driver"] = 1.0
     own = _own(files, win, found, part["cpu"], under_way, places)
     users_share = None if paused is None else min(1.0, paused + (own or 0.0))

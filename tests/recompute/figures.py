@@ -9,7 +9,7 @@ from statistics import fmean
 from recompute import between, bounds, statistics
 from recompute.asked import limit_of
 from recompute.files import Files, Row
-from recompute.levels import level, logs_of, needed, printed
+from recompute.levels import bounds_of, level, logs_of, needed, printed
 from recompute.tables import Expected, Rows, Source, candidate, compared, query, question, users_of
 
 PLACE = "users candidate block"
@@ -74,8 +74,9 @@ def _forest(files: Files, row: Row) -> Expected:
 def _course(files: Files, row: Row) -> Expected:
     """What was known after so many blocks of the question, and what a claim had to pass."""
     of = question(files)
-    logs = logs_of(files, of["a"], of["b"], of["users"], of["metric"])[: row["blocks"]]
-    low, high = statistics.interval(logs) or (None, None)
+    named = of["a"], of["b"], of["users"], of["metric"]
+    logs = logs_of(files, *named)[: row["blocks"]]
+    low, high = statistics.interval(logs, bounds_of(files, *named)[: len(logs)]) or (None, None)
     found: Row = {
         "blocks": len(logs), "block_ratio": math.exp(logs[-1]), "value": math.exp(fmean(logs)),
         "low": low, "high": high, "boundary_low": None, "boundary_high": None,
@@ -88,6 +89,8 @@ def _course(files: Files, row: Row) -> Expected:
         rare = statistics.t_critical(len(logs) - 1, 0.05 / looks / pairs) if pairs > 1 else 0.0
         wide = max(statistics.critical(len(logs)), rare) * statistics.widening(logs)
         half = wide * statistics.error(logs)
+        # Of a delayed block the end of the interval is the boundary, too.
+        half = max(half, math.log(high) - fmean(logs)) if high else half
         found |= {"boundary_low": math.exp(-half), "boundary_high": math.exp(half)}
     return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from recompute import steady
+from recompute import delays, steady
 from recompute.files import Files, Row
 from recompute.levels import in_report
 from recompute.rules import Expected, Match, Rules, fixed, of, of_windows, once, windows
@@ -18,6 +18,12 @@ BASELINE = (
 
 def _drive(operation: str, *columns: str) -> Expected:
     return of(f"(SELECT * FROM drives WHERE operation = '{operation}')", *columns)
+
+
+def _delayed(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """The delay by drives of each window that the row speaks of."""
+    names = (row.get("window_ids") or row.get("window_id") or "").split(", ")
+    return [[abs(share) for name, share in delays.of_drives(files).items() if name in names]]
 
 
 COMMITS = ("client_commits + 30 + 3 * (connections_opened + coalesce(connections_reopened, 0)) + "
@@ -68,16 +74,23 @@ RULES: Rules = [
      of("surroundings", "checkpoint_after_s", "checkpoint_after_bytes")),
     (r"and it wrote # in #",
      of("surroundings JOIN win USING (window_id)", "log_bytes", "measured_s")),
-    *((rf"# for {each}e?s \(profile: #\)",
-       _drive(each, "device_mean_s", "device_mean_s - added_mean_s"))
+    (r"for on emulated drives took # (?:longer|less time)", _delayed),
+    *((rf"# for {each}e?s of [a-z0-9-]+ \(asked: #\)", of_windows(
+        *(f"{delays.DUE} SELECT window_id, {column} AS v FROM dues WHERE operation = '{each}'"
+          for column in ("device_mean_s", "due"))))
       for each in ("read", "write", "flush")),
-    (r"late with # of its answers\. The mean lateness of all answers was #",
-     _drive("all", "late_answers / answered", "late_mean_s")),
+    (r"# of # answers of [a-z0-9-]+ late, all by # in the mean",
+     _drive("all", "late_answers", "answered", "late_mean_s")),
+    *((rf"(?:: |, |and ){each}e?s #(?=,|\.| and)", once(
+        f"{delays.DUE} SELECT any_value(floor) FROM dues WHERE operation = '{each}'"))
+      for each in ("read", "write", "flush")),
     (r"one CPU did # (?:more|less)", of_windows(BASELINE.format("one_rounds_per_s"))),
     (r"all CPUs did # (?:more|less)", of_windows(BASELINE.format("all_rounds_per_s"))),
     (r"reads took # (?:longer|shorter)", of_windows(BASELINE.format("read_p50_s"))),
-    (r"99th percentile #, allowed #",
-     of("win", "lateness_p99_s", "greatest(0.001, 0.05 * service_p50_s)")),
+    (r"was late by # in the mean \(99th percentile #\), # of the mean response time", of(
+        "(SELECT win.*, response_mean_s FROM win JOIN tx USING (window_id) "
+        "WHERE transaction = 'all')",
+        "lateness_mean_s", "lateness_p99_s", "lateness_mean_s / response_mean_s")),
     (r"Autovacuum ran # times", of("win", "maintenance_runs")),
     (r"on that of|# were read or written", of("surroundings", "idle_bytes")),
     (r"contradicts itself: (?P<law>.*), but # is not # within #", _laws),

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, median
 
+from recompute import delays
 from recompute.files import Files, Row
 
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
@@ -79,6 +80,16 @@ def logs_of(files: Files, a: str, b: str, users: int, label: str) -> list[float]
     """Log ratios of b to a, over the blocks that have both."""
     of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
     return [math.log(of_b[turn] / of_a[turn]) for turn in of_a if turn in of_b]
+
+
+def bounds_of(files: Files, a: str, b: str, users: int, label: str) -> list[tuple[float, float]]:
+    """How far below and above what was seen each of them can be, for delays of its windows."""
+    found = files.rows("SELECT * FROM win WHERE users = ?", (users,))
+    ids = {(w["candidate"], w["block"], w["attempt"]): w["window_id"] for w in found}
+    of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
+    column, _ = metric_of(label)
+    return [delays.bound(files, ids[a, *turn], ids[b, *turn], column)
+            for turn in of_a if turn in of_b]  # fmt: skip
 
 
 @cache

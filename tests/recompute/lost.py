@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from statistics import fmean, median
 
-from recompute import statistics
+from recompute import delays, statistics
 from recompute.files import Files, Row
 from recompute.tables import Expected
 
@@ -75,7 +75,10 @@ def _ratio(files: Files, pairs: Sequence[tuple[Row, Row]], metric: str) -> Effec
     else:
         logs = _tails(files, pairs, metric)
     found = list(logs.values())
-    low, high = statistics.interval(found) or (None, None)
+    column = metric if metric == "tpm" else f"response_{metric}_s"
+    bounds = [delays.bound(files, one["window_id"], other["window_id"], column)
+              for one, other in pairs if other["block"] in logs]  # fmt: skip
+    low, high = statistics.interval(found, bounds) or (None, None)
     value = math.exp(fmean(found)) if found else None
     return {"value": value, "low": low, "high": high, "logs": logs}
 

@@ -73,19 +73,27 @@ def plain(logs: Sequence[float]) -> Bounds | None:
     return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
 
 
-def around(values: Sequence[float]) -> Bounds | None:
-    """The interval of a mean that decides, from four blocks on; before that the plain one."""
+def around(values: Sequence[float], bounds: Sequence[Bounds] = ()) -> Bounds | None:
+    """The interval of a mean that decides, from four blocks on; before that the plain one.
+
+    `bounds`: how far below and above what was seen each of them can be.
+    """
     if len(values) < 2:
         return None
+    if bounds:
+        ends = [around([x + part * by[part > 0] for x, by in zip(values, bounds, strict=True)])
+                for part in (-1, 1)]  # fmt: skip
+        (low, high), down, up = (each or (0.0, 0.0) for each in (around(values), *ends))
+        return min(low, down[0]), max(high, up[1])
     half = t_critical(len(values) - 1) * error(values)
     if len(values) >= min(CRITICAL):
         half = critical(len(values)) * widening(values) * error(values)
     return fmean(values) - half, fmean(values) + half
 
 
-def interval(logs: Sequence[float]) -> Bounds | None:
+def interval(logs: Sequence[float], bounds: Sequence[Bounds] = ()) -> Bounds | None:
     """The same of a ratio, by the logarithms."""
-    found = around(logs)
+    found = around(logs, bounds)
     return None if found is None else (math.exp(found[0]), math.exp(found[1]))
 
 
@@ -94,10 +102,16 @@ def critical(blocks: int) -> float:
     return CRITICAL[max(at for at in CRITICAL if at <= blocks)]
 
 
-def chance(logs: Sequence[float], among: int = 1) -> float | None:
+def chance(logs: Sequence[float], among: int = 1, bounds: Sequence[Bounds] = ()) -> float | None:
     """How often chance alone crosses such a boundary until now, at most."""
     if len(logs) < min(CRITICAL):
         return None
+    if any(map(any, bounds)):
+        sign = 1 if fmean(logs) > 0 else -1
+        near = [x - sign * by[sign < 0] for x, by in zip(logs, bounds, strict=True)]
+        if sign * fmean(near) <= 0:
+            return 1.0
+        return max(chance(each, among) or 0.0 for each in (logs, near))
     looks = sum(at <= len(logs) for at in CRITICAL)
     t = abs(fmean(logs)) / (error(logs) * widening(logs))
     return min(1.0, min(1.0, looks * t_beyond(t, len(logs) - 1)) * among)
@@ -129,12 +143,15 @@ def bootstrap(logs: Sequence[float], seed: int) -> Bounds:
     return math.exp(means[100]), math.exp(means[3899])
 
 
-def blocks_needed(logs: Sequence[float], margin_share: float, limit: int) -> int | None:
+def blocks_needed(
+    logs: Sequence[float], margin_share: float, limit: int, bounds: Sequence[Bounds] = ()
+) -> int | None:
     """The first analysis to come at which mean and spread as they are would decide."""
     mean, spread = abs(fmean(logs)), stdev(logs) * widening(logs)
     for count in sorted({*CRITICAL, limit}):
         if max(len(logs), 3) < count <= limit:
             half = critical(count) * spread / math.sqrt(count)
+            half += max((fmean(each) for each in zip(*bounds, strict=True)), default=0.0)
             if mean > half or mean + half < math.log(1 + margin_share):
                 return count
     return None

@@ -13,7 +13,7 @@ from typing import Any
 
 from recompute import asked, bounds, stalls, statistics, steady, work
 from recompute.files import Files, Row
-from recompute.levels import by_block, in_report, level, logs_of, printed
+from recompute.levels import bounds_of, by_block, in_report, level, logs_of, printed
 
 Expected = Mapping[str, Any]
 
@@ -41,14 +41,14 @@ def compared(files: Files, row: Row) -> Expected:
 
 @cache
 def _compared(files: Files, a: str, b: str, users: int, label: str) -> Expected:
-    logs = logs_of(files, a, b, users, label)
-    low, high = statistics.interval(logs) or (None, None)
+    logs, bounds = logs_of(files, a, b, users, label), bounds_of(files, a, b, users, label)
+    low, high = statistics.interval(logs, bounds) or (None, None)
     value = math.exp(fmean(logs)) if logs else None
     found = {"users": users, "value": value, "low": low, "high": high, "blocks": len(logs)}
     of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
     apart = [of_b[turn] - of_a[turn] for turn in of_a if turn in of_b]
-    bounds_of = statistics.around(apart) or (None, None)
-    less = (fmean(apart) if apart else None, *bounds_of)
+    ends = None if any(map(any, bounds)) else statistics.around(apart)
+    less = (fmean(apart) if apart else None, *(ends or (None, None)))
     found |= dict(zip(("less", "less_low", "less_high"), less, strict=True))
     return found | dict(
         zip(("plain_low", "plain_high"), statistics.plain(logs) or (), strict=False)
@@ -72,7 +72,8 @@ def position(files: Files, row: Row) -> Expected:
 
 def certain(files: Files, row: Row) -> Expected:
     """The cross-checks beside a verdict."""
-    logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
+    of = row["a"], row["b"], row["users"], row["metric"]
+    logs = logs_of(files, *of)
     plan = files.manifest["plan"]["question"] or {}
     limit, margin = plan.get("blocks_most") or 20, plan.get("margin_share") or 0.02
     low, high = statistics.bootstrap(logs, files.manifest["seed"])
@@ -83,7 +84,7 @@ def certain(files: Files, row: Row) -> Expected:
         "sign_flip_share": statistics.sign_flips(logs), "chance_share": _chance(files, row),
         "bootstrap_low": low, "bootstrap_high": high,
         "blocks_needed": None if _is_decided(files, row)
-        else statistics.blocks_needed(logs, margin, limit),
+        else statistics.blocks_needed(logs, margin, limit, bounds_of(files, *of)),
     }  # fmt: skip
 
 
@@ -98,14 +99,17 @@ def _chance(files: Files, row: Row) -> float | None:
     """Of the question by itself, times the pairs; of the others by Holm over their levels."""
     rows = [r for r in in_report(files, "verdicts") if (r["a"], r["b"]) == (row["a"], row["b"])]
     mine = [r for r in rows if r["metric"] == row["metric"]]
-    logs = {r["users"]: logs_of(files, r["a"], r["b"], r["users"], r["metric"]) for r in mine}
+    of = {r["users"]: (r["a"], r["b"], r["users"], r["metric"]) for r in mine}
+    logs = {users: logs_of(files, *each) for users, each in of.items()}
+    bounds = {users: bounds_of(files, *each) for users, each in of.items()}
     questions = [r["users"] for r in mine if "(the question)" in r["verdict"]]
     if row["users"] in questions:
         count = len(files.candidates)
         plan = files.manifest["plan"]["question"] or {}
         pairs = 1 if plan.get("candidates") else count * (count - 1) // 2
-        return statistics.chance(logs[row["users"]], pairs)
-    others = {u: statistics.chance(each) for u, each in logs.items() if u not in questions}
+        return statistics.chance(logs[row["users"]], pairs, bounds[row["users"]])
+    others = {u: statistics.chance(each, 1, bounds[u])
+              for u, each in logs.items() if u not in questions}  # fmt: skip
     known = {u: each for u, each in others.items() if each is not None}
     return dict(zip(known, statistics.holm(list(known.values())), strict=True)).get(row["users"])
 
@@ -265,6 +269,9 @@ def _of_comparison(files: Files, first: bool, number: str) -> float | None:
     logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
     if number.startswith("effect.apart."):
         return logs[int(number.removeprefix("effect.apart."))]
+    if number.startswith("effect.bounds."):
+        block, end = map(int, number.removeprefix("effect.bounds.").split("."))
+        return bounds_of(files, row["a"], row["b"], row["users"], row["metric"])[block][end]
     plan = files.manifest["plan"]["question"] or {}
     known = {
         "point.users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],

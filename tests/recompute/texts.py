@@ -3,6 +3,7 @@
 A number that no rule knows is reported as such.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -11,11 +12,18 @@ from typing import Any
 
 from recompute import asked, bounds, flaws, method, stalls, studies, work
 from recompute.files import Files, Row
-from recompute.levels import by_block, in_report, level, metric_of, needed
+from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed
 from recompute.printed import NUMBER, shown
 from recompute.rules import Expected, Match, Rules, fact, fixed, once
 from recompute.studies import ends, limit_s
-from recompute.tables import a_first, compared, limited_most, position, question, shares_of_most
+from recompute.tables import (
+    a_first,
+    compared,
+    limited_most,
+    position,
+    question,
+    shares_of_most,
+)
 
 
 def levels(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -212,6 +220,14 @@ LEDGER = (
     "{} FROM ledger"
 )
 
+
+def _disturbed(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """Blocks of a comparison that a delay can have changed, all of its blocks, and the most."""
+    found = bounds_of(files, row["a"], row["b"], row["users"], row["metric"])
+    most = max(map(max, found), default=0.0)
+    return [sum(map(any, found)), len(found), math.expm1(most)]
+
+
 RULES: Rules = [
     *method.RULES, *studies.RULES, *flaws.RULES,
     (r"[Aa]t # users?\b", levels),
@@ -227,6 +243,8 @@ RULES: Rules = [
      verdict("less", "less_low", "less_high")),
     (r"is #, between # and # \([^,]*?intervals, # blocks?\)",
      verdict("value", "low", "high", "blocks")),
+    (r"# of # blocks? were disturbed .*?, which changed a (?:ratio|difference) by at most #",
+     _disturbed),
     (r"not tested, # blocks?", verdict("blocks")), (r"[aA] test needs at least # blocks", fixed(4)),
     (r"(?:plain|conservative) #(?: t)?", fixed(0.95)),
     (r"^(?P<x>\S+) #, (?P<y>\S+) #$", _firsts),

@@ -30,7 +30,7 @@ def drive_rows(window_id: str, late_share: float) -> list[Row]:
 
 
 def _row(window_id: str, operation: str, answered: int, late_share: float) -> Row:
-    middle = {"read": 120e-6, "write": 55e-6, "flush": 40e-6, "all": 70e-6}[operation]
+    middle = {"read": 120e-6, "write": 110e-6, "flush": 80e-6, "all": 110e-6}[operation]
     factors = {
         "mean": 1.1, "min": 0.4, "p50": 1.0, "p90": 1.6, "p95": 2.0, "p99": 3.0, "p999": 6.0,
         "max": 20.0,
@@ -42,8 +42,8 @@ def _row(window_id: str, operation: str, answered: int, late_share: float) -> Ro
         **{f"latency_{name}_s": middle * factor for name, factor in factors.items()},
         "late_answers": round(answered * late_share) if merged else None,
         "late_mean_s": 18e-6 if merged else None,
-        "device_mean_s": None if merged else middle + 0.5e-6,
-        "added_mean_s": None if merged else 0.5e-6,
+        "device_mean_s": None if merged else middle + 1.5e-6,
+        "added_mean_s": None if merged else 1.5e-6,
         "cpu_s": 1.2 if merged else None,
         "cpu_wait_s": 0.1 if merged else None,
     }  # fmt: skip

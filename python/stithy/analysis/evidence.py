@@ -12,7 +12,7 @@ from statistics import fmean, median
 from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
-from stithy.analysis.validity.delay import Disturbed, pair_bound
+from stithy.analysis.validity.delay import Disturbed, lengthened, pair_bound
 from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.work import Identity
 from stithy.analysis.values.distribution import Merged
@@ -92,10 +92,11 @@ class Window:
 
     def disturbed(self, value: float = 1.0) -> Disturbed:
         """By how much its disturbances delayed those who waited in it at most."""
-        delay = sum(each.delay_share or 0.0 for each in self.reasons)
+        delays = [(each.delay_share or 0.0, each.is_outside) for each in self.reasons]
         waits, response = self.value("pool_wait_mean_s"), self.value("response_mean_s")
-        queued = min(1.0, waits / response) if waits and response else 0.0
-        return Disturbed(delay, queued, value)
+        queue = lengthened(waits / response) if waits and response else 1.0
+        of_response = sum(delay if is_outside else delay * queue for delay, is_outside in delays)
+        return Disturbed(sum(delay for delay, _ in delays), of_response, value)
 
     @property
     def failures(self) -> tuple[Flag, ...]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stithy.analysis.evidence import Window
 from stithy.analysis.validity import delay as delays
 from stithy.analysis.validity.checks.drives import delivered
 from stithy.analysis.validity.delay import Disturbed, drive_delay, machine_floors, pair_bound
@@ -18,6 +19,7 @@ from stithy.analysis.verdict.effect import paired_difference, paired_ratio
 from stithy.analysis.verdict.paired import Paired, absorbed
 from stithy.analysis.verdict.statistics import interval, repeated_chance
 from stithy.metrics import P95, P99, TPM, Quantity
+from stithy.validity import Reason
 from support import flags
 
 Row = dict[str, Any]
@@ -99,19 +101,28 @@ def test_a_delay_is_noted_then_measured_again_and_never_counted_beyond_a_half(
 
 
 @pytest.mark.parametrize(("metric", "a", "b", "bound"), [
-    (TPM, (0.1, 0.0), (0.0, 0.0), (math.log(1.1), 0.0)),
+    (TPM, (0.1, 0.1), (0.0, 0.0), (math.log(1.1), 0.0)),
     (TPM, (0.1, 0.9), (0.2, 0.9), (math.log(1.1), math.log(1.2))),
-    (P95, (0.1, 0.0), (0.2, 0.0), (math.log(1.6), math.log(1.3))),
-    (P99, (0.1, 0.5), (0.0, 0.0), (0.0, math.log(6.5))),
-    (TPM, (-0.1, 0.0), (0.2, 0.0), (math.log(1.32),) * 2),
-    (Quantity("block.reads_per_s"), (0.1, 0.0), (0.0, 0.0), (math.log(1.1),) * 2),
-    (Quantity("error_share"), (0.1, 0.0), (0.0, 0.0), (0.0, 0.2)),
+    (P95, (0.1, 0.1), (0.1, 0.2), (math.log(1.6), math.log(1.3))),
+    (P99, (0.1, 1.1), (0.0, 0.0), (0.0, math.log(6.5))),
+    (TPM, (-0.1, -0.1), (0.2, 0.2), (math.log(1.32),) * 2),
+    (Quantity("block.reads_per_s"), (0.1, 0.1), (0.0, 0.0), (math.log(1.1),) * 2),
+    (Quantity("error_share"), (0.1, 0.1), (0.0, 0.0), (0.0, 0.2)),
 ])  # fmt: skip
 def test_a_delayed_candidate_can_only_be_better_than_it_looked(
     metric: Quantity, a: tuple[float, float], b: tuple[float, float], bound: tuple[float, float]
 ) -> None:
     """By as much as the metric can have changed; of which end, its direction says."""
     assert pair_bound(metric, Disturbed(*a, 2.0), Disturbed(*b, 3.0)) == pytest.approx(bound)
+
+
+@pytest.mark.parametrize(("is_outside", "share"), [(False, 0.1 * 11), (True, 0.1)])
+def test_a_queue_grows_by_what_holds_connections_alone(is_outside: bool, share: float) -> None:
+    """Half of a response is the wait for one; the driver is late before it takes one."""
+    reason = Reason(flags.DRIVE_OFF, delay_share=0.1, is_outside=is_outside)
+    row = {"missing_because": None, "tpm": 1.0, "activity": "hammer"}
+    times = {"all": {"response_mean_s": 2.0, "pool_wait_mean_s": 1.0}}
+    assert Window(row, times, (reason,)).disturbed() == pytest.approx((0.1, share, 1.0))
 
 
 LOGS = st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=12)
@@ -170,7 +181,7 @@ def test_simulated_studies_claim_no_delay_and_find_a_slower_drive(
 ) -> None:
     """300 studies of eight blocks, noise 1 %: a delay takes any part of its bound."""
     draw, found = random.Random(f"{ratio} {delayed}"), 0
-    down, up = pair_bound(TPM, *(Disturbed(each, 0.0, 1.0) for each in delayed))
+    down, up = pair_bound(TPM, *(Disturbed(each, each, 1.0) for each in delayed))
     for _ in range(300):
         logs = [
             math.log(ratio) + draw.gauss(0, 0.01) + draw.random() * down - draw.random() * up

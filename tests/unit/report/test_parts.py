@@ -257,7 +257,7 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
     """Candidates are not thrown together, nor what differs in more than numbers."""
     lateness = {"disk": 0.020, "memory": 0.996}
     changes: Mapping[str, Row] = {
-        window_id(name, 4, block): {"lateness_p99_s": first_s + block * 1e-3}
+        window_id(name, 4, block): {"lateness_mean_s": first_s + block * 1e-3}
         for name, first_s in lateness.items() for block in range(5)
     }  # fmt: skip
     for block in range(5):
@@ -266,8 +266,8 @@ def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path
     context = run(tmp_path, repeat=5, changes=changes)
     rows = reasons.gathered_table(context).frame.to_dicts()
     late = {row["windows"]: row for row in rows if row["sentence"].startswith("The driver was")}
-    assert "99th percentile 20 to 24 ms, allowed" in late["all 5 of disk"]["sentence"]
-    assert "996 ms to 1 s, allowed" in late["all 5 of memory"]["sentence"]
+    assert "late by 20 to 24 ms in the mean" in late["all 5 of disk"]["sentence"]
+    assert "late by 996 ms to 1 s in the mean" in late["all 5 of memory"]["sentence"]
     assert late["all 5 of disk"]["weight"] == "invalid"
     assert late["all 5 of disk"]["window_ids"] == ", ".join(f"w-disk-u4-b{n}" for n in range(5))
     assert sum("errors" in row["sentence"] for row in rows) == 2
@@ -278,14 +278,14 @@ def test_notes_that_most_candidates_have_are_one_row_with_their_drives(tmp_path:
     """Of four candidates the drives by their first and last, the windows by candidate."""
     names = ("a", "b", "c", "d")
     seen = [
-        reasons._Seen(True, f"Drive for data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
+        reasons._Seen(True, f"Drive of data-host{at + 1} was late with 1.{at} %, {9 + at} µs.", "",
                       (window_id(name, 4, 0), window_id(name, 4, 1))[: 1 + at])
         for at, name in enumerate(names)
     ]  # fmt: skip
     owner = {window_id(name, 4, block): name for name in names for block in (0, 1)}
     [row] = reasons._gathered(seen, owner)
     assert (
-        row.sentence == "Drive for data-host1 to data-host4 was late with 1.0 to 1.3 %, 9 to 12 µs."
+        row.sentence == "Drive of data-host1 to data-host4 was late with 1.0 to 1.3 %, 9 to 12 µs."
     )
     said = reasons._named(row.ids, owner)
     assert said == "1 of 2 of a\nall 2 of b\nall 2 of c\nall 2 of d"

@@ -136,20 +136,25 @@ def _late(of_all: Row, rows: Sequence[Row], floors: Floors) -> Path:
 
 
 class Disturbed(NamedTuple):
-    """A window as delays changed it: by which share, what of its response times was the wait for a
-    connection, and its value of a quantity.
+    """A window as delays changed it: by which share, by which share its response times with the
+    queue for connections that grew by it, and its value of a quantity.
     """
 
     delay_share: float
-    queued_share: float
+    response_share: float
     value: float
+
+
+def lengthened(queued_share: float) -> float:
+    """How many times as much a delay changes response times of which so much is a queue."""
+    return 1.0 + QUEUE_FACTOR * min(1.0, queued_share)
 
 
 def pair_bound(quantity: Quantity, a: Disturbed, b: Disturbed) -> tuple[float, float]:
     """By how much the log ratio `ln(b/a)`, or the difference, can be below and above what is seen.
 
     A delayed candidate can only be better than it looked, where a direction is good and no drive
-    was too fast. Where users queue for connections a delay lengthens the queue, too.
+    was too fast.
     """
     known = quantity.known
     of_a, of_b = (_changed(known, each) for each in (a, b))
@@ -160,6 +165,7 @@ def pair_bound(quantity: Quantity, a: Disturbed, b: Disturbed) -> tuple[float, f
 
 def _changed(known: Metric, window: Disturbed) -> float:
     """By how much a delay changed a value at most, as a logarithm, or in its unit."""
-    queue = 1.0 + QUEUE_FACTOR * window.queued_share if known.unit == "s" else 1.0
-    changed = AMPLIFIED.get(known.percent or 0.0, 1.0) * queue * abs(window.delay_share)
+    is_response = known.source == "transactions" and known.unit == "s"
+    share = window.response_share if is_response else window.delay_share
+    changed = AMPLIFIED.get(known.percent or 0.0, 1.0) * abs(share)
     return math.log1p(changed) if known.negligible is None else changed * abs(window.value)

@@ -114,16 +114,19 @@ def paired_ratio(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound]
     if min(*a, *b) <= 0:
         return no_effect("it is 0 in a window, so there is no ratio")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
-    known, less = interval(logs, bounds), difference(a, b)
-    if is_bounded(bounds):  # they bound ratios
+    known, less, kept = interval(logs, bounds), difference(a, b), _kept(bounds)
+    if kept:  # they bound ratios
         less = Difference(less.mean)
-    only = Effect(
-        math.exp(logs[0]), None, None, 1, apart=logs, difference=less, bounds=tuple(bounds)
-    )
+    only = Effect(math.exp(logs[0]), None, None, 1, apart=logs, difference=less, bounds=kept)
     if known is None:
         return only
     low, high = _factor(known.low), _factor(known.high)
     return replace(only, ratio=math.exp(known.mean), low=low, high=high, pairs=len(logs))
+
+
+def _kept(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
+    """The bounds of all blocks, none where no block has any."""
+    return tuple(bounds) if is_bounded(bounds) else ()
 
 
 def paired_difference(
@@ -145,7 +148,7 @@ def paired_difference(
     if len(set(apart)) == 1:
         less = Difference(less.mean)
     found = Effect(None, less.low, less.high, len(apart), apart=apart, difference=less)
-    return replace(found, bounds=tuple(bounds))
+    return replace(found, bounds=_kept(bounds))
 
 
 def difference(a: Sequence[float], b: Sequence[float], bounds: Sequence[Bound] = ()) -> Difference:

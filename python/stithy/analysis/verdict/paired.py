@@ -94,7 +94,7 @@ def pooled_ratio(
     if whole is None:
         return None
     if count == 1:
-        return Effect(math.exp(whole), None, None, 1, apart=(whole,), bounds=tuple(bounds))
+        return replace(paired_ratio([1.0], [math.exp(whole)], bounds), difference=None)
     without = [_log_ratio([*pairs[:n], *pairs[n + 1 :]], percent) for n in range(count)]
     if None in without:
         return None

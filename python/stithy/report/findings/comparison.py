@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from stithy.analysis.answers.findings import Comparison
 from stithy.analysis.verdict.decide import Call
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST, is_bounded
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.report.findings.limits import clause
 from stithy.report.words import wording
 from stithy.report.words.wording import (
@@ -47,7 +47,7 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     if finding.effect.value is None:
         return
     yield from _interval(finding)
-    if is_bounded(finding.effect.bounds):
+    if finding.effect.bounds:
         yield _disturbed(finding)
     if finding.effect.plain:
         yield f"a test needs at least {BLOCKS_LEAST} blocks"

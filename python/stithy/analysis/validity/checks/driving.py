@@ -109,7 +109,7 @@ def driver_late(window: Row, transactions: Mapping[str, Row]) -> Reason | None:
         "lateness": format_duration(window["lateness_p99_s"]),
         "delay": f"{100 * delay:.0f} %",
     }
-    return Reason(flag, texts, delay)
+    return Reason(flag, texts, delay, is_outside=True)
 
 
 def little_headroom(window: Row) -> Reason | None:
