@@ -19,8 +19,8 @@ from stithy.analysis.validity.delay import (
     AMPLIFIED,
     INVALID_SHARES,
     NOTED_SHARE,
-    Disturbed,
-    lengthened,
+    QUEUE_FACTOR,
+    Delayed,
     pair_bound,
 )
 from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, decide, next_step
@@ -164,7 +164,7 @@ def queues(count: int) -> bool:
             )
         ]
         mean, tail = (max(each[of] for each in seen) for of in (0.0, 95.0))
-        allowed = lengthened(queue)
+        allowed = 1 + QUEUE_FACTOR * queue
         good &= mean <= allowed and tail <= allowed * AMPLIFIED[95.0]
         print(f"| {connections} | {busy:.0%} | {queue:.0%} | {mean:.1f} | {tail:.1f} | "
               f"{allowed:.1f} | {allowed * AMPLIFIED[95.0]:.1f} |")  # fmt: skip
@@ -233,11 +233,11 @@ def study(case: Case, draw: random.Random, noise_share: float) -> tuple[Call, in
         noise, delays = draw.gauss(0, noise_share), case.delays(draw)
         if max(delays) > INVALID_SHARES[1]:
             continue
-        down, up = pair_bound(case.metric, *(Disturbed(each, each, 1.0) for each in delays))
+        down, up = pair_bound(case.metric, *(Delayed(each, each, 1.0) for each in delays))
         down, up = (each * TAKES[case.takes](draw, noise) for each in (down, up))
         logs.append(math.log(case.ratio) + noise + down - up)
         noted = (each if each > NOTED_SHARE else 0.0 for each in delays)
-        bounds.append(pair_bound(case.metric, *(Disturbed(each, each, 1.0) for each in noted)))
+        bounds.append(pair_bound(case.metric, *(Delayed(each, each, 1.0) for each in noted)))
         progress = next_step(logs, bounds=bounds)
         verdict = progress.verdict
         if progress.step is not Next.ANOTHER_BLOCK:

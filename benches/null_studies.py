@@ -9,7 +9,8 @@ A verdict is **wrong** if it claims a difference: better, worse, or different bu
 "Equivalent" and "undecided" are right; undecided is also what has fewer than four valid blocks. A
 study that does not come to its end is no verdict, and fails the proof.
 
-Usage: `null_studies.py [STUDIES] [--minutes M]`; after so many minutes no further study begins.
+Usage: `null_studies.py [STUDIES] [--minutes M] [--beside N]`; after so many minutes no further
+study begins. `--beside`: so many processes each keep a CPU busy, and no verdict may be wrong.
 
 Every study is written down as soon as it is done, below `target/prove/`, for these very programs:
 killed and started again, the proof does what is missing. The runs themselves stay there. Exits with
@@ -25,6 +26,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import Process
 from pathlib import Path
 from typing import Any
 
@@ -81,20 +84,42 @@ def main(words: Sequence[str]) -> int:
             print(f"another proof goes on in {FOLDER}: wait for its end")
             return Exit.PRECONDITION
         clean()
-        name = f"null-studies-{fingerprint(__file__)}"
+        beside = f"-beside-{asked.beside}" if asked.beside else ""
+        name = f"null-studies{beside}-{fingerprint(__file__)}"
         book = Book(PLACE / f"{name}.jsonl")
         for seed in book.missing(PROOF, studies):
             if time.monotonic() > until_s:
                 break
-            done = measured(seed, PLACE / name / str(seed))
+            with busy(asked.beside):
+                done = measured(seed, PLACE / name / str(seed))
             book.add(done)
             print(f"  {line(done)}", flush=True)
             clean()
         shutil.rmtree(FOLDER)
     parts = [done for done in book.done.values() if done.part.seed < studies]
-    if len(parts) >= STUDIES:
-        keep("null-studies", {"study": STUDY, "drives": DRIVES}, {"parts": parts})
-    return shown(parts)
+    if len(parts) >= (STUDIES if not asked.beside else STUDIES // 2):
+        about = {"study": STUDY, "drives": DRIVES, "beside": asked.beside}
+        keep("null-studies", about, {"parts": parts})
+    return shown(parts, wrong_most=0 if asked.beside else WRONG_MOST)
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that each keep a CPU busy, as a compiler would."""
+    started = [Process(target=_turn, daemon=True) for _ in range(processes)]
+    for process in started:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.join()
+
+
+def _turn() -> None:
+    while True:
+        pass
 
 
 def _asked(words: Sequence[str]) -> argparse.Namespace:
@@ -102,6 +127,7 @@ def _asked(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="null_studies.py")
     parser.add_argument("studies", nargs="?", type=int, default=STUDIES)
     parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--beside", type=int, default=0)
     return parser.parse_args(words)
 
 
@@ -191,13 +217,13 @@ def interval(seen: Seen | Any) -> str:
     return f"ratio {seen['ratio']:.3f} ({seen['low']:.3f} to {seen['high']:.3f})"
 
 
-def shown(parts: Sequence[Done]) -> int:
+def shown(parts: Sequence[Done], wrong_most: int = WRONG_MOST) -> int:
     """Say what came of all studies; the exit code."""
     for text in summary(parts):
         print(text)
     if any("failed" in done.seen for done in parts):
         return NOT_VALID
-    return TARGET_MISSED if sum(not done.sound for done in parts) > WRONG_MOST else os.EX_OK
+    return TARGET_MISSED if sum(not done.sound for done in parts) > wrong_most else os.EX_OK
 
 
 def summary(parts: Sequence[Done]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from statistics import fmean, median
 from stithy.activity import tables_of
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
-from stithy.analysis.validity.delay import Disturbed, lengthened, pair_bound
+from stithy.analysis.validity.delay import QUEUE_FACTOR, Delayed, pair_bound
 from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.work import Identity
 from stithy.analysis.values.distribution import Merged
@@ -90,13 +90,13 @@ class Window:
         """Whether it supports a claim."""
         return is_valid(self.reasons)
 
-    def disturbed(self, value: float = 1.0) -> Disturbed:
+    def delayed(self, value: float = 1.0) -> Delayed:
         """By how much its disturbances delayed those who waited in it at most."""
         delays = [(each.delay_share or 0.0, each.is_outside) for each in self.reasons]
         waits, response = self.value("pool_wait_mean_s"), self.value("response_mean_s")
-        queue = lengthened(waits / response) if waits and response else 1.0
+        queue = 1 + QUEUE_FACTOR * min(1.0, waits / response) if waits and response else 1.0
         of_response = sum(delay if is_outside else delay * queue for delay, is_outside in delays)
-        return Disturbed(sum(delay for delay, _ in delays), of_response, value)
+        return Delayed(sum(delay for delay, _ in delays), of_response, value)
 
     @property
     def failures(self) -> tuple[Flag, ...]:
@@ -341,7 +341,7 @@ class Evidence:
         both = [(x, of_b[each]) for each, x in of_a.items() if each in of_b]
         pairs = [
             (x.number, y.number, y_of.position - x_of.position,
-             pair_bound(quantity, x_of.disturbed(x.number), y_of.disturbed(y.number)))
+             pair_bound(quantity, x_of.delayed(x.number), y_of.delayed(y.number)))
             for (x, x_of), (y, y_of) in both
             if x.number is not None and y.number is not None
         ]  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity import delay as delays
 from stithy.analysis.validity.checks.drives import delivered
-from stithy.analysis.validity.delay import Disturbed, drive_delay, machine_floors, pair_bound
+from stithy.analysis.validity.delay import Delayed, drive_delay, machine_floors, pair_bound
 from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.verdict.decide import DIFFERENT, Call, decide
 from stithy.analysis.verdict.effect import paired_difference, paired_ratio
@@ -113,7 +113,7 @@ def test_a_delayed_candidate_can_only_be_better_than_it_looked(
     metric: Quantity, a: tuple[float, float], b: tuple[float, float], bound: tuple[float, float]
 ) -> None:
     """By as much as the metric can have changed; of which end, its direction says."""
-    assert pair_bound(metric, Disturbed(*a, 2.0), Disturbed(*b, 3.0)) == pytest.approx(bound)
+    assert pair_bound(metric, Delayed(*a, 2.0), Delayed(*b, 3.0)) == pytest.approx(bound)
 
 
 @pytest.mark.parametrize(("is_outside", "share"), [(False, 0.1 * 11), (True, 0.1)])
@@ -122,7 +122,7 @@ def test_a_queue_grows_by_what_holds_connections_alone(is_outside: bool, share: 
     reason = Reason(flags.DRIVE_OFF, delay_share=0.1, is_outside=is_outside)
     row = {"missing_because": None, "tpm": 1.0, "activity": "hammer"}
     times = {"all": {"response_mean_s": 2.0, "pool_wait_mean_s": 1.0}}
-    assert Window(row, times, (reason,)).disturbed() == pytest.approx((0.1, share, 1.0))
+    assert Window(row, times, (reason,)).delayed() == pytest.approx((0.1, share, 1.0))
 
 
 LOGS = st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=12)
@@ -181,7 +181,7 @@ def test_simulated_studies_claim_no_delay_and_find_a_slower_drive(
 ) -> None:
     """300 studies of eight blocks, noise 1 %: a delay takes any part of its bound."""
     draw, found = random.Random(f"{ratio} {delayed}"), 0
-    down, up = pair_bound(TPM, *(Disturbed(each, each, 1.0) for each in delayed))
+    down, up = pair_bound(TPM, *(Delayed(each, each, 1.0) for each in delayed))
     for _ in range(300):
         logs = [
             math.log(ratio) + draw.gauss(0, 0.01) + draw.random() * down - draw.random() * up

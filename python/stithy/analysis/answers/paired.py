@@ -74,7 +74,7 @@ def _pooled(
         return found
     percent = quantity.known.percent or 0.0
     needed = values_needed(percent)
-    bounds = [pair_bound(quantity, *(each.disturbed() for each in pair)) for pair in both]
+    bounds = [pair_bound(quantity, *(each.delayed() for each in pair)) for pair in both]
     effect = pooled_ratio(known, percent, needed, bounds)
     if effect is None:
         there = min(sum(each.count for each in side) for side in zip(*known, strict=True))

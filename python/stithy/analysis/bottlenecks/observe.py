@@ -6,7 +6,7 @@ seen as often as it lasts.
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -138,7 +138,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             devices=tuple(_devices(window, mine, latencies)),
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
-            late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
+            late=_flagged(window, DRIVER_LATE), slowed=_flagged(window, DRIVE_SLOWED),
             stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
             growth=growth.get((window.candidate, window.point)),
             unseen=_unseen(window, there, tables, ends),
@@ -231,13 +231,9 @@ def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
     return {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
 
 
-_LATE = (DRIVER_LATE,)
-_SLOWED = (DRIVE_SLOWED,)
-
-
-def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
-    """What a window's own check says of these, as a clause."""
-    said = (each.sentence for each in window.reasons if each.flag in flags)
+def _flagged(window: Window, flag: Flag) -> str | None:
+    """What a window's own check says with this flag, as a clause."""
+    said = (each.sentence for each in window.reasons if each.flag is flag)
     text = next(said, None)
     if text is None:
         return None

@@ -18,10 +18,6 @@ from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.search import ResponseTarget, Search, levels_within, resolution
 
-DRIVER = frozenset({DRIVER_LATE})
-MACHINE = frozenset({DRIVE_SLOWED})
-"""Of an emulated drive that had no CPU in time."""
-
 
 @dataclass(frozen=True)
 class End:
@@ -169,13 +165,12 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
 
 def _silence(windows: Sequence[Window], search: Search) -> str:
     """Why these windows say nothing of the storage: by what most of them were flagged."""
-    flags = [{*window.failures} for window in windows]
-    counted = Counter(flag for found in flags for flag in found)
+    counted = Counter(flag for window in windows for flag in {*window.failures})
     if not counted:
         return f"no {search.limit.transaction} was completed"
-    if any(DRIVER & found for found in flags):
+    if DRIVER_LATE in counted:
         return "the driver was the limit"
-    if any(MACHINE & found for found in flags):
+    if DRIVE_SLOWED in counted:
         return "the machine was the limit: its emulated drive was late"
     flag, _ = min(counted.items(), key=lambda item: (-item[1], item[0].value))
     return f'no window is valid ("{flag.value}")'

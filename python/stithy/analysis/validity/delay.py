@@ -98,28 +98,28 @@ def drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: bool = Fals
             for row in judged(rows) if row["role"] == drive
         }  # fmt: skip
         if not every_write:
-            commit = _commit(known) if role_of(drive) == log else None
-            known = {name: each for name, each in known.items() if name == "read"}
-            known |= {"commit": commit} if commit else {}
+            commit = _commit(known) if role_of(drive) == log and "flush" in known else {}
+            known = {name: each for name, each in known.items() if name == "read"} | commit
         paths += [(count * asked, count * added) for count, asked, added in known.values()]
     whole = sum(asked for asked, _ in paths), sum(added for _, added in paths)
     felt = [path for path in (whole, *paths) if path[0] > PATH_LEAST_SHARE * whole[0]]
-    felt += [_late(row, rows, floors) for row in rows if is_scattered(row)]
+    for late in filter(is_scattered, rows):
+        own = (row for row in judged(rows) if row["role"] == late["role"])
+        asked = sum(row["answered"] * asked_s(row, floors) for row in own)
+        felt.append((asked or math.inf, late["answered"] * late["late_mean_s"]))
     return max((added / asked for asked, added in felt), key=abs, default=0.0)
 
 
-def _commit(known: Mapping[str, tuple[int, float, float]]) -> tuple[int, float, float] | None:
-    """Flushes with the write before each; None where there are none.
+def _commit(known: Mapping[str, tuple[int, float, float]]) -> dict[str, tuple[int, float, float]]:
+    """Flushes with the write before each.
 
     That write was delayed by no more than reads and flushes, which come one by one, too: those of a
     checkpoint wait for each other in front of any drive, and nobody waits for them.
     """
-    if "flush" not in known:
-        return None
     count, asked, added = known["flush"]
     _, asked_of_write, of_write = known.get("write", (0, 0.0, 0.0))
     singly = max(each[2] for name, each in known.items() if name != "write")
-    return count, asked + asked_of_write, added + max(0.0, min(of_write, singly))
+    return {"commit": (count, asked + asked_of_write, added + max(0.0, min(of_write, singly)))}
 
 
 def is_scattered(row: Row) -> bool:
@@ -128,16 +128,10 @@ def is_scattered(row: Row) -> bool:
     return late is not None and answered >= ANSWERS_MIN and late > LATE_SHARE * answered
 
 
-def _late(of_all: Row, rows: Sequence[Row], floors: Floors) -> Path:
-    """The time of all answers of a drive, and by how much they were late."""
-    own = [row for row in judged(rows) if row["role"] == of_all["role"]]
-    asked = sum(row["answered"] * asked_s(row, floors) for row in own)
-    return asked or math.inf, of_all["answered"] * (of_all["late_mean_s"] or 0.0)
+class Delayed(NamedTuple):
+    """A window: by which share it and its response times were delayed, and its value of a quantity.
 
-
-class Disturbed(NamedTuple):
-    """A window as delays changed it: by which share, by which share its response times with the
-    queue for connections that grew by it, and its value of a quantity.
+    Where users queue for connections a delay lengthens the queue, too.
     """
 
     delay_share: float
@@ -145,12 +139,7 @@ class Disturbed(NamedTuple):
     value: float
 
 
-def lengthened(queued_share: float) -> float:
-    """How many times as much a delay changes response times of which so much is a queue."""
-    return 1.0 + QUEUE_FACTOR * min(1.0, queued_share)
-
-
-def pair_bound(quantity: Quantity, a: Disturbed, b: Disturbed) -> tuple[float, float]:
+def pair_bound(quantity: Quantity, a: Delayed, b: Delayed) -> tuple[float, float]:
     """By how much the log ratio `ln(b/a)`, or the difference, can be below and above what is seen.
 
     A delayed candidate can only be better than it looked, where a direction is good and no drive
@@ -163,7 +152,7 @@ def pair_bound(quantity: Quantity, a: Disturbed, b: Disturbed) -> tuple[float, f
     return (of_a, of_b) if known.better == "higher" else (of_b, of_a)
 
 
-def _changed(known: Metric, window: Disturbed) -> float:
+def _changed(known: Metric, window: Delayed) -> float:
     """By how much a delay changed a value at most, as a logarithm, or in its unit."""
     is_response = known.source == "transactions" and known.unit == "s"
     share = window.response_share if is_response else window.delay_share

@@ -14,7 +14,7 @@ ALLOWED_SHARE = 0.5
 
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
-"""Source: docs/explanation/method.md, "Four times of a transaction"."""
+"""Source: docs/explanation/method.md, "Driver headroom"."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,11 @@ def headroom(window: Row) -> Headroom:
     )
 
 
-def lateness_allowed_s(row: Row) -> float:
-    """How late the driver may be at the 99th percentile.
-
-    Source: docs/explanation/method.md, "Four times of a transaction".
-    """
-    return max(LATENESS_FLOOR_S, LATENESS_SHARE_OF_SERVICE * (row["service_p50_s"] or 0.0))
-
-
 def is_late(row: Row) -> bool:
-    """Whether the driver began transactions too late.
-
-    Source: docs/explanation/method.md, "Four times of a transaction".
-    """
-    late_s = row["lateness_p99_s"]
-    return late_s is not None and late_s > lateness_allowed_s(row)
+    """Whether the driver was later at the 99th percentile than a calibration allows."""
+    late_s, service_s = row["lateness_p99_s"], row["service_p50_s"] or 0.0
+    allowed_s = max(LATENESS_FLOOR_S, LATENESS_SHARE_OF_SERVICE * service_s)
+    return late_s is not None and late_s > allowed_s
 
 
 def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:

@@ -268,8 +268,8 @@ def forecast(
         return None
     margin, mean = _margin(margin_share, negligible), abs(known.mean)
     wide = widening(logs)
-    spread, count_so_far = known.error * math.sqrt(len(logs)), len(logs)
-    off = max(math.fsum(each) for each in zip(*bounds, strict=True)) / count_so_far if bounds else 0
+    spread = known.error * math.sqrt(len(logs))
+    off = max((math.fsum(each) for each in zip(*bounds, strict=True)), default=0.0) / len(logs)
     for count in sorted({*INTERIM_BLOCKS, limit}):
         if max(len(logs), INTERIM_BLOCKS[0] - 1) < count <= limit:
             half = critical(count) * wide * spread / math.sqrt(count) + off
@@ -311,24 +311,16 @@ def interim_history(
     `limit`, `among`, `better`, `b_later`, `bounds`: as `next_step` and `decide` have them. From
     four blocks on the last stage is an interim analysis, whatever its number: a report has no more.
     """
-    return tuple(
-        _stage(
-            logs[:count],
-            interval(logs[:count], bounds[:count]),
-            decide(
-                logs[:count],
-                margin_share,
-                better=better,
-                among=among,
-                b_later=b_later[:count],
-                bounds=bounds[:count],
-            ),
-            among,
-            is_interim=count >= BLOCKS_LEAST
-            and (count in INTERIM_BLOCKS or count in (limit, len(logs))),
+    interim = {count for count in (*INTERIM_BLOCKS, limit, len(logs)) if count >= BLOCKS_LEAST}
+    stages = []
+    for count in range(1, len(logs) + 1):
+        part, off = logs[:count], bounds[:count]
+        verdict = decide(
+            part, margin_share, better=better, among=among, b_later=b_later[:count], bounds=off
         )
-        for count in range(1, len(logs) + 1)
-    )
+        known = interval(part, off)
+        stages.append(_stage(part, known, verdict, among, is_interim=count in interim))
+    return tuple(stages)
 
 
 def decided_from(stages: Sequence[Stage]) -> Stage | None:
