@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from stithy.errors import TextError
 from stithy.fio.engines import Submission, ring_of, submission_of
 
 KIB, MIB = 2**10, 2**20
@@ -23,11 +24,11 @@ _SIZE = re.compile(r"(\d+)([KM]?)")
 
 
 def size_of(text: str) -> int:
-    """Bytes of a block size as profiles write it: `512`, `8K`, `1M`. Raises ValueError."""
+    """Bytes of a block size as profiles write it: `512`, `8K`, `1M`. Raises TextError."""
     match = _SIZE.fullmatch(text)
     size_bytes = int(match[1]) * {"": 1, "K": KIB, "M": MIB}[match[2]] if match else 0
     if size_bytes <= 0 or size_bytes % SECTOR_BYTES:
-        raise ValueError(f"{text!r} is not a block size: write whole sectors, as 512, 8K or 1M")
+        raise TextError(f"{text!r} is not a block size: write whole sectors, as 512, 8K or 1M")
     return size_bytes
 
 
@@ -258,7 +259,8 @@ class Pattern(_Model):
 
     `compressible_share` and `duplicate_share` are of the written bytes; 0 is data that no array can
     reduce. `trace`: the file whose requests it replays, of one `device` where it has several; its
-    stream only says what they are like.
+    stream only says what they are like. `rates`: those that another tool's file asks for, as a
+    study writes them.
     """
 
     name: Name
@@ -267,6 +269,7 @@ class Pattern(_Model):
     duplicate_share: Share = 0.0
     trace: str | None = None
     device: str = ""
+    rates: tuple[float | str, ...] = ()
 
     @property
     def writes(self) -> bool:

@@ -55,4 +55,4 @@ def parse(language: Language, text: str, name: str, where: str) -> Profile:
         raise problems[0] if len(problems) == 1 else Refused(problems, where=where)
     if profile is None:
         raise UserError("it has no job", where=where, remedy="name a file with one at least")
-    return profile.model_copy(update={"words": tabulate(reader.uses)})
+    return profile.model_copy(update={"words": tabulate(reader.fates)})

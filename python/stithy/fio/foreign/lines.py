@@ -1,19 +1,19 @@
 """What reading other tools' files needs everywhere: words with their lines, and their fates."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from stithy.errors import TextError, UserError
-from stithy.fio.profile import size_text
+from stithy.fio.profile import size_of, size_text
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
-_SIZE = re.compile(r"(\d+)([kmg]?)i?b?", re.IGNORECASE)
-_FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([kmgt]?)i?b?", re.IGNORECASE)
+_FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 Place = int | str
 """A line of the file, from 1, or `file:line` of a file that it includes."""
@@ -35,29 +35,22 @@ class Word:
     line: Place
     key: str = ""
 
+    @property
+    def written(self) -> str:
+        """The word as it is written."""
+        return f"{self.key}={self.text}" if self.key and self.text else self.key or self.text
 
-class Use(NamedTuple):
-    """What becomes of a word; `note` says by which key of the study, or why."""
 
-    word: Word
-    fate: Fate
-    note: str
+def parse_number(text: str) -> float:
+    """`8`, `0.5k` or `1gb`. Raises TextError, in words for a person."""
+    if (match := _NUMBER.fullmatch(text.strip())) is None:
+        raise TextError(f"{text!r} is not a number")
+    return float(match[1]) * _FACTOR[match[2].lower()]
 
 
 def block_size(text: str) -> str:
     """A size of a request as profiles write it. Raises TextError."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise TextError(f"{text!r} is not a size of requests")
-    return size_text(int(match[1]) * _FACTOR[match[2].lower()])
-
-
-def parse_number(text: str) -> float:
-    """A decimal number. Raises TextError, in words for a person."""
-    try:
-        return float(text)
-    except ValueError:
-        raise TextError(f"{text!r} is not a number") from None
+    return size_text(size_of(size_text(int(parse_number(text)))))
 
 
 def parse_count(text: str) -> int:
@@ -99,12 +92,7 @@ class Reader:
         """`where` is the file."""
         self.where = where
         self.problems: list[UserError] = []
-        self._uses: dict[Word, Use] = {}
-
-    @property
-    def uses(self) -> tuple[Use, ...]:
-        """What becomes of the words, in the order in which they were noted."""
-        return tuple(self._uses.values())
+        self.fates: dict[Word, tuple[Fate, str]] = {}
 
     def refuse(self, line: Place, problem: str, remedy: str) -> None:
         """Note a problem, once."""
@@ -112,10 +100,11 @@ class Reader:
         error = UserError(problem, where=where, remedy=remedy)
         if str(error) not in map(str, self.problems):
             self.problems.append(error)
+            self.problems.sort(key=lambda each: int(each.where.rpartition(":")[2]))
 
     def note(self, word: Word, fate: Fate, note: str = "") -> None:
-        """Note what becomes of a word; the last note holds."""
-        self._uses[word] = Use(word, fate, note)
+        """Note what becomes of a word, by which key of the study or why; the last note holds."""
+        self.fates[word] = fate, note
 
     def value(self, word: Word | None, parse: Callable[[str], T], default: T) -> T:
         """What `parse` makes of a word, which is then used; the default where there is none."""
@@ -125,9 +114,9 @@ class Reader:
         try:
             return parse(word.text)
         except TextError as error:
-            self.refuse(word.line, f"{_shown(word)} is not understood: {error}", "correct it")
+            self.refuse(word.line, f"{word.written} is not understood: {error}", "correct it")
         except ValueError:
-            self.refuse(word.line, f"{_shown(word)} is not understood", "correct it")
+            self.refuse(word.line, f"{word.written} is not understood", "correct it")
         return default
 
     def model(self, kind: type[M], line: Place, values: dict[str, Any]) -> M | None:
@@ -141,35 +130,28 @@ class Reader:
             return None
 
 
-def _shown(word: Word) -> str:
-    return f"{word.key}={word.text}" if word.text else word.key
-
-
-def tabulate(uses: Iterable[Use]) -> tuple[str, ...]:
+def tabulate(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
     """A line for all words of one key that have the same fate: which lines, which words, the fate.
 
     Of many words the first two are shown.
     """
     rows: dict[tuple[Fate, str, str], list[Word]] = {}
-    for use in sorted(uses, key=lambda use: list(FATES).index(use.fate)):
-        rows.setdefault((use.fate, use.word.key or use.word.text, use.note), []).append(use.word)
+    for word, (fate, note) in fates.items():
+        rows.setdefault((fate, note, word.key or word.text), []).append(word)
     cells = [
-        (
-            f"line {_first([str(word.line) for word in words])}",
-            _first(
-                [_shown(words[0]), *(word.text for word in words if word.text != words[0].text)]
-            ),
-            f"{FATES[fate]}{': ' if note else ''}{note}",
-        )
-        for (fate, _, note), words in rows.items()
-    ]
-    widths = [max((len(row[column]) for row in cells), default=0) for column in (0, 1)]
-    return tuple(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}" for row in cells)
+        (f"line {_first(str(word.line) for word in words)}",
+         _first(word.text if word.text != words[0].text else word.written for word in words),
+         f"{FATES[fate]}{': ' if note else ''}{note}")
+        for known in FATES
+        for (fate, note, _), words in rows.items()
+        if fate == known
+    ]  # fmt: skip
+    first, second = (max((len(row[column]) for row in cells), default=0) for column in (0, 1))
+    return tuple(f"{row[0]:{first}}  {row[1]:{second}}  {row[2]}" for row in cells)
 
 
-def _first(texts: list[str], most: int = 3) -> str:
+def _first(texts: Iterable[str], most: int = 3) -> str:
     """The texts that differ, of many the first ones."""
     known = list(dict.fromkeys(texts))
-    left = len(known) - most + 1
-    shown = known if len(known) <= most else [*known[: most - 1], f"{left} more"]
-    return ", ".join(shown)
+    rest = [f"{len(known) - most + 1} more"] if len(known) > most else []
+    return ", ".join([*known[: most - len(rest)], *rest])

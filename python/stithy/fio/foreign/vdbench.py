@@ -1,336 +1,239 @@
-"""A parameter file of Vdbench: a run definition is a pattern, its workload definitions streams.
+"""A parameter file of Vdbench as a profile: a run definition is a pattern, its workloads streams.
 
-Source: Vdbench Users Guide, version 5.04.
+A thread of Vdbench waits for its one request. At random places, threads are jobs of one synchronous
+request each; in sequence they take turns at one stream, so one job keeps as many outstanding.
+Threads are those of one volume; how many volumes there are, the study decides.
+Source: Vdbench Users Guide, versions 5.03 to 5.04.07.
 """
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
-from stithy.errors import TextError
-from stithy.fio.foreign.lines import Reader, Word, block_size, different, percent
-from stithy.fio.profile import Pattern, Profile, Stream, Sync, size_of, size_text
+from stithy.fio.foreign import lines, vdbvalues
+from stithy.fio.foreign.lines import Reader, Word, block_size, parse_count, parse_number, percent
+from stithy.fio.foreign.vdbfile import FLAGS, KEEP, KEEP_RUN, Definition, read_definitions
+from stithy.fio.profile import Pattern, Profile, Stream
 from stithy.fio.shares import whole_percents
+from stithy.suggest import instead
 
-DATA = ("compratio", "dedupratio")
-KINDS = {
-    "sd": ({"threads", "openflags"}, {"lun", "size", "host", "hd", "offset", "align", "hitarea"}),
-    "wd": ({"xfersize", "rdpct", "seekpct", "skew", "range", "sd"}, {"host", "hd"}),
-    "rd": (
-        {"wd", "iorate", "threads", "forthreads", "forrdpct", "forxfersize", "openflags"},
-        {"elapsed", "warmup", "interval", "pause", "curve", "stopcurve"},
-    ),
-    "hd": (set(), {"system", "vdbench", "user", "shell", "jvms", "clients"}),
-}
-"""Of each definition: what is read, and what a study decides or does not change the load."""
-
-REPORTING = ("messagescan", "data_errors", "histogram", "report", "monitor", "port")
-"""Lines that say how Vdbench reports."""
-
+T = TypeVar("T")
+NOTHING = Word("", 0)
+NONE: dict[str, float] = {}
 THREADS = 8
 """What Vdbench gives a storage definition that does not say."""
 
-SYNCED = ("o_dsync", "o_sync")
-DIRECT = ("o_direct", "directio")
-"""Flags of opening: each write is waited for, or as a study opens its target anyway."""
+CURVE = ("10%", "50%", "70%", "80%", "90%", "100%")
+"""Shares of the maximum that Vdbench measures where `curve` does not say."""
 
-MANY = ("max", "curve")
-_PART = re.compile(r"(\w+)=(\([^)]*\)|[^,]*)")
+SKEW_ERROR = 0.0001
+"""How far skews may miss 100, as in Vdbench."""
 
-
-@dataclass(frozen=True)
-class _Definition:
-    kind: str
-    name: str
-    line: int
-    words: Mapping[str, Word]
+DIRECT = "direct I/O, for which openflags do not ask"
+OWN_RATE = "unless the study gives `rate`"
+TAKE_TURNS = "asynchronous, because Vdbench's threads take turns at one stream"
+VOLUMES = "`volumes`, which have these threads each"
 
 
 def translate(text: str, name: str, reader: Reader) -> Profile | None:
     """The profile; None where nothing is run."""
-    data: dict[str, Word] = {}
-    known = list(_definitions(text, data, reader))
-    patterns = [
-        each
-        for run in known
-        if run.kind == "rd" and run.name != "default"
-        for each in _runs(run, known, reader)
-    ]
-    if not patterns:
+    definitions = read_definitions(text, reader)
+    named = [item for item in definitions if item.kind == "rd" and item.name != "default"]
+    runs = [Run(run, definitions, reader) for run in named]
+    patterns = [pattern for run in runs for pattern in run.read_patterns()]
+    if reader.problems or not patterns:
         return None
-    shares = {
-        key: reader.value(data.get(word), _saved, 0.0)
-        for key, word in zip(("compressible_share", "duplicate_share"), DATA, strict=True)
-    }
-    names = different(each.name for each in patterns)
-    made = [
-        _pattern(called, each, known, shares, reader)
-        for called, each in zip(names, patterns, strict=True)
-    ]
-    if reader.problems:
-        return None
+    names = zip(patterns, lines.different(pattern.name for pattern in patterns), strict=True)
+    renamed = tuple(pattern.model_copy(update={"name": name}) for pattern, name in names)
     title = f"Parameter file {name}.vdb"
-    return Profile(name=different([name])[0], title=title, patterns=tuple(filter(None, made)))
+    return Profile(name=lines.plain_name(name), title=title, patterns=renamed)
 
 
-def _saved(text: str) -> float:
-    """The share that a ratio saves. Raises TextError."""
-    ratio = float(text.partition(":")[0])
-    if ratio < 1:
-        raise TextError(f"{text!r} is not a ratio of data to what is stored")
-    return 1 - 1 / ratio
+class Run:
+    """A run definition, with its workloads and the rates that it asks for."""
+
+    def __init__(self, run: Definition, definitions: Sequence[Definition], reader: Reader) -> None:
+        """`definitions`: all of the file."""
+        self._name, self._line, self._words, self._reader = run.name, run.line, run.words, reader
+        self._general, self._definitions = definitions[0].words, definitions
+        self._works = tuple(self._read_workloads())
+        self._rates = self._read_rates()
+
+    def read_patterns(self) -> Iterator[Pattern]:
+        """A pattern for each combination of the values of its words; several are in its name."""
+        axes = []
+        for key, parse in vdbvalues.SWEEPS.items():
+            points: list[tuple[str, Any]] = self._reader.value(self._words.get(key), parse, [])
+            is_swept = len(points) > 1
+            axes += [[(label * is_swept, key, value) for label, value in points]] if points else []
+        for chosen in product(*axes) if self._works else ():
+            name = "-".join(filter(None, (self._name, *(label for label, _, _ in chosen))))
+            pattern = self._read_pattern(name, {key: value for _, key, value in chosen})
+            if pattern is not None:
+                yield pattern
+
+    def _refuse(self, problem: str, remedy: str = KEEP_RUN) -> None:
+        self._reader.refuse(self._line, f"rd={self._name}: {problem}", remedy)
+
+    def _read_workloads(self) -> Iterator[Definition]:
+        """Those that it names, or the default one; on its own storage or theirs."""
+        named, place = self._words.get("wd"), self._words.get("sd")
+        if named is None and place is None:
+            self._refuse("no workload definition is run", "name workloads (wd=) or storage (sd=)")
+            return
+        default = Definition("wd", self._name, self._line)
+        for item in self._definitions:
+            if named is None and (item.kind, item.name) == ("wd", "default"):
+                default.words = item.words
+        for work in self._select(named, "wd") if named else [default]:
+            storage = place or work.words.get("sd", Word("*", work.line, "sd"))
+            yield replace(work, storage=self._select(storage, "sd"))
+
+    def _select(self, word: Word, kind: str) -> list[Definition]:
+        """The definitions that a word names: `(sd1,sd3-sd5,log*)`, or `single` ones by turns."""
+        among = {item.name: item for item in self._definitions if item.kind == kind}
+        among.pop("default", None)
+        by_turns = kind == "sd" and re.fullmatch(r"single|range|setsof\d+", word.text)
+        chosen: dict[str, Definition] = {}
+        for name in ["*"] if by_turns else vdbvalues.list_names(word.text):
+            hits = {item: among[item] for item in among if is_named(among[item], name)}
+            if among and not hits:
+                remedy = instead(name, list(among))
+                self._reader.refuse(word.line, f"{word.written}: nothing is called {name}", remedy)
+            chosen |= hits
+        is_several = kind == "sd" and len(chosen) > 1
+        self._reader.note(word, *(("study", VOLUMES) if is_several else ("used", "")))
+        return list(chosen.values())
+
+    def _read_rates(self) -> tuple[float | str, ...]:
+        """As a study writes them; none where requests go as fast as they can."""
+        word, changes = self._words.get("iorate"), self._words.get("distribution", NOTHING)
+        if word is None:
+            self._refuse("it has no rate", "write iorate=max")
+            return ()
+        if re.search(r"\b(?:v|sp)", changes.text):
+            self._refuse(f"{changes.written}: its rate changes")
+            return ()
+        text, rates = word.text.lower(), list[float]()
+        if text != "max":
+            is_curve = text == "curve"
+            rates = self._reader.value(
+                self._words.get("curve") if is_curve else word, vdbvalues.parse_rates, rates
+            )
+        self._reader.note(word, "used", OWN_RATE if text != "max" else "")
+        return tuple(rates if text != "curve" else [f"{rate:g}%" for rate in rates] or CURVE)
+
+    def _read_pattern(self, name: str, point: Mapping[str, Any]) -> Pattern | None:
+        skews, streams = self._read_skews(), []
+        names = lines.different(work.name for work in self._works)
+        places = [{place.name for place in work.storage} for work in self._works]
+        # Without skew or rate, workloads on storage of their own do not wait for each other.
+        is_free = places.count(places[0]) < len(places)
+        is_free &= not any("skew" in work.words for work in self._works)
+        if is_free and any(isinstance(rate, str) for rate in self._rates):
+            self._refuse("a curve of workloads on storage of their own, without skew")
+        for at, work in enumerate(self._works):
+            members = [other for other, place in enumerate(places) if place & places[at]] or [at]
+            if any(places[other] != places[at] for other in members):
+                self._refuse("workloads share some of their storage, and not all of it")
+            threads = self._ask(work, point, "threads", vdbvalues.parse_threads, THREADS)
+            if len(members) > threads:
+                self._refuse(f"{len(members)} workloads share {threads} threads")
+                return None
+            depths = divide(threads, [skews[member] for member in members])
+            stream = self._read_stream(work, depths[members.index(at)], point)
+            if len(places) > 1 and (self._rates or not is_free):
+                stream["weight"] = skews[at]
+            streams.append({"name": names[at], **stream})
+        if None in [self._reader.model(Stream, self._line, stream) for stream in streams]:
+            return None
+        value, general = self._reader.value, self._general
+        saved = value(general.get("compratio"), vdbvalues.parse_saved, 0.0)
+        return self._reader.model(Pattern, self._line, {
+            "name": lines.plain_name(name), "streams": streams, "rates": self._rates,
+            "compressible_share": point.get("compratio", saved),
+            "duplicate_share": value(general.get("dedupratio"), vdbvalues.parse_saved, 0.0),
+        })  # fmt: skip
+
+    def _read_skews(self) -> list[float]:
+        """Percent of the requests of each workload; those without skew divide what remains."""
+        words = [work.words.get("skew") for work in self._works]
+        skews = [self._reader.value(word, parse_number, 0.0) for word in words]
+        rest, missing = 100 - sum(skews), skews.count(0.0)
+        if abs(rest) > SKEW_ERROR and (not missing or rest < 0):
+            remedy = "Vdbench refuses it, too: correct the skew, or run all workloads of it"
+            self._refuse(f"skews add up to {100 - rest:g}, not to 100", remedy)
+        return [skew or max(rest, 1.0) / missing for skew in skews]
+
+    def _ask(
+        self, work: Definition, point: Mapping[str, Any], key: str,
+        parse: Callable[[str], T], default: T,
+    ) -> T:  # fmt: skip
+        """What a word says: that of the run, of the workload, or of all its storage."""
+        word, storage = work.words.get(key), work.storage
+        words = [word] if word or not storage else [place.words.get(key) for place in storage]
+        values: list[T] = [point[key]] if key in point else []
+        values = values or [self._reader.value(word, parse, default) for word in words]
+        if any(value != values[0] for value in values):
+            problem = f"{key} differs among the storage of {work.name}: volumes are used alike"
+            self._reader.refuse(work.line, problem, KEEP)
+        return values[0]
+
+    def _read_stream(
+        self, work: Definition, depth: int, point: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        ask, words = partial(self._ask, work, point), work.words
+        reads, sizes = (
+            ask("rdpct", percent, 1.0),
+            ask("xfersize", vdbvalues.parse_sizes, {"4K": 1.0}),
+        )
+        if "rdpct" not in point and words.get("rdpct", NOTHING).key.startswith("w"):
+            reads = round(1 - reads, 9)
+        exact, jobs = ask("seekpct", vdbvalues.parse_seek, 1.0), ask("streams", parse_count, 1)
+        at_random = round(exact, 2)
+        if at_random and jobs > 1:
+            self._refuse("several streams at random places")
+        align = ask("align", block_size, "") if at_random else ""
+        # In sequence threads take turns, and fio keeps only a single submitter in order.
+        jobs, iodepth = (depth, 1) if at_random else (jobs, -(-depth // jobs))
+        rounded = f"as {at_random:.0%}: fio knows whole percents" if at_random != exact else ""
+        seek = self._words.get("seekpct") or words.get("seekpct")
+        if seek and (rounded or iodepth > 1):
+            self._reader.note(seek, "used", rounded or TAKE_TURNS)
+        flags = self._words.get("openflags")
+        opened = (
+            {"openflags": self._reader.value(flags, vdbvalues.is_synced, False)} if flags else {}
+        )
+        syncs = self._ask(work, opened, "openflags", vdbvalues.is_synced, False)
+        for place in work.storage:
+            word = flags or words.get("openflags") or place.words.get("openflags", NOTHING)
+            if "direct" not in map(FLAGS.get, vdbvalues.list_items(word.text.lower())):
+                self._reader.note(Word(place.name, place.line, "sd"), "study", DIRECT)
+        mixes = {"read_sizes": reads, "write_sizes": 1 - reads}
+        return {
+            "read_share": reads, "random_share": at_random, "jobs": jobs, "iodepth": iodepth,
+            "submission": "sync" if iodepth == 1 else "async",
+            "region": ask("range", vdbvalues.parse_range, NONE),
+            "sync": "dsync" if syncs and reads < 1 else "none",
+            "options": {"ba": align} if align else {},
+            **{key: sizes for key, share in mixes.items() if share > 0},
+        }  # fmt: skip
 
 
-def _definitions(text: str, data: dict[str, Word], reader: Reader) -> Iterator[_Definition]:
-    """Definitions with the words of the `default` of their kind; ratios of the data aside."""
-    defaults: dict[str, dict[str, Word]] = {kind: {} for kind in KINDS}
-    for number, line in _lines(text):
-        parts = [
-            (key.lower(), Word(value.strip(), number, key.lower()))
-            for key, value in _PART.findall(line)
-        ]
-        kind, first = parts[0] if parts else (line, Word("", number))
-        if kind in DATA:
-            data[kind] = first
-        elif kind in KINDS:
-            words = _known(kind, parts[1:], reader)
-            if first.text == "default":
-                defaults[kind] |= words
-            yield _Definition(kind, first.text, number, {**defaults[kind], **words})
-        elif kind in REPORTING:
-            reader.note(first, "none")
-        else:
-            reader.refuse(number, f"a line that no profile has: {kind}", "leave it out")
+def is_named(definition: Definition, name: str) -> bool:
+    """Whether a name, or its part before a `*`, is meant; `count` puts numbers behind its own."""
+    counted = re.escape(definition.name) + r"\d+" if "count" in definition.words else "$."
+    return fnmatchcase(definition.name, name) or re.fullmatch(counted, name) is not None
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers: one that ends with a comma goes on, and a blank ends it."""
-    begun, first = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
-        if not line or line[0] in "*#/":
-            continue
-        first = first if begun else number
-        begun += _without_comment(line)
-        if not begun.endswith(","):
-            yield first, begun
-            begun = ""
-    if begun:
-        yield first, begun
-
-
-def _without_comment(line: str) -> str:
-    """All up to the first blank that is neither in a list nor before another word."""
-    packed = re.sub(r"\s+(?=[^()]*\))", "", line)
-    return re.sub(r",\s+(?=\w+=)", ",", packed).split()[0]
-
-
-def _known(kind: str, parts: list[tuple[str, Word]], reader: Reader) -> dict[str, Word]:
-    read, of_the_study = KINDS[kind]
-    for key, word in parts:
-        if key not in read | of_the_study:
-            reader.refuse(word.line, f"a word that no profile has: {kind} {key}", "leave it out")
-        reader.note(word, "used" if key in read else "study")
-    return {key: word for key, word in parts if key in read}
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One of the runs of a definition: its threads, and the words it has for its workloads."""
-
-    name: str
-    line: int
-    definition: _Definition
-    threads: int
-    words: Mapping[str, Word]
-
-
-def _runs(run: _Definition, known: list[_Definition], reader: Reader) -> Iterator[_Run]:
-    """A run for each number of threads, block size and share of reads; several are in its name."""
-    threads = _threads(run, known, reader)
-    sizes = _swept(run, "forxfersize", lambda text: list(map(str.lower, _steps(text))), reader)
-    shares = _swept(run, "forrdpct", _steps, reader)
-    for count, size, share in product(threads, sizes, shares):
-        ends = (count if len(threads) > 1 else "", size or "", share or "")
-        name = "-".join(map(str, filter(None, (run.name, *ends))))
-        given = {"xfersize": size, "rdpct": share}
-        words = {key: Word(text, run.line) for key, text in given.items() if text is not None}
-        yield _Run(name, run.line, run, count, words)
-
-
-def _swept(
-    run: _Definition, key: str, parse: Callable[[str], list[str]], reader: Reader
-) -> Sequence[str | None]:
-    """The values of a sweep; a single None where there is none."""
-    return reader.value(run.words.get(key), parse, []) or [None]
-
-
-def _steps(text: str) -> list[str]:
-    """`(4k,8k)`, `(100-0,25)` in equal steps, or `(4k-64k,d)` by doubling. Raises TextError."""
-    parts = _list(text)
-    first, dash, last = parts[0].partition("-")
-    if not dash or not first:
-        return parts
-    if len(parts) != 2:
-        raise TextError(f"{text!r} is not a range with its step")
-    if parts[1] == "d":
-        return [size_text(each) for each in _doubled(*map(_bytes, (first, last)))]
-    begin, end, step = int(first), int(last), abs(int(parts[1]))
-    way = 1 if begin <= end else -1
-    if not step:
-        raise TextError(f"{text!r} has no step")
-    return [str(each) for each in range(begin, end + way, way * step)]
-
-
-def _doubled(begin: int, end: int) -> Iterator[int]:
-    while begin <= end:
-        yield begin
-        begin *= 2
-
-
-def _bytes(text: str) -> int:
-    return size_of(block_size(text))
-
-
-def _threads(run: _Definition, known: list[_Definition], reader: Reader) -> list[int]:
-    """The number of threads, or each of several."""
-    rate = run.words.get("iorate")
-    if rate is not None and rate.text not in MANY:
-        remedy = "write iorate=max, and give the rate in the study"
-        reader.refuse(rate.line, f"a rate is not a profile's: iorate={rate.text}", remedy)
-    word = run.words.get("forthreads") or run.words.get("threads")
-    if word is None:
-        storage = [each.words.get("threads") for each in known if each.kind == "sd"]
-        word = next(filter(None, reversed(storage)), None)
-    return reader.value(word, lambda text: [int(x) for x in _steps(text)], [THREADS])
-
-
-def _list(text: str) -> list[str]:
-    return [each.strip() for each in text.strip("()").split(",")]
-
-
-def _pattern(
-    name: str, run: _Run, known: list[_Definition], shares: dict[str, float], reader: Reader
-) -> Pattern | None:
-    asked, threads = run.definition.words.get("wd"), run.threads
-    wanted = ["*"] if asked is None else _list(asked.text)
-    works = [
-        replace(each, words={**each.words, **run.words}) for each in _named("wd", wanted, known)
-    ]
-    if not works:
-        reader.refuse(run.line, "no workload definition is run", "name one with wd=")
-        return None
-    if len(works) > threads:
-        reader.refuse(run.line, f"{len(works)} workloads and {threads} threads", "give each one")
-        return None
-    weights = _weights(works, reader)
-    depths = _divided(threads, weights or [1.0] * len(works))
-    names = different(each.name for each in works)
-    streams = [
-        _stream(called, each, depths[i], weights[i] if weights else None,
-                _sync(run.definition, each, known, reader), reader)
-        for i, (called, each) in enumerate(zip(names, works, strict=True))
-    ]  # fmt: skip
-    found = [each.model_dump(exclude_unset=True) for each in streams if each is not None]
-    if len(found) < len(works):
-        return None
-    return reader.model(Pattern, run.line, {"name": name, "streams": found, **shares})
-
-
-def _named(kind: str, wanted: list[str], known: list[_Definition]) -> list[_Definition]:
-    """Definitions of a kind whose names fit one of those wanted, which may have `*`."""
-    return [
-        each for each in known
-        if each.kind == kind and each.name != "default"
-        and any(fnmatch.fnmatchcase(each.name, one) for one in wanted)
-    ]  # fmt: skip
-
-
-def _sync(run: _Definition, work: _Definition, known: list[_Definition], reader: Reader) -> Sync:
-    """By the flags of the run, or else of the storage that the workload is on."""
-    asked = work.words.get("sd")
-    storage = _named("sd", ["*"] if asked is None else _list(asked.text), known)
-    flags = [run.words.get("openflags")]
-    flags = flags if flags[0] else [each.words.get("openflags") for each in storage]
-    found = {reader.value(each, _opened, "none") for each in flags}
-    if len(found) > 1:
-        problem = "its storage is opened both with and without syncs"
-        reader.refuse(work.line, problem, "give all of its storage the same openflags")
-    return "dsync" if "dsync" in found else "none"
-
-
-def _opened(text: str) -> Sync:
-    """`o_direct`, or `(o_direct,o_dsync)`. Raises TextError."""
-    flags = list(filter(None, map(str.lower, _list(text))))
-    strange = [each for each in flags if each not in (*SYNCED, *DIRECT)]
-    if strange:
-        raise TextError(f"no profile has the flag {strange[0]!r}")
-    return "dsync" if set(flags) & set(SYNCED) else "none"
-
-
-def _weights(works: list[_Definition], reader: Reader) -> list[float]:
-    """Skews; those without one divide what remains. Empty for a single workload."""
-    if len(works) == 1:
-        return []
-    skews = [reader.value(each.words.get("skew"), float, 0.0) for each in works]
-    rest = max(0.0, 100 - sum(skews)) / max(1, skews.count(0.0))
-    return [each or rest for each in skews]
-
-
-def _divided(threads: int, weights: list[float]) -> list[int]:
+def divide(threads: int, weights: Sequence[float]) -> list[int]:
     """Threads by weight, at least one for each."""
     free = threads - len(weights)
-    shares = whole_percents([each / sum(weights) for each in weights])
-    extra = [free * each // 100 for each in shares]
+    shares = whole_percents([weight / sum(weights) for weight in weights])
+    extra = [free * share // 100 for share in shares]
     extra[extra.index(max(extra))] += free - sum(extra)
-    return [1 + each for each in extra]
-
-
-def _stream(
-    name: str, work: _Definition, depth: int, weight: float | None, sync: Sync, reader: Reader
-) -> Stream | None:
-    words = work.words
-    reads = reader.value(words.get("rdpct"), percent, 1.0)
-    sizes = reader.value(words.get("xfersize"), _sizes, {"4K": 1.0})
-    at_random = reader.value(words.get("seekpct"), _random, 1.0)
-    values: dict[str, Any] = {
-        "name": name, "read_share": reads, "random_share": at_random,
-        "region": reader.value(words.get("range"), _range, _range("(0,100)")),
-    }  # fmt: skip
-    # Threads wait for their requests. In sequence they take turns at one stream, which fio keeps in
-    # order for a single submitter only.
-    is_sync = at_random > 0 or depth == 1
-    values |= {"jobs": depth if is_sync else 1, "iodepth": 1 if is_sync else depth,
-               "submission": "sync" if is_sync else "async"}  # fmt: skip
-    if weight is not None:
-        values["weight"] = weight
-    if reads < 1:
-        values["sync"] = sync
-    for direction, share in (("read", reads), ("write", 1 - reads)):
-        if share > 0:
-            values[f"{direction}_sizes"] = sizes
-    return reader.model(Stream, work.line, values)
-
-
-def _random(text: str) -> float:
-    words = {"rand": 1.0, "random": 1.0, "seq": 0.0, "sequential": 0.0, "seqnz": 0.0, "eof": 0.0,
-             "-1": 0.0}  # fmt: skip
-    return words[text] if text in words else percent(text)
-
-
-def _sizes(text: str) -> dict[str, float]:
-    """`8k`, or `(4k,60,8k,40)`. Raises TextError."""
-    parts = _list(text)
-    if len(parts) == 1:
-        return {block_size(parts[0]): 1.0}
-    if len(parts) % 2:
-        raise TextError(f"{text!r} is not a list of sizes with shares")
-    return {block_size(a): percent(b) for a, b in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _range(text: str) -> dict[str, float]:
-    first, last = map(percent, _list(text))
-    return {"offset_share": first, "size_share": round(last - first, 9)}
+    return [1 + more for more in extra]

@@ -70,7 +70,7 @@ def factors(spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
         patterns = library.find(name).patterns
         one = len(patterns) == 1
         found += [name] if one else [f"{name}/{each.name}" for each in patterns]
-    return {PROFILE: found, **({RATE: (MAXIMUM, *spec.rate)} if spec.rate else {})}
+    return {PROFILE: found, **({RATE: (MAXIMUM, *spec.rates)} if spec.rates else {})}
 
 
 def needed_bytes(study: Study) -> dict[Role, int]:

@@ -123,7 +123,7 @@ class Spec(BaseModel):
         ),
     ] = Field(
         default=None,
-        json_schema_extra={"default": "as fast as it goes"},
+        json_schema_extra={"default": "those of a file of Vdbench, or as fast as it goes"},
         description=(
             "Rates at which requests arrive, whether or not earlier ones were answered: shares of "
             "what the candidate does with this pattern as fast as it goes, which is measured "
@@ -362,6 +362,16 @@ class Spec(BaseModel):
         """Whether reads have a rate, or writes a bandwidth."""
         return self.read_rate_per_s is not None or self.write_bytes_per_s is not None
 
+    @property
+    def rates(self) -> tuple[Value, ...]:
+        """Rates of the study, or else those that its profiles' files ask for."""
+        if self.rate is not None or self.is_mixed:
+            return self.rate or ()
+        return max((each.rates for each in self._patterns()), key=len, default=())
+
+    def _patterns(self) -> Iterator[Pattern]:
+        return (pattern for name in self.profiles for pattern in library.find(name).patterns)
+
     def mixed_rate(self, name: str) -> float | None:
         """Requests a second of a mixed pattern; None where it goes as fast as it can."""
         pattern = shaped(library.find(name).patterns[0], self.shape)
@@ -413,6 +423,11 @@ class Spec(BaseModel):
         refuse(
             each for place, name in enumerate(self.profiles) for each in self._wrong(place, name)
         )
+        is_asked = self.rate is not None or self.is_mixed
+        if not is_asked and any(pattern.rates != self.rates for pattern in self._patterns()):
+            what = "profiles whose files ask for different rates, or some for none"
+            right = "name one run of a file (`./mine.vdb/run`), or give `rate`"
+            refuse([Violation(what, right, list(self.profiles), ("profiles",))])
         if self.verify and (self.precondition, self.precondition_matrix) == ("snia", "full"):
             right = "leave out `verify`, or use the matrix `database`"
             what = "a matrix with blocks of 512 bytes, which have no checksum"
@@ -450,7 +465,7 @@ class Spec(BaseModel):
         if self.verify and self.data_of(name).duplicate_share:
             right = "leave out `verify`, or write `duplicate: 0%`"
             yield Violation(f"{name}: blocks with checksums have no duplicates", right, name, here)
-        for pattern in patterns if self.rate is not None else ():
+        for pattern in patterns if self.rates else ():
             if (why := why_no_rate(pattern)) is not None:
                 what = f"{name}: a rate cannot be asked of {pattern.name}: {why}"
                 right = "leave out `rate`, or name patterns that can keep one"
@@ -458,6 +473,6 @@ class Spec(BaseModel):
         if self.is_mixed and self.rate is not None:
             yield Violation("`rate` beside `read_rate` or `write_bandwidth`", "keep one of them",
                             None, ("rate",))  # fmt: skip
-        if self.stop_at_s is not None and self.rate is None:
+        if self.stop_at_s is not None and not self.rates:
             yield Violation("a latency to stop at without rates", "give `rate`, or leave it out",
                             None, ("stop_at",))  # fmt: skip

@@ -53,7 +53,7 @@ def not_needed(context: Context, window: WindowPlan) -> str | None:
     asked = window.point.values.get(RATE, MAXIMUM)
     if limit_s is None or asked == MAXIMUM:
         return None
-    for lower in spec_of(context.file.study).rate or ():
+    for lower in spec_of(context.file.study).rates:
         if amount(lower) < amount(asked):
             at = window.point.replaced(RATE, lower)
             mean_s = value_of(context, window.candidate, at, "fio.mean_s")
