@@ -36,6 +36,11 @@ class StithyError(Exception):
         self.where = where
         self.remedy = remedy
 
+    @property
+    def text(self) -> str:
+        """Its place, problem and remedy, or those of all its parts."""
+        return "; ".join(map(str, self.parts()))
+
     def parts(self) -> tuple["StithyError", ...]:
         """The single errors this one consists of: itself, unless it carries several."""
         return (self,)

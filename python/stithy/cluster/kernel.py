@@ -39,7 +39,7 @@ class Kernel:
             try:
                 tool(name)
             except PreconditionError as error:
-                return error.problem
+                return error.text
         return None
 
 

@@ -326,7 +326,7 @@ def _of_folder(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
             listed = Control(folder / CONTROL, PATIENCE_S).list()
             facts = {each.drive: each for each in listed}
         except StithyError as error:
-            problem = error.problem
+            problem = error.text
     devices: dict[str, str] = dict(zip(entry.drives, entry.devices, strict=False))
     devices |= {name: each.device for name, each in facts.items()}
     return [

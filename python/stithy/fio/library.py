@@ -66,7 +66,7 @@ def fault_of(asked: str) -> tuple[str, str] | None:
     except (UserError, Refused) as error:
         if split_file(asked)[0] is None:
             return "not an I/O profile", error.remedy
-        return "an I/O profile with faults", "; ".join(map(str, error.parts()))
+        return "an I/O profile with faults", error.text
     return None
 
 

@@ -73,7 +73,7 @@ def ready(
             text = trial_file(targets, engine=engine)
             _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
-            problems.append(f"{engine}: {error.problem}")
+            problems.append(f"{engine}: {error.text}")
     if problems:
         raise PreconditionError(
             f"it cannot be read with direct I/O ({'; '.join(problems)})",

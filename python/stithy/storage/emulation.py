@@ -121,7 +121,7 @@ def unpaced(drives: Iterable[EmulatedDrive]) -> Iterator[None]:
             _pace(drives, True)
         except InfrastructureError as gone:
             raise InfrastructureError(
-                f"{gone.problem}; meanwhile: {error.where}: {error.problem}",
+                f"{gone.problem}; meanwhile: {error.text}",
                 where=gone.where,
                 remedy=gone.remedy,
             ) from error

@@ -107,6 +107,42 @@ def _quotes(handler: ast.ExceptHandler) -> Iterator[ast.expr]:
             yield taken
 
 
+PARTS = {"problem", "remedy"}
+"""Of a StithyError: its text has both, and its place, which may be replaced by a better one."""
+
+
+def errors_are_handed_on_whole(project: Project) -> Iterator[Finding]:
+    """Handlers that take a part of an error, and neither the other nor its text."""
+    for source in project.package():
+        for handler in source.nodes:
+            if isinstance(handler, ast.ExceptHandler) and handler.name:
+                inside = [node for line in handler.body for node in ast.walk(line)]
+                aside = {id(part) for node in inside for part in _parts_of(node)}
+                uses = [node for node in inside if isinstance(node, ast.Attribute | ast.Name)]
+                taken = {use.attr for use in uses
+                         if isinstance(use, ast.Attribute) and isinstance(use.value, ast.Name)
+                         and use.value.id == handler.name and id(use) not in aside}  # fmt: skip
+                is_whole = taken & {"parts", "text"} or any(
+                    isinstance(use, ast.Name) and use.id == handler.name and id(use) not in aside
+                    for use in uses
+                )
+                if taken & PARTS and not (is_whole or taken >= PARTS):
+                    missing = ", ".join(sorted(PARTS - taken))
+                    problem = f"drops the {missing} of an error"
+                    yield source.found(handler.lineno, problem, "hand on its text (error.text)")
+
+
+def _parts_of(node: ast.AST) -> Iterator[ast.AST]:
+    """What is not the error itself: the base of an attribute, a cause, what a type is asked of."""
+    match node:
+        case ast.Attribute(value=value):
+            yield value
+        case ast.Raise(cause=ast.AST() as cause):
+            yield cause
+        case ast.Call(func=ast.Name(id="isinstance"), args=args):
+            yield from args
+
+
 # What is demanded, the names that give the power, the modules that must not have it, what it does,
 # the remedy, and a text that breaks the rule beside one that keeps it. The last is all that would
 # make an analysis depend on more than its results: reading and writing, time and chance.
@@ -165,7 +201,7 @@ POWERS = (
     ),
 )  # fmt: skip
 AT = "python/stithy/analysis/verdict/effect.py"
-
+_TRY = "try:\n    do()\nexcept StithyError as error:\n    "
 RULES = (
     *(
         Rule(demand, partial(uses, power), {AT: bad}, {AT: good})
@@ -176,5 +212,11 @@ RULES = (
         quoted_texts,
         {AT: "try:\n    x = int(y)\nexcept (A, ValueError) as error:\n    said = f'no: {error}'\n"},
         {AT: "try:\n    x = int(y)\nexcept TextError as error:\n    said = str(error)\n"},
+    ),
+    Rule(
+        "an error is handed on whole",
+        errors_are_handed_on_whole,
+        {AT: f"{_TRY}raise rule('not a profile', error.remedy) from error\n"},
+        {AT: f"{_TRY}raise rule('not a profile', error.text) from error\n"},
     ),
 )

@@ -101,8 +101,8 @@ def test_programs_are_needed_only_where_the_kernel_has_no_client(
     assert (ways.way(limited=False), ways.way(limited=True)) == ("krbd", "nbd")
     assert ways.other_way() == "krbd"
     (rbd / "rbd-nbd").unlink()
-    lacking = "QEMU, nbdfuse and a loop device (nbd: the program rbd-nbd was not found)"
-    assert ways.way(limited=True) == lacking
+    lacking = "QEMU, nbdfuse and a loop device (nbd: this machine: the program rbd-nbd was not "
+    assert ways.way(limited=True).startswith(lacking)
     assert ways.other_way() == "krbd"
     monkeypatch.setattr(ways, "KERNELS", (nbd,))
     assert ways.other_way() is None

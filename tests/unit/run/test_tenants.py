@@ -79,10 +79,10 @@ def test_a_tenant_that_fails_is_marked_and_the_others_count(tmp_path: Path) -> N
     rates = [row for row in values if row["metric"] == "tenant.tpm"]
     assert sorted(row["value"] is None for row in rates) == [False, False, True]
     assert [row["missing_because"] for row in rates if row["value"] is None] == [
-        "here: the server is gone"
+        "here: the server is gone: none"
     ]
     assert [row["value"] for row in values if row["metric"] == "tpm"] == [None]
     [span] = read_rows(first / "spans.parquet", SPANS)
-    assert span["invalid_because"] == "here: the server is gone"
+    assert span["invalid_because"] == "here: the server is gone: none"
     second = faked.out / "windows" / run.window["window_id"][1]
     assert read_rows(second / "spans.parquet", SPANS) == []

@@ -103,7 +103,7 @@ LATE = "the driver was late at every rate that was tried over 1 connection"
     [
         (CALIBRATED, FakeHammer(rate_per_s_max=None), LATE),
         ({}, FakeHammer(), "the study did not ask for it"),
-        (CALIBRATED | LEDGER, FakeHammer(FAULTS), "somewhere: the drive is gone"),
+        (CALIBRATED | LEDGER, FakeHammer(FAULTS), "somewhere: the drive is gone: none"),
     ],
     ids=["late", "not asked", "all fails"],
 )
@@ -126,7 +126,7 @@ def test_what_is_not_known_of_driver_machine_and_ledger_ends_no_run(
     ("broken", "faults", "because"),
     [
         ((), {}, None),
-        ((4,), {}, "after the server's end, fake server: it fell over"),
+        ((4,), {}, "after the server's end, fake server: it fell over: none"),
         ((), {"run": FAULT}, "the window wrote no ledger"),
     ],
     ids=["it starts again", "it does not", "there is no ledger"],

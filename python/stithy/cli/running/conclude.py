@@ -205,5 +205,5 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_durably(path, content)
     except InfrastructureError as error:
-        remedy = "free space there, or name another file: `stithy report --junit` writes it again"
+        remedy = f"{error.remedy}, or name another file: `stithy report --junit` writes it again"
         raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error

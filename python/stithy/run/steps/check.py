@@ -21,4 +21,4 @@ def do(context: Context, step: Step) -> str:
         if not step.at_end:
             raise
         context.session.tell(Note(f"{step.candidate}: the final check failed: {error}"))
-        return f"not done: {error.problem}"
+        return f"not done: {error.text}"

@@ -89,7 +89,7 @@ def _rows(candidate: str, restored: Instance) -> dict[str, str]:
     except Interrupted:
         raise
     except StithyError as error:
-        because = f"what was restored cannot be read: {error.problem}"
+        because = f"what was restored cannot be read: {error.text}"
         raise _unequal(candidate, because) from error
 
 

@@ -39,7 +39,7 @@ def check_baseline(context: Context, step: Step) -> str:
     except Interrupted:
         raise
     except StithyError as error:
-        row["missing_because"] = f"{error.where}: {error.problem}"
+        row["missing_because"] = error.text
     context.add_rows(tables.BASELINE, [row])
     return _in_words(row)
 

@@ -203,7 +203,7 @@ class Remote(NotStarted, Endpoint):
         try:
             return None if self._started() == self._since else "was restarted"
         except StithyError as error:
-            return f"does not answer ({error.problem})"
+            return f"does not answer ({error.text})"
 
     def _session(self, database: str | None = None) -> Connection:
         return self._connected(database, timeout_s=native.PATIENCE_S)

@@ -249,7 +249,7 @@ class Server(Endpoint):
                 yield session
         except StithyError as error:
             raise InfrastructureError(
-                f"PostgreSQL failed: {error.problem}; its last messages: {self.last_words()}",
+                f"PostgreSQL failed: {error.text}; its last messages: {self.last_words()}",
                 where=str(self.data),
                 remedy=f"read {self.log}; a full or failing device is the usual cause",
             ) from error

@@ -443,7 +443,7 @@ class Spec(BaseModel):
         try:
             profile = self.profile_of(name)
         except UserError as error:
-            yield Violation(error.problem, error.remedy, name, here)
+            yield Violation("a profile that cannot be run so", error.text, name, here)
             return
         patterns, count = profile.patterns, profile.workers * len(self.volumes)
         if count > FIO_MOST:

@@ -107,7 +107,7 @@ class BackupActivity(Basic):
             raise
         except StithyError as error:
             now_s = self.context.session.clock.now_s()
-            return Cycle(began_s, now_s, 0, None, f"{error.where}: {error.problem}")
+            return Cycle(began_s, now_s, 0, None, error.text)
 
     @property
     def _directory(self) -> WindowDirectory:
@@ -142,7 +142,7 @@ class BackupActivity(Basic):
             raise
         except StithyError as error:
             now_s = self.context.session.clock.now_s()
-            because = f"{error.where}: {error.problem}"
+            because = error.text
             if not self._restores or self._restores[-1].from_s < began_s:
                 self._restores.append(Cycle(began_s, now_s, 0, None, because))
             self.context.session.tell(Note(f"{self.window.candidate}: restore: {because}"))

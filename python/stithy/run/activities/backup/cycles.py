@@ -199,7 +199,7 @@ class Backups:
         except Interrupted:
             raise
         except StithyError as error:
-            return f"{error.where}: {error.problem}"
+            return error.text
         fresh = Source(instance.url, data)
         fill = load_commands(self.method, self._tools, folder, fresh, self.options)
         return self._run_all(fill, log) or instance
@@ -216,7 +216,7 @@ class Backups:
                 place = context.volumes.of(self.candidate).of("backup").path
                 context.volumes.remove(place, self._name(FOLDER))
         except InfrastructureError as error:
-            context.session.tell(Note(f"{self.candidate}: the backup stays: {error.problem}"))
+            context.session.tell(Note(f"{self.candidate}: the backup stays: {error.text}"))
 
     def _server(
         self, data: Path, log: Path, more: Mapping[str, str]

@@ -37,7 +37,7 @@ def calibrate(context: Context, step: Step) -> str:
     except Interrupted:
         raise
     except StithyError as error:
-        because = f"{error.where}: {error.problem}"
+        because = error.text
         context.session.tell(Note(f"the driver could not be calibrated: {because}"))
         context.state.known.calibration = CalibrationFacts(missing_because=because)
         return f"not done: {because}"

@@ -72,7 +72,7 @@ def _keeping_reason(measured: "HammerActivity", when: str = "") -> Iterator[None
         measured.ledger_unverified_because = "stopped by a person"
         raise
     except StithyError as error:
-        measured.ledger_unverified_because = f"{when}{error.where}: {error.problem}"
+        measured.ledger_unverified_because = f"{when}{error.text}"
 
 
 def _verified(measured: "HammerActivity", hammer: Program) -> LedgerVerified:

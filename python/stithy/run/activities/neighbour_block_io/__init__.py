@@ -91,7 +91,7 @@ class NeighbourBlockIo(Basic):
             raise
         except StithyError as error:
             # The tenants work on: what fails is this window's neighbour, and no other window's.
-            self.ended_because = f"the neighbour failed: {error.where}: {error.problem}"
+            self.ended_because = f"the neighbour failed: {error.text}"
             return
         from_s = began_s + load.ramp_s
         ended_s = context.session.clock.now_s()

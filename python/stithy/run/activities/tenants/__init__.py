@@ -75,7 +75,7 @@ class TenantsActivity:
         except Interrupted:
             raise
         except StithyError as error:
-            self.lost.setdefault(number, f"{error.where}: {error.problem}")
+            self.lost.setdefault(number, error.text)
         if because := self.each[number].ended_because:
             self.lost[number] = because
 

@@ -192,7 +192,7 @@ class Beside(Basic):
             cut = True
         except StithyError as error:
             # What ended with the window did not fail.
-            cut, because = self.ended.is_set(), f"{error.where}: {error.problem}"
+            cut, because = self.ended.is_set(), error.text
         return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
                      cut=cut)  # fmt: skip
 
