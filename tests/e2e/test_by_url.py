@@ -39,7 +39,7 @@ load: {{users: [2], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: {repe
 @pytest.fixture(scope="module")
 def there() -> Iterator[Offer]:
     """One server for all tests of the file, each of which leaves its databases empty."""
-    with offer(CERTIFICATE) as made:
+    with offer() as made:
         yield made
 
 
@@ -183,19 +183,16 @@ def test_a_plan_says_how_servers_differ_and_what_their_user_may_not(
     stithy: Stithy, place: Path, there: Offer
 ) -> None:
     """With a password from where psql has it; an option that is not followed is named."""
-    study = _study(place, there)
+    study, knowing = _study(place, there), replace(stithy, environment={"PGPASSWORD": WORD})
     text = re.sub(", password_(env|file): [^}]*", "", study.read_text())
-    study.write_text(text.replace(there.url("a"), f"{there.url('a')}?sslmode=disable"))
-    planned = replace(stithy, environment={"PGPASSWORD": WORD}).run("plan", study)
-    assert planned.returncode == 0, planned.stderr
-    assert re.search(
-        r"gp3 server version [^;]*, not encrypted, io2 server .*, encry", planned.stdout
-    )
-    there.ask("postgres", "REVOKE CONNECT ON DATABASE postgres FROM PUBLIC", "stithy")
-    try:
-        refused = replace(stithy, environment={"PGPASSWORD": WORD}).run("plan", study)
-    finally:
-        there.ask("postgres", "GRANT CONNECT ON DATABASE postgres TO PUBLIC", "stithy")
+    with offer(CERTIFICATE) as other:
+        study.write_text(text.replace(there.url("a"), other.url("a")))
+        planned = knowing.run("plan", study)
+        assert planned.returncode == 0, planned.stderr
+        differ = r"gp3 server version [^;]*, encrypted, io2 server .*, not encrypted;"
+        assert re.search(differ, planned.stdout)
+        other.ask("postgres", "REVOKE CONNECT ON DATABASE postgres FROM PUBLIC", "stithy")
+        refused = knowing.run("plan", study)
     assert refused.returncode == Exit.PRECONDITION
     assert 'permission denied for database "postgres": GRANT CONNECT' in refused.stderr
     study.write_text(text.replace(there.url("a"), f"{there.url('a')}?target_session_attrs=any"))
