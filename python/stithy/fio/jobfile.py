@@ -19,8 +19,6 @@ DUPLICATES_BYTES = 128 * KIB
 FILL_DEPTH = 8
 TRIAL_BYTES = 64 * KIB
 PURGE_BYTES = 64 * MIB
-UNWRITABLE = '#;$"\n'
-"""What fio's job files take for something else, and cannot quote."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
         common = dict(_common(pattern, target, load))
         # What is replayed ends with its log, or its time.
         del common["time_based"]
-        common["replay_redirect"] = target.path
+        common["replay_redirect"] = target.link or target.path
         return JobFile(job_text(common, found.sections), (found.stream,), found.logs)
     if load.rate_per_s is not None:
         _need_rate(pattern, load.rate_per_s)
@@ -174,17 +172,7 @@ def job_text(common: Mapping[str, object], sections: Mapping[str, Mapping[str, o
 
 def _file_name(target: Target) -> str:
     """As a job file has it: a colon would separate two files."""
-    _need_writable(target.path)
-    return target.path.replace(":", r"\:")
-
-
-def _need_writable(path: str) -> None:
-    if found := [each for each in path if each in UNWRITABLE]:
-        raise UserError(
-            f"fio cannot take a path with {found[0]!r}",
-            where=path,
-            remedy="rename it, or name a symbolic link to it",
-        )
+    return target.link or target.path.replace(":", r"\:")
 
 
 def why_no_rate(pattern: Pattern) -> str | None:

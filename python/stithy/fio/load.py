@@ -1,5 +1,7 @@
 """How a pattern is run, where, and with which data: what a job file is made of besides it."""
 
+import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -7,6 +9,9 @@ from typing import Literal
 ALIGNED_BYTES = 4096
 CHECK_BYTES = 4096
 """Each so many bytes have a checksum of their own, and a header, where all is read back."""
+
+UNWRITABLE = frozenset('#;$"')
+"""What fio's job files take for something else, and cannot quote."""
 
 SUBMITTERS = 256
 """More threads would wait for processors, which small machines take for slow storage."""
@@ -36,6 +41,17 @@ class Target:
     def shown(self) -> str:
         """What a person is told of it."""
         return self.name or self.path
+
+    @property
+    def link(self) -> str | None:
+        """The name of a link to it beside a job file that cannot hold its path, else None.
+
+        fio cuts a value at `;` and `#` and at its blank ends, and replaces `$`.
+        """
+        is_plain = self.path.isprintable() and self.path == self.path.strip()
+        if is_plain and UNWRITABLE.isdisjoint(self.path):
+            return None
+        return f"target-{zlib.crc32(os.fsencode(self.path)):08x}"
 
 
 @dataclass(frozen=True)

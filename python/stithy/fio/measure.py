@@ -71,6 +71,7 @@ def ready(
     for engine in needed or [machine.engine]:
         try:
             text = trial_file(targets, engine=engine)
+            _make_folder(folder / engine, targets)
             _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
             problems.append(f"{engine}: {error.text}")
@@ -123,10 +124,10 @@ def measure(
     """
     files = [job_file(pattern, target, load) for target, load in workers]
     folders = [worker_folder(folder, number) for number in range(len(files))]
-    for each, file in zip(folders, files, strict=True):
-        each.mkdir(parents=True)
+    for place, file, (target, _) in zip(folders, files, workers, strict=True):
+        _make_folder(place, [target])
         for name, text in file.logs.items():
-            (each / name).write_text(text)
+            (place / name).write_text(text)
     places = [target.shown for target, _ in workers]
     load = workers[0][1]
     pauses_s = max((each.burst.pause_s for each in pattern.streams if each.burst), default=0.0)
@@ -309,7 +310,7 @@ def _once(
     may_write: bool = True,
 ) -> None:
     """One pass over all of a target, or over so much of it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder, [target])
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
     where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
     said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
@@ -318,6 +319,14 @@ def _once(
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))
     if moved < (target.size_bytes if least_bytes is None else least_bytes):
         raise failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", where)
+
+
+def _make_folder(folder: Path, targets: Iterable[Target]) -> None:
+    """Make the folder in which fio runs, with the links to what its job file cannot name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for target in targets:
+        if target.link and not (folder / target.link).is_symlink():
+            (folder / target.link).symlink_to(Path(target.path).absolute())
 
 
 def _need_file(target: Target) -> None:

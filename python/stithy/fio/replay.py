@@ -48,6 +48,12 @@ class Trace:
     span_bytes: int
     outstanding: int | None
 
+    @property
+    def direction(self) -> str:
+        """fio's word for it: one that only reads must not ask for the right to write."""
+        is_written = any(request.operation == "write" for request in self.requests)
+        return "randrw" if is_written else "randread"
+
     def during(self, length_s: float) -> Iterator[Request]:
         """Requests of so long, the trace again and again."""
         for turn in count():
@@ -180,7 +186,7 @@ def _timed(trace: Trace, target: Target, load: Load) -> Replayed:
     requests = list(trace.during(ramp_s + load.duration_s + OPEN_RAMP_S))
     many = min(load.submitters, len(requests))
     names = [f"{STREAM}.{number}" for number in range(many)]
-    words: Words = {"ioengine": SYNC_ENGINE, "rw": "randrw", "write_lat_log": STREAM}
+    words: Words = {"ioengine": SYNC_ENGINE, "rw": trace.direction, "write_lat_log": STREAM}
     sections = {name: words | {"read_iolog": f"{name}.iolog", "group_reporting": 1}
                 for name in names}  # fmt: skip
     logs = {
@@ -196,7 +202,7 @@ def _fast(trace: Trace, asked: Stream, target: Target, load: Load) -> Replayed:
     requests = trace.requests * turns
     engine, depth = engine_for(asked, load.engine), asked.iodepth
     words: Words = {
-        "ioengine": engine, "iodepth": depth, "rw": "randrw",
+        "ioengine": engine, "iodepth": depth, "rw": trace.direction,
         "read_iolog": f"{STREAM}.iolog", "ramp_time": ms(load.ramp_s),
         "runtime": ms(load.duration_s),
         "log_avg_msec": 1000, "log_hist_msec": 1000, "write_lat_log": STREAM,

@@ -105,6 +105,25 @@ def empty(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("name", ["it's; #1", 'a $ncpus "b"', "a:b", "${X}", "a\nb", " ä% ", "[x]"])
+def test_a_target_may_have_any_name(name: str, machine: Machine, disk: Path) -> None:
+    """Of a file in a folder of that name, filled, read back, measured and replayed."""
+    folder = disk / name
+    folder.mkdir()
+    try:
+        made = Target(str(folder / name), MIB)
+        lay_out(machine, made, folder / "laid-out", seed=1, verify=True)
+        read_back(machine, made, folder / "read-back")
+        log = folder / "two.iolog"
+        lines = (f"{n * 500} /dev/x read {n * 4096} 4096" for n in range(200))
+        log.write_text("\n".join(["fio version 3 iolog", *lines]))
+        for asked in ("four-corners/random-read-4k", str(log)):
+            done = run_of(machine, asked, made, folder / f"run-{len(asked)}", Load(1.0, 0.0, 7))
+            assert done.iops > 0
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_an_open_loop_keeps_its_rate_mix_and_sizes(
     machine: Machine, target: Target, disk: Path
 ) -> None:

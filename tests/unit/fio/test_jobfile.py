@@ -289,12 +289,11 @@ def test_all_of_a_target_is_filled_read_back_and_purged() -> None:
 
 
 def test_what_cannot_be_run_is_refused_with_a_remedy() -> None:
-    """Too small, unquotable, without weights, with pauses, or at no rate."""
+    """Too small, without weights, with pauses, or at no rate."""
     with_rate = Load(1, 0, 1, rate_per_s=10.0)
     both = (stream(), log())
     for streams, load, target in (
         ((log(write_sizes={1048576: 1.0}),), Load(1, 0, 1), Target("/x", 500_000)),
-        ((stream(),), Load(1, 0, 1), Target("/x;y", GIB)),
         (both, with_rate, TARGET),
         ((log(burst=Burst(busy_s=1, pause_s=1)),), with_rate, TARGET),
         ((stream(),), Load(1, 0, 1, rate_per_s=0.0), TARGET),

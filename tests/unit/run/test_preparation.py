@@ -31,6 +31,7 @@ from stithy.run.start import default_directory
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.providers.path import Spec, create
+from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
 from stithy.study.sections import sections_of
@@ -168,6 +169,8 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     warnings = " | ".join(found.warnings)
     for part in ("CPUs 90% busy: cargo (7)", "vda 50% of the time", "here (no group can be made)"):
         assert part in warnings
+    full = OpenPlace(Path("/full/x"), Path("/full"), "ext4", "8:1", 0, False, ())
+    assert not list(preflight.cautions(study.study, FakeMachine(open_places=(full,))))
     large = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
     large.write_text(large.read_text().replace("192 MiB", "900 MiB"))
     [reported] = preflight.cautions(read_study(large).study, FakeMachine())

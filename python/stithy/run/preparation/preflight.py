@@ -306,7 +306,8 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
         for limit, asked in _limits(study):
             yield from _memory_cautions(limit, asked, data, machine)
     for each in load.judge(machine):
-        if each.state == "disturbing":
+        # Of space only what the study uses matters, which `check_room` knows.
+        if each.state == "disturbing" and each.what != "space":
             yield f"the machine is not quiet: {each.found}: {each.remedy}"
 
 
