@@ -4,6 +4,7 @@ import re
 import secrets as _secrets
 import stat
 from pathlib import Path
+from shlex import quote
 
 from stithy.environment import variable
 from stithy.errors import UserError, reason_of
@@ -68,9 +69,12 @@ def closed_text(path: Path, remedy: str) -> str:
             raise UserError(
                 "other users may read this password file",
                 where=str(path),
-                remedy=f"close it: chmod 600 {path}",
+                remedy=f"close it: chmod 600 {quote(str(path))}",
             )
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        problem = "the password file is not UTF-8"
+        raise UserError(problem, where=str(path), remedy=remedy) from error
     except OSError as error:
         problem = f"the password file cannot be read: {reason_of(error)}"
         raise UserError(problem, where=str(path), remedy=remedy) from error

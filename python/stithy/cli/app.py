@@ -10,6 +10,7 @@ finding the commands does not import.
 """
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -20,7 +21,7 @@ from stithy import cli
 from stithy.cli.commands import command_modules
 from stithy.cli.talk import failures
 from stithy.cli.talk.failures import NobodyReads, told_output
-from stithy.errors import StithyError
+from stithy.errors import StithyError, UserError
 from stithy.exits import Exit
 
 EPILOGUE = (
@@ -57,6 +58,7 @@ def run(arguments: Sequence[str]) -> int:
 def _ended(tokens: list[str], *, debug: bool) -> int:
     """Run one command to its end, of whatever kind; returns its exit code."""
     try:
+        _require_names(tokens)
         return _exit_of(build()(tokens))
     except cyclopts.CycloptsError as error:
         return failures.show_usage(error)
@@ -64,6 +66,19 @@ def _ended(tokens: list[str], *, debug: bool) -> int:
         return Exit.OK
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
         return failures.show(error, debug=debug, as_json="--json" in tokens)
+
+
+def _require_names(tokens: Sequence[str]) -> None:
+    """Refuse what no study, result or message can hold: bytes that are no UTF-8, and no place."""
+    try:
+        here = os.getcwd()
+    except OSError as error:
+        remedy = "change to one that is there"
+        raise UserError("it was removed", where="the current directory", remedy=remedy) from error
+    for name in (here, *tokens):
+        if name.encode(errors="ignore").decode() != name:
+            remedy = "rename it, or name a link to it"
+            raise UserError("this name is not UTF-8", where=repr(name), remedy=remedy)
 
 
 def build() -> cyclopts.App:

@@ -117,7 +117,8 @@ def write_told(folder: Path, conf: Path, user: str) -> Path:
     """
     copy = folder / "client" / conf.name
     copy.parent.mkdir(mode=0o700)
-    write_private(copy, f"{conf.read_text()}\n[client.{user}]\nadmin socket = image.asok\n")
+    text = conf.read_text(encoding="utf-8", errors="replace")  # of comments in another encoding
+    write_private(copy, f"{text}\n[client.{user}]\nadmin socket = image.asok\n")
     return copy
 
 

@@ -7,6 +7,7 @@ leaves nothing that could not be removed.
 
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
@@ -82,6 +83,16 @@ class Entry:
 def home() -> Path:
     """Where the folders of clusters lie, links resolved: processes are found by it."""
     return state_home().resolve() / "clusters"
+
+
+def check_home() -> None:
+    """Raise PreconditionError where Ceph, which takes lists of files, would split the path."""
+    if odd := re.search(r"""[\s,;#$"'\\]""", str(home())):
+        raise PreconditionError(
+            f"Ceph cannot take a path with {odd[0]!r}",
+            where=str(home()),
+            remedy="name another directory in STITHY_STATE",
+        )
 
 
 def folder_of(name: str, run_id: str | None = None) -> Path:

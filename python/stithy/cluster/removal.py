@@ -116,7 +116,7 @@ def detach(folder: Path, images: Iterable[str]) -> None:
     for device in loops(file):
         _unmount_all(device)
         LocalRunner().run(Command(argv=[tool("losetup"), "-d", device]), timeout_s=30)
-    if _is_mounted(file):
+    if any(file in (Path(mount.source), mount.point) for mount in mounts()):
         _unmount(file)
 
 
@@ -140,7 +140,3 @@ def loops(file: Path) -> list[str]:
     files = BLOCK.glob("loop*/loop/backing_file")
     own = [each for each in files if text_of(each) == str(file)]
     return [f"/dev/{each.parent.parent.name}" for each in own]
-
-
-def _is_mounted(file: Path) -> bool:
-    return f" {file} " in Path("/proc/self/mountinfo").read_text()

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from shlex import quote
 
 from pydantic import TypeAdapter
 
@@ -157,7 +158,7 @@ def _missing(path: Path, where: str) -> Use:
     if not parent.is_dir():
         if parent.exists():
             raise _refuse(f"{parent} is not a directory", where, _another())
-        raise _refuse(f"{parent} does not exist", where, f"make it: mkdir -p {parent}")
+        raise _refuse(f"{parent} does not exist", where, f"make it: mkdir -p {quote(str(parent))}")
     _need_writable(parent, where)
     return Use.MISSING
 
@@ -422,7 +423,7 @@ def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
     if looked.code != 0:
         yield f"it cannot be examined: {looked.stderr.strip()}", "run as root, with sudo"
     if kinds := looked.stdout.split():
-        remedy = f"if nothing on it is needed: wipefs --all {device}"
+        remedy = f"if nothing on it is needed: wipefs --all {quote(str(device))}"
         yield f"there is something on it: {', '.join(kinds)}", remedy
 
 

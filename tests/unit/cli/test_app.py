@@ -80,6 +80,25 @@ def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
         assert (out, reported in err) == ("", True), line
 
 
+def test_names_that_no_result_could_hold_are_refused_by_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Of a file, and of the directory in which one works; one that is gone, too."""
+    odd, gone = tmp_path / os.fsdecode(b"\xff"), tmp_path / "gone"
+    for folder in (odd, gone):
+        folder.mkdir()
+    for place, name, reported in (
+        (tmp_path, odd / "s.yaml", "not UTF-8"),
+        (odd, Path("s.yaml"), "not UTF-8"),
+        (gone, Path("s.yaml"), "the current directory: it was removed"),
+    ):
+        monkeypatch.chdir(place)
+        gone.rmdir() if place == gone else None
+        for command in ("plan", "block"):
+            assert app.run([command, str(name)]) == 2
+            assert reported in capsys.readouterr().err
+
+
 def test_finding_the_commands_imports_nothing_heavy() -> None:
     """`stithy --help` stays quick: heavy modules are imported by the commands that need them."""
     script = "import sys; from stithy.cli.app import build; build(); print(*sys.modules)"

@@ -1,6 +1,7 @@
 """`stithy drive down`: take emulated drives down."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -96,7 +97,7 @@ def _refuse_mounted(found: "FoundDrive") -> None:
         raise PreconditionError(
             f"it is mounted at {', '.join(foreign)}",
             where=found.full_name,
-            remedy=f"unmount it first: umount {foreign[0]}",
+            remedy=f"unmount it first: umount {quote(str(foreign[0]))}",
         )
 
 

@@ -1,6 +1,7 @@
 """`stithy drive profile`: a real device, or a directory's, measured and described as a profile."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.measured import steps, table_of
@@ -136,6 +137,7 @@ def as_json(done: "Profiled") -> dict[str, object]:
 
 def as_text(done: "Profiled", file: Path, beside: Path) -> str:
     """What was measured, what was made of it, and what to do with it."""
+    named = quote(str(file))
     from stithy.units import format_duration, format_size
 
     fit = done.fit
@@ -154,7 +156,7 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
         "",
         f"profile: {file}",
         f"measured: {beside}",
-        f"start it with `stithy drive up {file}`, check it with `stithy drive compare {file}`",
+        f"start it with `stithy drive up {named}`, check it with `stithy drive compare {named}`",
     ]
     return f"{table_of(done.measurement)}\n\n" + "\n".join(lines)
 

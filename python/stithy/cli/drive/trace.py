@@ -1,6 +1,7 @@
 """`stithy drive trace`: write down each request of an emulated drive."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.options import Json, require_new
@@ -80,5 +81,5 @@ def _ended(counts: "AnswerTrace") -> str:
     lost = f"; {counts.lost:,} could not be recorded" if counts.lost else ", none is missing"
     return (
         f"{counts.drive}: {counts.written:,} requests are in {counts.path}{lost}\n"
-        f"read it with: stithy drive convert-trace {counts.path} FILE.parquet"
+        f"read it with: stithy drive convert-trace {quote(str(counts.path))} FILE.parquet"
     )

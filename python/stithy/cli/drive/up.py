@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from cyclopts import Parameter
@@ -173,7 +174,7 @@ def _image(text: str) -> Path:
         raise UserError(
             f"{path.parent} is not a directory",
             where="--backing",
-            remedy=f"make it: mkdir -p {path.parent}",
+            remedy=f"make it: mkdir -p {quote(str(path.parent))}",
         )
     return path
 
@@ -193,7 +194,9 @@ def _may_mount(point: Path) -> None:
     where = "--mount"
     if not point.exists() and not point.parent.is_dir():
         raise UserError(
-            f"{point.parent} does not exist", where=where, remedy=f"make it: mkdir -p {point}"
+            f"{point.parent} does not exist",
+            where=where,
+            remedy=f"make it: mkdir -p {quote(str(point))}",
         )
     if point.exists() and not point.is_dir():
         raise UserError(f"{point} is not a directory", where=where, remedy="give a directory")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from statistics import median, stdev
 
 import polars as pl
@@ -78,7 +79,7 @@ def conclude(
     if outcome.error is not None:
         say(f"error: {outcome.error}")
         if not isinstance(outcome.error, InvalidMeasurement):  # which the rest would be, too
-            say(f"to continue the run: stithy resume {directory}")
+            say(f"to continue the run: stithy resume {quote(str(directory))}")
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from types import FrameType
 from typing import Annotated, TypeVar
 
@@ -91,7 +92,7 @@ def require_new(path: Path) -> None:
         raise UserError(
             f"{path.parent} is not a directory",
             where=str(path),
-            remedy=f"make it: mkdir {path.parent}",
+            remedy=f"make it: mkdir {quote(str(path.parent))}",
         )
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from stithy.drives.profiles import profile_text
@@ -436,7 +437,7 @@ def _check_way(name: str, place: Path, host: Host, user: str) -> None:
         raise PreconditionError(
             f"user {user}, as whom the database server runs, may not enter {closed}",
             where=f"candidate {name}",
-            remedy=f"allow it (chmod o+x {closed}), or name another directory",
+            remedy=f"allow it (chmod o+x {quote(closed)}), or name another directory",
         )
 
 

@@ -124,6 +124,7 @@ class LaboratoryProvider(MadeAnew):
         if self._keys.network_gbit is not None:
             limits = (programs("tc")[0], LIMITS)
             need_rights(limits, LIMITED, self._where, "or leave out `network_gbit`")
+        layout.check_home()
         VolumeSpec((), self._keys.filesystem).check(self._where)
         for name, size_bytes in self._keys.sizes_bytes(self._needed).items():
             self._check_capacity(name, size_bytes)

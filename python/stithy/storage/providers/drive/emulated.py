@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from stithy.drives import filesystems
@@ -146,7 +147,7 @@ class EmulatedProvider(MadeAnew):
             raise PreconditionError(
                 f"{folder} is not a directory that can be written to",
                 where=self._where,
-                remedy=f"make it (mkdir -p {folder}), or name another one as `backing`",
+                remedy=f"make it (mkdir -p {quote(str(folder))}), or name another one as `backing`",
             )
 
     def _room(self, role: Role, keys: DriveKeys) -> Room:
