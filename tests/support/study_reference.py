@@ -113,7 +113,9 @@ and column.
 
 Durations and sizes have a unit: `90s`, `2 min`, `1 GiB`, `384MB`. The units of time are `us`, `ms`,
 `s`, `min`, `h` and `d`. `KiB`, `MiB`, `GiB` and `TiB` are powers of 1024; `kB`, `MB`, `GB` and `TB`
-are powers of 1000.
+are powers of 1000. `K`, `M`, `G` and `T` alone are powers of 1024, as for fio, but not in `vary`.
+A `size` is used in whole blocks: 4 KiB of a file, 1 MiB of a drive. The plan says what that leaves.
+Rates have a unit of time: `500/s`, `30000/min`.
 
 Editors complete the keys if the first line is
 `# yaml-language-server: $schema=study.schema.json`. The schema is `studies/study.schema.json`.

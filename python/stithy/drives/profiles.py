@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from stithy.errors import InfrastructureError, StithyError, UserError, reason_of
+from stithy.errors import InfrastructureError, StithyError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.suggest import closest
+from stithy.suggest import closest, read_named
 from stithy.wire.drive.jobs import (
     AnyDriveJob,
     CatalogueJob,
@@ -116,7 +116,13 @@ def profile_text(name_or_path: str, runner: Runner | None = None) -> str:
     Raises UserError for an unknown name, and for a file that cannot be read as text.
     """
     if is_file_name(name_or_path):
-        return _read(Path(name_or_path))
+        path = Path(name_or_path)
+        content = read_named(path, PROFILE_BYTES_MAX, "drive profile")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            where = f"{path}:{content.count(bytes([10]), 0, error.start) + 1}"
+            raise UserError("not UTF-8", where=where, remedy="save it as UTF-8") from error
     return catalogue(runner).profile(name_or_path).text
 
 
@@ -157,31 +163,6 @@ def own_figures(
 def is_file_name(name_or_path: str) -> bool:
     """Whether a profile is named by its file."""
     return "/" in name_or_path or name_or_path.endswith(".toml")
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(PROFILE_BYTES_MAX + 1)
-        if len(content) > PROFILE_BYTES_MAX:
-            raise UserError(
-                "this is too large to be a drive profile",
-                where=str(path),
-                remedy="name a TOML file; `stithy drive catalogue NAME` shows one",
-            )
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(
-            f"the drive profile cannot be read: {reason_of(error)}",
-            where=str(path),
-            remedy="name a file, or a shipped profile: `stithy drive catalogue` lists them",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UserError(
-            f"this is not text in UTF-8 (byte {error.start})",
-            where=str(path),
-            remedy="name a TOML file; `stithy drive catalogue NAME` shows one",
-        ) from error
 
 
 def _ask(job: AnyDriveJob, runner: Runner | None) -> list[AnyDriveMessage]:

@@ -5,7 +5,7 @@ Source: blktrace_api.h of Linux 6.1, `struct blk_io_trace`.
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from pathlib import Path
 from typing import NamedTuple
@@ -25,11 +25,13 @@ ISSUED, COMPLETED = 7, 8
 _NUMBERED = re.compile(r"\.blktrace\.\d+$")
 
 
-class _Event(NamedTuple):
+class Event(NamedTuple):
+    """What became of a request: an action of these files, and what kind of request it is."""
+
     at_s: float
     action: int
     categories: int
-    device: int
+    device: str
     sector: int
     length_bytes: int
 
@@ -40,15 +42,20 @@ def is_blktrace(head: bytes) -> bool:
 
 
 def read_blktrace(path: Path) -> Iterator[Request]:
-    """All requests, from their issue to their completion, in the order of the completions."""
-    under_way: dict[tuple[int, int, int, int], float] = {}
-    for each in merge(*map(_events, beside(path))):
-        kind = each.categories & (WRITE | FLUSH | DISCARD)
-        key = (each.device, kind, each.sector, each.length_bytes)
-        if each.action == ISSUED:
-            under_way[key] = each.at_s
-        elif each.action == COMPLETED and (begun_s := under_way.pop(key, None)) is not None:
-            yield from _completed(each, begun_s)
+    """All requests, in the order of their completions."""
+    return pair_events(merge(*map(_events, beside(path))))
+
+
+def pair_events(events: Iterable[Event]) -> Iterator[Request]:
+    """Requests from their issue to their completion."""
+    under_way: dict[tuple[str, int, int, int], float] = {}
+    for event in events:
+        kind = event.categories & (WRITE | FLUSH | DISCARD)
+        key = (event.device, kind, event.sector, event.length_bytes)
+        if event.action == ISSUED:
+            under_way[key] = event.at_s
+        elif event.action == COMPLETED and (begun_s := under_way.pop(key, None)) is not None:
+            yield from _completed(event, begun_s)
 
 
 def beside(path: Path) -> list[Path]:
@@ -58,7 +65,7 @@ def beside(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.name.rpartition('.')[0]}.*"))
 
 
-def _events(path: Path) -> Iterator[_Event]:
+def _events(path: Path) -> Iterator[Event]:
     with path.open("rb") as file:
         while len(head := file.read(EVENT.size)) == EVENT.size:
             magic, _, time_ns, sector, length, action, _, device, _, _, more = EVENT.unpack(head)
@@ -71,16 +78,16 @@ def _events(path: Path) -> Iterator[_Event]:
             file.seek(more, 1)
             categories = action >> CATEGORIES_FROM
             if not categories & NOTIFY:
-                what = action & 0xFFFF
-                yield _Event(time_ns / NS_PER_S, what, categories, device, sector, length)
+                what, at_s = action & 0xFFFF, time_ns / NS_PER_S
+                name = f"{device >> MINOR_BITS},{device & (1 << MINOR_BITS) - 1}"
+                yield Event(at_s, what, categories, name, sector, length)
 
 
-def _completed(event: _Event, begun_s: float) -> Iterator[Request]:
+def _completed(event: Event, begun_s: float) -> Iterator[Request]:
     latency_s = event.at_s - begun_s
-    device = f"{event.device >> MINOR_BITS},{event.device & (1 << MINOR_BITS) - 1}"
     if event.categories & FLUSH or not event.length_bytes:
-        yield Request(begun_s, "flush", 0, 0, latency_s, device)
+        yield Request(begun_s, "flush", 0, 0, latency_s, event.device)
     if event.length_bytes and not event.categories & DISCARD:
         way: Operation = "write" if event.categories & WRITE else "read"
         offset = event.sector * SECTOR_BYTES
-        yield Request(begun_s, way, offset, event.length_bytes, latency_s, device)
+        yield Request(begun_s, way, offset, event.length_bytes, latency_s, event.device)

@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stithy.errors import Refused, UserError, reason_of
+from stithy.errors import Refused, UserError
 from stithy.fio import foreign
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.profile import Profile
-from stithy.suggest import instead, other_file
+from stithy.suggest import instead, read_named
 
 SUFFIX = ".toml"
 FOLDER = files("stithy.fio") / "profiles"
@@ -113,16 +113,9 @@ def shipped(name: str) -> Profile:
 
 def read(path: Path) -> Profile:
     """A profile in a file, whose name is the file's. Raises UserError."""
-    try:
-        if not isfile(path) and path.stat():
-            raise _wrong("it is no file", str(path), "name a file: a pipe can be read only once")
-        with path.open("rb") as file:
-            content = file.read(PROFILE_BYTES_MAX + 1)
-    except OSError as error:
-        problem = f"the profile cannot be read: {reason_of(error)}"
-        raise _wrong(problem, str(path), other_file(path)) from error
-    if len(content) > PROFILE_BYTES_MAX:
-        raise _wrong("it is larger than any profile", str(path), KINDS)
+    if not isfile(path) and exists(path) and not path.is_dir():
+        raise _wrong("it is no file", str(path), "name a file: a pipe can be read only once")
+    content = read_named(path, PROFILE_BYTES_MAX, "profile")
     if b"\0" in content:
         raise _wrong("it is not text", str(path), f"save it as UTF-8, or {KINDS}")
     try:
@@ -131,8 +124,8 @@ def read(path: Path) -> Profile:
         # In others' files only comments and names depend on it.
         text, odd = content.decode("latin-1"), content.count(b"\n", 0, error.start) + 1
     ending = path.suffix.lower()
-    if (language := foreign.language_of(text, ending)) is not None:
-        return foreign.parse(language, text, path.stem, str(path))
+    if (translate := foreign.translator_of(text, ending)) is not None:
+        return foreign.parse(translate, text, path.stem, str(path))
     if ending != SUFFIX and not foreign.is_toml(text):
         raise _wrong("it is no I/O profile", str(path), KINDS)
     if odd is not None:

@@ -20,13 +20,13 @@ EXACT = 1e-9
 """How far shares may miss 1: no more than the error of adding them up."""
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_SIZE = re.compile(r"(\d+)([KM]?)")
+_SIZE = re.compile(r"(\d+)([KM]?)(?:iB)?", re.IGNORECASE)
 
 
 def size_of(text: str) -> int:
     """Bytes of a block size as profiles write it: `512`, `8K`, `1M`. Raises TextError."""
     match = _SIZE.fullmatch(text)
-    size_bytes = int(match[1]) * {"": 1, "K": KIB, "M": MIB}[match[2]] if match else 0
+    size_bytes = int(match[1]) * {"": 1, "K": KIB, "M": MIB}[match[2].upper()] if match else 0
     if size_bytes <= 0 or size_bytes % SECTOR_BYTES:
         raise TextError(f"{text!r} is not a block size: write whole sectors, as 512, 8K or 1M")
     return size_bytes

@@ -12,7 +12,17 @@ from pathlib import Path
 import polars as pl
 
 from stithy.errors import UserError
-from stithy.fio.blktrace import is_blktrace, read_blktrace
+from stithy.fio.blktrace import (
+    COMPLETED,
+    DISCARD,
+    FLUSH,
+    ISSUED,
+    WRITE,
+    Event,
+    is_blktrace,
+    pair_events,
+    read_blktrace,
+)
 from stithy.fio.drive_trace import MAGIC, read_trace
 from stithy.fio.learned import OPERATIONS, Operation, Request
 from stithy.fio.profile import SECTOR_BYTES
@@ -105,7 +115,7 @@ def read_text(path: Path) -> list[Request]:
             )
         return list(_of_fio(lines, path))
     if any(_BLKPARSE.match(each) for each in lines[:HEAD_LINES]):
-        return list(_of_blkparse(lines))
+        return list(pair_events(_of_blkparse(lines)))
     raise UserError(
         "it is no trace that is known",
         where=str(path),
@@ -133,28 +143,13 @@ def _of_fio(lines: list[str], path: Path) -> Iterator[Request]:
             yield Request(int(at) / US_PER_S, operation, offset, length, None, device)
 
 
-def _of_blkparse(lines: list[str]) -> Iterator[Request]:
-    """From dispatch (D) to completion (C) of the same place."""
-    under_way: dict[tuple[str, str, str, str], float] = {}
-    for each in lines:
-        match = _BLKPARSE.match(each)
-        if match is None or match[3] not in "DC":
-            continue
-        at_s, flags = float(match[2]), match[4]
-        key = (match[1], flags, match[5] or "", match[6] or "")
-        if match[3] == "D":
-            under_way[key] = at_s
-        elif (begun_s := under_way.pop(key, None)) is not None:
-            yield from _completed(flags, match, begun_s, at_s - begun_s)
-
-
-def _completed(
-    flags: str, match: re.Match[str], begun_s: float, latency_s: float
-) -> Iterator[Request]:
-    """An F before the operation is a flush, and the only one where nothing is moved."""
-    offset, length = (int(match[i] or 0) * SECTOR_BYTES for i in (5, 6))
-    if flags.startswith("F") or not length:
-        yield Request(begun_s, "flush", 0, 0, latency_s, match[1])
-    if length and "D" not in flags:
-        way: Operation = "read" if "R" in flags else "write"
-        yield Request(begun_s, way, offset, length, latency_s, match[1])
+def _of_blkparse(lines: list[str]) -> Iterator[Event]:
+    """Dispatches (D) and completions (C). An F before the operation is a flush."""
+    for match in filter(None, map(_BLKPARSE.match, lines)):
+        device, at, action, flags, sector, sectors = match.groups()
+        if action in "DC":
+            kind = FLUSH if flags.startswith("F") else 0
+            kind |= (WRITE if "W" in flags else 0) | (DISCARD if "D" in flags else 0)
+            what = ISSUED if action == "D" else COMPLETED
+            moved = int(sectors or 0) * SECTOR_BYTES
+            yield Event(float(at), what, kind, device, int(sector or 0), moved)

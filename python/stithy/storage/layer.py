@@ -23,6 +23,7 @@ It is one module in `layers/` with
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from stithy.errors import TextError
 from stithy.hosts.runner import Runner
 from stithy.needs import Need
 from stithy.registry import plugins
@@ -234,15 +236,16 @@ def _misfit(
     return None
 
 
-def chunk_of(value: str | None) -> str | None:
-    """The size of a chunk as a study gives it, checked. Raises what pydantic makes a problem of."""
+def power_of_two(value: str | None, most_bytes: int = 2**40) -> str | None:
+    """A size of chunks or records as a study gives it, checked; None where it gives none.
+
+    Raises what pydantic makes a problem of.
+    """
     if value is None:
         return None
-    right = "a power of two from 4 KiB up, such as 64 KiB"
-    try:
+    with suppress(TextError):
         size = parse_size(value)
-    except ValueError as error:
-        raise rule("not a chunk", right) from error
-    if size < 4096 or size & (size - 1):
-        raise rule("not a chunk of an array", right)
-    return format_size(size)
+        if 4096 <= size <= most_bytes and not size & (size - 1):
+            return format_size(size)
+    right = f"a power of two from 4 KiB to {format_size(most_bytes)}, such as 64 KiB"
+    raise rule("not a size of chunks or records", right)

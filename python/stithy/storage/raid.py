@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from stithy.storage.layer import chunk_of, rule
+from stithy.storage.layer import power_of_two, rule
 
 Level = Literal["single", "raid0", "raid1", "raid1c3", "raid10", "raid5", "raid6"]
 COPIES: dict[Level, int] = {"raid1": 2, "raid1c3": 3, "raid10": 2}
@@ -21,7 +21,7 @@ LEVELS = (
     "three copies (`raid1`, `raid1c3`), striped over pairs of copies (`raid10`), striped with "
     "parity (`raid5`, `raid6`)."
 )
-Chunk = Annotated[str | None, AfterValidator(chunk_of)]
+Chunk = Annotated[str | None, AfterValidator(power_of_two)]
 
 
 def chunk_field(usual: str) -> Any:

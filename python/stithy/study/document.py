@@ -17,6 +17,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from stithy.secrets import masked
 from stithy.study.problems import Loc, StudyError, StudyProblem
+from stithy.suggest import printable
 
 VALUES_MAX = 20_000
 """More values than any study needs; bounds what aliases of aliases can expand to."""
@@ -97,11 +98,6 @@ class Document:
     def _line(self, place: Place) -> str:
         lines = self.text.splitlines()
         return lines[place.line - 1] if place.line <= len(lines) else ""
-
-
-def printable(text: str) -> str:
-    """The text with a dot for every character that would steer a terminal."""
-    return "".join(each if each.isprintable() else "·" for each in text)
 
 
 def read_document(name: str, text: str) -> Document:

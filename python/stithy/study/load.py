@@ -6,12 +6,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.errors import UserError, reason_of
-from stithy.study.document import Document, Place, position, printable, read_document
+from stithy.study.document import Document, Place, position, read_document
 from stithy.study.locate import locate
 from stithy.study.model import Study
 from stithy.study.problems import StudyError, StudyProblem
-from stithy.suggest import other_file
+from stithy.suggest import printable, read_named
 
 SIZE_BYTES_MAX = 2**20
 """A study is a page of text; more is some other file."""
@@ -41,7 +40,7 @@ def read_study(path: Path) -> StudyFile:
     Raises StudyError with every problem in it, in the file's order; UserError where there is no
     file to read.
     """
-    content = _read(path)
+    content = read_named(path, SIZE_BYTES_MAX, "study file")
     return StudyFile(path, content, parse_study(printable(str(path)), content))
 
 
@@ -88,33 +87,6 @@ def _some_other_file(name: str) -> StudyProblem:
 
 def _keys() -> list[str]:
     return [info.alias or name for name, info in Study.model_fields.items()]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(SIZE_BYTES_MAX + 1)
-    except FileNotFoundError as error:
-        raise _unreadable(path, "there is no such file", other_file(path)) from error
-    except IsADirectoryError as error:
-        raise _unreadable(path, "this is a directory", "name the study file in it") from error
-    except PermissionError as error:
-        raise _unreadable(path, "this user may not read it", "allow it") from error
-    except ValueError as error:
-        raise _unreadable(
-            path, "cannot be read: no name of a file", "name a file that can be read"
-        ) from error
-    except OSError as error:
-        problem = f"cannot be read: {reason_of(error)}"
-        raise _unreadable(path, problem, "name a file that can") from error
-    if len(content) > SIZE_BYTES_MAX:
-        raise _unreadable(path, "larger than 1 MiB, too large for a study", "name a study file")
-    return content
-
-
-def _unreadable(path: Path, problem: str, remedy: str) -> UserError:
-    """What is wrong with the file itself; it has no lines to point at."""
-    return UserError(printable(problem), where=printable(str(path)), remedy=printable(remedy))
 
 
 def _decode(name: str, content: bytes) -> str:

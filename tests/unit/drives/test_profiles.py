@@ -43,11 +43,11 @@ def test_all_problems_of_a_file_are_told(tmp_path: Path, monkeypatch: pytest.Mon
     quoted = [part for part in parts if part.excerpt]
     assert quoted
     assert all(part.excerpt.endswith(f"line {part.where.split(':')[1]}") for part in quoted)
-    for content, words in ((b"\xff\xfe", "not text in UTF-8"), (b"#" * 2**21, "too large to be")):
+    for content, words in ((b"\xff\xfe", "not UTF-8"), (b"#" * 2**21, "larger than any")):
         path.write_bytes(content)
         with pytest.raises(UserError, match=words):
             find_profile(str(path), runner=_program())
-    with pytest.raises(UserError, match="cannot be read: is a directory"):
+    with pytest.raises(UserError, match="this is a directory"):
         find_profile(str(tmp_path), runner=_program())
 
 

@@ -83,7 +83,7 @@ def test_other_encodings_are_read_where_only_comments_depend_on_them(tmp_path: P
         ("./none.ini", "no such file"),
         ("./mine.fi", "did you mean mine.fio?"),
         ("none/mine.fio", "no such file"),
-        ("./folder", "no file"),
+        ("./folder", "a directory"),
         ("./pipe", "pipe"),
         ("./letter", "a job file of fio, a parameter file of Vdbench"),
         ("./empty.fio", "no job"),

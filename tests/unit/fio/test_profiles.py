@@ -113,6 +113,7 @@ def test_a_file_of_ones_own_is_read_by_its_name(tmp_path: Path) -> None:
         ("read_share = 0.7", "read_share = 1.7", "one.streams.data.read_share", "less than"),
         ("16K = 0.5", "16K = 0.4", "streams.data", "sum to 0.9"),
         ("16K = 0.5", "17b = 0.5", "write_sizes", "not a block size"),
+        ("16K = 0.5", "16KB = 0.5", "write_sizes", "not a block size"),
         ("read_share = 0.7", "read_share = 1.0", "streams.data", "write_sizes"),
         ("iodepth = 8", "iodepth = 8\nsync = 'fdatasync'", "streams.data", "needs iodepth = 1"),
         ("iodepth = 8", "iodepth = 8\nweights = 3", "data.weights", "no such key"),
@@ -166,6 +167,7 @@ def test_sizes_are_written_as_they_are_read() -> None:
     """Whole sectors only."""
     for text in ("512", "4K", "116K", "1M"):
         assert size_text(size_of(text)) == text
-    for text in ("4k", "0", "100", "K", "1G", ""):
+        assert size_of(text.lower()) == size_of(text)
+    for text in ("4KB", "0", "100", "K", "1G", ""):
         with pytest.raises(ValueError, match="not a block size"):
             size_of(text)

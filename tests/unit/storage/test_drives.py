@@ -43,7 +43,7 @@ def test_what_cannot_be_is_refused_with_the_remedy(tmp_path: Path) -> None:
     _provider(tmp_path, scale="1/8", size="4 GiB", backing=str(tmp_path)).check()
     for keys, kind, shown in (
         ({"drive": "generic-nvmee"}, UserError, "did you mean generic-nvme?"),
-        ({"drive": "./no-such.toml"}, UserError, "cannot be read"),
+        ({"drive": "./no-such.toml"}, UserError, "there is no such file"),
         ({"size": "512 MiB"}, PreconditionError, "may need 954 MiB"),
         ({"size": "2 TiB"}, PreconditionError, "larger than its profile generic-nvme says"),
         ({"backing": "/no/such/folder"}, PreconditionError, "mkdir -p /no/such/folder"),

@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (tmp_path / "dmeo.yaml", f"there is no such file: did you mean {tmp_path / 'demo.yaml'}?"),
         (tmp_path / "no/demo.yaml", "check the directory's name"),
         (tmp_path, "this is a directory"),
-        (Path("/dev/zero"), "larger than 1 MiB"),
+        (Path("/dev/zero"), "larger than any study file"),
         (Path("a\0b"), "cannot be read"),
         (Path("a" * 5000), "cannot be read"),
         (tmp_path / "a\x1b[2Jb\nc", "no such file"),

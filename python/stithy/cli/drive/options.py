@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import read
 from stithy.cli.talk.render import size_text
-from stithy.errors import UserError
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
@@ -12,20 +11,10 @@ if TYPE_CHECKING:
 
 
 def share(text: str, option: str) -> float:
-    """A share of an option given in percent, 0 to 1; a part of a percent may be given.
+    """A share of an option given in percent, 0 to 1. Raises UserError."""
+    from stithy.units import parse_fine_percent
 
-    Raises UserError.
-    """
-    number = text.strip().removesuffix("%").strip()
-    try:
-        percent = float(number)
-    except ValueError:
-        percent = -1.0
-    if not text.strip().endswith("%") or not 0 <= percent <= 100:
-        raise UserError(
-            f"{text!r} is not a share", where=option, remedy="give 0% to 100%, such as 10% or 0.1%"
-        )
-    return percent / 100
+    return read(parse_fine_percent, text, option, "a share") / 100
 
 
 def scale(text: str, option: str) -> float:

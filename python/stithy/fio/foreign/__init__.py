@@ -6,30 +6,21 @@ for. The rest has its fate in one table (`tabulate`).
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from stithy.errors import Refused, UserError
 from stithy.fio.foreign import fiofile, vdbench
 from stithy.fio.foreign.lines import Reader, tabulate
 from stithy.fio.profile import Profile
 
+Translate = Callable[[str, str, Reader], Profile | None]
+"""Makes a profile of a text; the reader keeps what it cannot say, and the fate of the words."""
 
-class Language(NamedTuple):
-    """What a tool's files are written in: an ending that hints at it, a line that only it has.
+LANGUAGES: dict[str, tuple[str, Translate]] = {
+    ".vdb": (r"^\s*(?:f?[sw]d|rd|hd)\s*=", vdbench.translate),
+    ".fio": (r"^\s*\[[^\[\]]+\]", fiofile.translate),
+}
+"""Of each ending that hints at a tool's files a line that only they have."""
 
-    `translate` makes a profile of a text; the reader keeps what it cannot say, and the fate of the
-    words.
-    """
-
-    ending: str
-    line: re.Pattern[str]
-    translate: Callable[[str, str, Reader], Profile | None]
-
-
-LANGUAGES = (
-    Language(".vdb", re.compile(r"^\s*(?:f?[sw]d|rd|hd)\s*=", re.M | re.I), vdbench.translate),
-    Language(".fio", re.compile(r"^\s*\[[^\[\]]+\]", re.M), fiofile.translate),
-)
 _TOML = re.compile(r"^\s*(?:\[\[|\[assumed\]|\[working_set\]|(?:title|note)\s*=\s*[\"'])", re.M)
 
 
@@ -38,18 +29,19 @@ def is_toml(text: str) -> bool:
     return _TOML.search(text) is not None
 
 
-def language_of(text: str, ending: str) -> Language | None:
-    """The language of a text, by what it holds, or else by its file's ending; None for TOML."""
+def translator_of(text: str, ending: str) -> Translate | None:
+    """How a text is translated, by what it holds or else by its file's ending; None for TOML."""
     if is_toml(text):
         return None
-    by_content = (each for each in LANGUAGES if each.line.search(text))
-    return next(by_content, next((each for each in LANGUAGES if each.ending == ending), None))
+    _, usual = LANGUAGES.get(ending, (None, None))
+    by_content = (each for line, each in LANGUAGES.values() if re.search(line, text, re.M | re.I))
+    return next(by_content, usual)
 
 
-def parse(language: Language, text: str, name: str, where: str) -> Profile:
+def parse(translate: Translate, text: str, name: str, where: str) -> Profile:
     """The profile in a file called `where`. Raises UserError, or Refused with all its problems."""
     reader = Reader(where)
-    profile = language.translate(text, name, reader)
+    profile = translate(text, name, reader)
     problems = tuple(reader.problems)
     if problems:
         raise problems[0] if len(problems) == 1 else Refused(problems, where=where)

@@ -13,11 +13,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Device, Need, Program
 from stithy.storage import raid
-from stithy.storage.layer import Task, rule
+from stithy.storage.layer import Task, power_of_two, rule
 from stithy.storage.layers.zfs import pool
 from stithy.storage.raid import COPIES, LEVELS, PARITY, Level
 from stithy.storage.sizes import MIB
-from stithy.units import format_size, parse_size
+from stithy.units import parse_size
 
 NAME = "zfs"
 FILESYSTEM = "zfs"
@@ -53,15 +53,8 @@ def _compression(value: str) -> str:
     return value
 
 
-def _recordsize(value: str) -> str:
-    right = "a power of two from 4 KiB to 1 MiB, such as 8 KiB"
-    try:
-        size = parse_size(value)
-    except ValueError as error:
-        raise rule("not a size of records", right) from error
-    if not SECTOR_BYTES <= size <= RECORD_BYTES_MAX or size & (size - 1):
-        raise rule("not a size of records of ZFS", right)
-    return format_size(size)
+def _recordsize(value: str) -> str | None:
+    return power_of_two(value, RECORD_BYTES_MAX)
 
 
 class Spec(BaseModel):
