@@ -32,18 +32,20 @@ _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
 _FINE_PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d{1,3})?)\s*%\s*$", re.ASCII)
 _RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*([A-Za-z]+)\s*$")
 _SCALE = re.compile(r"^\s*1\s*/\s*(\d+(?:\.\d+)?)\s*$")
-_QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
+_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*")
 
 
 def parse_duration(text: object) -> float:
-    """Seconds of a text such as `2 min`, `90s`, `500 ms`.
+    """Seconds of a text such as `2 min`, `90s`, `500 ms`, `1 h 30 min`.
 
     Raises TextError, with what would be right, for a bare number, an unknown unit or a negative.
     """
-    value, unit = _split(text, "5 s, 90s or 2 min")
-    if unit.lower() not in SECONDS_BY_UNIT:
-        raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
-    return _finite(value * SECONDS_BY_UNIT[unit.lower()], "5 s")
+    total_s = 0.0
+    for value, unit in _split(text, "5 s, 90s or 2 min"):
+        if unit.lower() not in SECONDS_BY_UNIT:
+            raise TextError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
+        total_s += value * SECONDS_BY_UNIT[unit.lower()]
+    return _finite(total_s, "5 s")
 
 
 def parse_size(text: object) -> int:
@@ -51,7 +53,9 @@ def parse_size(text: object) -> int:
 
     Raises TextError, with what would be right, for a bare number, an unknown unit or a negative.
     """
-    value, unit = _split(text, "1 GiB, 384MB or 512 KiB")
+    [(value, unit), *more] = _split(text, example := "1 GiB, 384MB or 512 KiB")
+    if more:
+        raise TextError(f"a number with a unit is needed, such as {example}")
     if unit.lower() not in BYTES_BY_UNIT:
         raise TextError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
     return round(_finite(value * BYTES_BY_UNIT[unit.lower()], "1 GiB"))
@@ -108,10 +112,11 @@ def parse_scale(text: object) -> float:
     return divisor
 
 
-def _split(text: object, example: str) -> tuple[float, str]:
-    if not isinstance(text, str) or not (match := _QUANTITY.match(text)):
+def _split(text: object, example: str) -> list[tuple[float, str]]:
+    parts = _QUANTITY.findall(text) if isinstance(text, str) else []
+    if not parts or _QUANTITY.sub("", str(text)):
         raise TextError(f"a number with a unit is needed, such as {example}")
-    return float(match[1]), match[2]
+    return [(float(value), unit) for value, unit in parts]
 
 
 def _finite(value: float, example: str) -> float:
@@ -133,17 +138,17 @@ def _telling(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any]:
     return checked
 
 
-def _as_text(units: Iterable[str], example: str) -> WithJsonSchema:
+def _as_text(units: Iterable[str], example: str, again: str = "") -> WithJsonSchema:
     """What an editor's completion knows of a quantity: text, a number and then a unit."""
     names = "|".join(sorted(units, key=len, reverse=True))
-    pattern = rf"^\s*\d+(\.\d+)?\s*({names})\s*$"
+    pattern = rf"^(\s*\d+(\.\d+)?\s*({names})){again}\s*$"
     return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
 
 
 Seconds = Annotated[
     float,
     BeforeValidator(_telling(parse_duration, "not a duration")),
-    _as_text(SECONDS_BY_UNIT, "20 s"),
+    _as_text(SECONDS_BY_UNIT, "20 s", "+"),
 ]
 """A duration in a study file; seconds once read."""
 

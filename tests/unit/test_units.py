@@ -15,7 +15,7 @@ from support.points import at
 
 READ: dict[str, dict[str, float]] = {
     "duration": {"90s": 90, "2 min": 120, "500 ms": 0.5, "1.5 h": 5400, " 20  S ": 20,
-                 "1 d": 86400, "3 us": 3e-6},
+                 "1 d": 86400, "3 us": 3e-6, "1 h 30 min": 5400, "2m5s": 125},
     "size": {"1 GiB": 2**30, "384MB": 384_000_000, "512 KiB": 2**19, "1kB": 1000,
              "0.5 TiB": 2**39, "7 B": 7, "100M": 100 * 2**20, "64m": 2**26, "8k": 8192, "1G": 2**30,
              "2 T": 2**41},
@@ -25,9 +25,9 @@ READ: dict[str, dict[str, float]] = {
 }  # fmt: skip
 REFUSED: dict[str, tuple[str, list[object]]] = {
     "duration": (r"such as 5 s|use us, ms", ["", "5", "s", "-1 s", "1e3 s", "1 fortnight", None,
-                                             "9" * 308 + " d"]),
+                                             "5 s x", "5 s, 2 min", "9" * 308 + " d"]),
     "size": (r"such as 1 GiB|use KiB", ["", "5", 5, "-1 B", "1 parsec", "9" * 400, "1,5 GiB",
-                                        "9" * 400 + "B", "9" * 308 + " TB"]),
+                                        "1 GiB 5 MiB", "9" * 400 + "B", "9" * 308 + " TB"]),
     "percent": (r"such as 50%", ["50", 50, "101%", "-1%", "2.5%", "%", True]),
     "fine_percent": (r"such as 2% or 1\.5%", ["1.5", 1.5, "100.1%", "-1%", "1.%", "1,5%", "٣%"]),
     "rate": (r"such as 500/s", ["500", 500, "500/", "/s", "-5/s", "5/parsec", None,

@@ -11,8 +11,10 @@ finding the commands does not import.
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import cyclopts
 
@@ -88,7 +90,9 @@ def build() -> cyclopts.App:
         help=f"{stithy.__doc__}",
         help_epilogue=EPILOGUE,
         help_format="markdown",
-        default_parameter=cyclopts.Parameter(negative=(), show_default=_default_shown),
+        default_parameter=cyclopts.Parameter(
+            negative=(), show_default=_default_shown, converter=_convert
+        ),
         version=f"stithy {stithy.__version__}",
         exit_on_error=False,
         print_error=False,
@@ -98,6 +102,15 @@ def build() -> cyclopts.App:
     for name, module in command_modules(cli).items():
         app.command(module.COMMAND, name=name)
     return app
+
+
+def _convert(kind: Any, tokens: Sequence[cyclopts.Token]) -> Any:
+    """What words mean. Refuses what is no whole number, which would be rounded."""
+    for token in tokens:
+        if kind is int and not re.fullmatch(r"[+-]?\d{1,18}", token.value, re.ASCII):
+            problem, where = f"{token.value!r} is not a whole number", token.keyword or "arguments"
+            raise UserError(problem, where=where, remedy="give digits alone, such as 8")
+    return cyclopts.convert(kind, tokens)
 
 
 def _default_shown(value: object) -> str | None:

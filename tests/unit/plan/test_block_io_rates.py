@@ -28,6 +28,7 @@ def made(keys: str, more: str = "") -> Study:
         ("[2000, 500]", [500, 2000]),
         ("[1000/s, 30000/min, 2.5 / s]", [2.5, 500, 1000]),
         ("500-1500 by 500", [500, 1000, 1500]),
+        ("500-1500/s by 500/s", [500, 1000, 1500]),
     ],
 )
 def test_rates_are_shares_or_requests_a_second(written: str, points: list[object]) -> None:
@@ -52,6 +53,8 @@ def test_rates_are_shares_or_requests_a_second(written: str, points: list[object
         ("profiles: [sql], queue_depth: 4", "submission = 'async'"),
         ("profiles: [single-drive-4k], block_size: 8 KB", "not whole sectors"),
         ("profiles: [sql], rate: 500/parsec", "not a rate"),
+        ("profiles: [sql], rate: 10%-50 by 5", "not a rate"),
+        ("profiles: [sql], rate: 10-50 by 5%", "not a rate"),
         ("profiles: [sql], rate: [500/s, 30000/min]", "a rate given twice"),
     ],
 )

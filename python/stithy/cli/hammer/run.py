@@ -216,8 +216,7 @@ def run(
     from stithy.wire.jobs import RunRequest
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
-    database = options.open_database(url, password_env)
-    section = options.loaded(database, workload, units, own)
+    _pace(driving)  # refused before a server is asked
     plain = RunRequest(
         seed=seed,
         users=users,
@@ -228,6 +227,8 @@ def run(
         hlog_stem=hlog,
         ledger=ledger,
     )
+    database = options.open_database(url, password_env)
+    section = options.loaded(database, workload, units, own)
     request, so = driven_so(plain, section, driving)
     second = partial(outcome.second_line, workload_named(section.name).headline)
     with options.watching({"second": second, "warning": options.warning_line}) as watch:

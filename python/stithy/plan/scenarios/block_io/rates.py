@@ -22,7 +22,7 @@ RIGHT = (
     "`10-120%`, `5-50% by 5%`, a list such as [10%, 50%, 90%], or requests a second: [500, 1000/s]"
 )
 
-_RANGE = re.compile(r"(\d+)\s*%?\s*-\s*(\d+)\s*(%?)(?:\s+by\s+(\d+)\s*(%?))?")
+_RANGE = re.compile(r"(\d+)\s*(%?)\s*-\s*(\d+)\s*(%?)(?:\s+by\s+(\d+)\s*(%?))?")
 _SHARE = re.compile(r"(\d+(?:\.\d{1,3})?)\s*%")
 
 
@@ -52,14 +52,14 @@ def _item(value: Any) -> list[Value]:
     if "/" in text:
         with suppress(TextError):
             return _item(parse_rate(text))
-    match = _RANGE.fullmatch(text)
-    if match is None or not (match[3] or match[4]):
+    match = _RANGE.fullmatch(text.replace("/s", ""))
+    if match is None or not (match[4] or (match[5] and not match[2] + match[6])):
         raise rule_error("not a rate", RIGHT)
-    first, last, step = int(match[1]), int(match[2]), int(match[4] or SHARES_STEP)
+    first, last, step = int(match[1]), int(match[3]), int(match[5] or SHARES_STEP)
     if not 0 < first <= last or step == 0 or (last - first) // step >= POINTS_MOST:
         raise rule_error("not a range of rates", RIGHT)
     every = range(first, last + 1, step)
-    return [_share(each) if match[3] else each for each in every]
+    return [_share(each) if match[4] else each for each in every]
 
 
 def _share(percent: float) -> str:
