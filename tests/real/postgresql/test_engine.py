@@ -143,6 +143,8 @@ def test_a_server_that_is_held_is_ended_all_the_same(
         ),
         ({"shared_buffers": "300MB"}, 4, ["shared_buffers of 300MB leave too little"]),
         ({"max_connections": "50"}, 40, ["at least 60, or leave it out"]),
+        ({"max_connections": "0x32"}, 40, ["max_connections of 50 are too few"]),
+        ({"max_connections": "50.0"}, 40, ["max_connections of 50 are too few"]),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_told_before_anything_starts(

@@ -149,7 +149,14 @@ def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> Non
 
 def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:
     """A bare number is megabytes, as the server has it; nonsense is the server's to refuse."""
-    sizes = {"1GB": GIB, "512 MB": GIB // 2, "256": GIB // 4, "nonsense": GIB}
+    sizes = {
+        "1GB": GIB,
+        "512 MB": GIB // 2,
+        "256": GIB // 4,
+        "nonsense": GIB,
+        "2.5GB": 2.5 * GIB,
+        "536870912B": GIB // 2,
+    }
     for size, expected_bytes in sizes.items():
         assert log_bytes({"Max_WAL_size": size}) == pytest.approx(expected_bytes * 1.2)
     assert log_bytes({}) == pytest.approx(GIB * 1.2)

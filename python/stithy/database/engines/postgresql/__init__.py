@@ -124,7 +124,7 @@ def _reads(value: str, words: tuple[str, ...]) -> bool:
     return given not in _UNSURE and any(word.startswith(given) for word in words)
 
 
-_KILOBYTES_BY_UNIT = {"": 1024, "kB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
+_BYTES_BY_UNIT = {"": 2**20, "B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _MAX_WAL_SIZE = "1GB"
 """PostgreSQL's default."""
 
@@ -135,10 +135,9 @@ def log_bytes(settings: Mapping[str, str]) -> int:
     What cannot be read counts as the default: the server itself refuses it before the run.
     """
     given = next((settings[key] for key in settings if key.lower() == "max_wal_size"), "")
-    kilobytes = _kilobytes(given) or _kilobytes(_MAX_WAL_SIZE)
-    return kilobytes * 1024 * 6 // 5
+    return (_size_bytes(given) or _size_bytes(_MAX_WAL_SIZE)) * 6 // 5
 
 
-def _kilobytes(text: str) -> int:
-    found = re.fullmatch(r"\s*(\d+)\s*([kMGT]B)?\s*", text)
-    return int(found[1]) * _KILOBYTES_BY_UNIT[found[2] or ""] if found else 0
+def _size_bytes(text: str) -> int:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kMGT]?B)?\s*", text)
+    return round(float(found[1]) * _BYTES_BY_UNIT[found[2] or ""]) if found else 0

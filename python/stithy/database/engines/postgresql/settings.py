@@ -116,7 +116,7 @@ class Questions:
             key = "settings.shared_buffers" if "shared_buffers" in asked else "memory"
             problems.attempt(lambda: self._check_memory(given, f"{where}.{key}"))
         if (connections := "max_connections") in asked and connections not in refused:
-            key_of_it, most = f"{where}.settings.{connections}", asked[connections]
+            key_of_it, most = f"{where}.settings.{connections}", found[connections][1]
             problems.attempt(lambda: _check_connections(most, connections_max, key_of_it))
         problems.refuse(where)
 
