@@ -181,9 +181,11 @@ def _such_as(key: Key, loc: Loc) -> str:
     example = key.example
     if loc and isinstance(loc[-1], int) and isinstance(example, list):
         example = example[0]
-    if example is None:
-        return f"it needs {', '.join(needed_at(key.path))} below it"
-    return f"such as {as_yaml(example)}"
+    if example is None and (needed := needed_at(key.path)):
+        return f"it needs {', '.join(needed)} below it"
+    example = key.info.default if example is None else example
+    page = "docs/reference/study.md says what it takes"
+    return page if example is None else f"such as {as_yaml(example)}"
 
 
 _BOUNDS = {

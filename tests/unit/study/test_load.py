@@ -45,6 +45,23 @@ def test_quantities_and_settings_are_read_once_and_the_bytes_are_kept(tmp_path: 
     assert "a setting given twice" in str(twice)
 
 
+def test_a_value_of_a_wrong_kind_is_answered_with_one_that_is_right() -> None:
+    """Of a key without an example, too: its default, or the page that says what it takes."""
+    wrong = (
+        "study: x?\ncandidates:\n  a: {drive: gp3, trace: maybe}\n"
+        "  b: {ceph: {hosts: three, policy: {erasure_coding: 9}}}\n"
+        "  c: {drive: gp3, count: 2, layer: {md: {level: raid1, chunk: [1]}}}\n"
+        "scenario: {block-io: {profiles: [sql]}}\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        parse_study("s.yaml", wrong.encode())
+    remedies = [problem.remedy for problem in caught.value.problems]
+    assert remedies == [
+        "such as false", "such as 3", "one of 2+1, 3+1, 4+2",
+        "docs/reference/study.md says what it takes",
+    ]  # fmt: skip
+
+
 def test_keys_and_values_are_texts_with_their_places() -> None:
     """Lines and columns count from 1; `yes`, `1` and dates are names like others."""
     document = read_document("f", "a: 1\nlist:\n  - xyz\nnone:\n\nlast: 2026-01-02\n")
