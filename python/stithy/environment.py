@@ -3,18 +3,26 @@
 import os
 from pathlib import Path
 
+from stithy.errors import PreconditionError
+
 
 def state_home() -> Path:
     """Directory in which runs are registered so that `stithy clean` finds them.
 
-    `STITHY_STATE` wins; root uses /var/lib/stithy; others follow the XDG base directories.
+    `STITHY_STATE` wins; root uses /var/lib/stithy; others follow the XDG base directories. Raises
+    PreconditionError for a user without a home.
     """
     if chosen := os.environ.get("STITHY_STATE"):
         return Path(chosen)
     if os.geteuid() == 0:
         return Path("/var/lib/stithy")
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "stithy"
+    if base := os.environ.get("XDG_STATE_HOME"):
+        return Path(base) / "stithy"
+    try:
+        return Path.home() / ".local" / "state" / "stithy"
+    except RuntimeError as error:  # a user without an entry, as containers may have
+        problem, remedy = "this user has no home directory", "set HOME, or STITHY_STATE"
+        raise PreconditionError(problem, where="HOME", remedy=remedy) from error
 
 
 def cache_home() -> Path:

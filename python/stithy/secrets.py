@@ -3,6 +3,7 @@
 import re
 import secrets as _secrets
 import stat
+from os.path import expanduser
 from pathlib import Path
 from shlex import quote
 
@@ -57,7 +58,7 @@ def given_secret(name: str | None, file: str | None) -> Secret | None:
             return Secret(value)
         raise UserError("this variable is not set", where=name, remedy=f"export {name}=…")
     if file is not None:
-        path = Path(file).expanduser()
+        path = Path(expanduser(file))
         return Secret(closed_text(path, "correct `password_file` in the study").rstrip("\r\n"))
     return None
 

@@ -102,6 +102,22 @@ def test_names_that_no_result_could_hold_are_refused_by_every_command(
             assert reported in capsys.readouterr().err
 
 
+def test_a_user_without_a_home_is_told_to_set_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """As those of a container are whose number has no entry; a bug is kept elsewhere."""
+    for name in ("STITHY_STATE", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    monkeypatch.setattr(Path, "home", lambda: Path("~nobody-at-all").expanduser())
+    assert app.run(["clean"]) == 3
+    assert "HOME: this user has no home directory: set HOME" in capsys.readouterr().err
+    assert failures.show(ZeroDivisionError("by nought"), debug=False) == 1
+    kept = Path(capsys.readouterr().err.strip().rpartition(" ")[2])
+    assert "by nought" in kept.read_text()
+    kept.unlink()
+
+
 def test_finding_the_commands_imports_nothing_heavy() -> None:
     """`stithy --help` stays quick: heavy modules are imported by the commands that need them."""
     script = "import sys; from stithy.cli.app import build; build(); print(*sys.modules)"

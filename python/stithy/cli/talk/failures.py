@@ -19,7 +19,7 @@ from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, Unuse
 
 from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
-from stithy.errors import REMEDIES, InfrastructureError, StithyError
+from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, StithyError
 from stithy.exits import Exit
 from stithy.registry import fault_of
 from stithy.suggest import closest
@@ -177,14 +177,15 @@ def _traceback(error: BaseException) -> str:
 
 def _keep(text: str) -> Path | None:
     """Write a traceback where it can be found again; None where nothing can be written."""
-    for folder in (state_home() / "bugs", Path(tempfile.gettempdir())):
+    for home in (lambda: state_home() / "bugs", lambda: Path(tempfile.gettempdir())):
         try:
+            folder = home()
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(
                 "w", prefix="stithy-bug-", suffix=".txt", dir=folder, delete=False
             ) as file:
                 file.write(text)
             return Path(file.name)
-        except OSError:
+        except (OSError, PreconditionError):
             continue
     return None

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from glob import glob
+from os.path import expanduser
 from pathlib import Path
 
 from stithy.database import backup
@@ -67,7 +68,7 @@ def find_installation(
     packaged = list(_packaged()) if places is None else []
     where = f"{len(searched)} directories, PATH among them"
     if asked and "/" in asked:
-        searched, packaged, where, asked = [Path(asked).expanduser()], [], asked, None
+        searched, packaged, where, asked = [Path(expanduser(asked))], [], asked, None
     problems: list[str] = []
     installed: list[Installation] = []
     for folders in (searched, packaged):

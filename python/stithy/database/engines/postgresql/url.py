@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from os.path import expanduser
 from pathlib import Path
 from urllib.parse import quote
 
@@ -79,7 +80,7 @@ class Target:
         """
         if self.sslmode not in ("require", "verify-ca", "verify-full"):
             return ""
-        usual = Path("~/.postgresql/root.crt").expanduser()
+        usual = Path(expanduser("~/.postgresql/root.crt"))
         root = self.sslrootcert or (str(usual) if usual.is_file() else "")
         if root == SYSTEM_ROOTS:
             root = next((file for file in _ROOT_FILES if Path(file).is_file()), _ROOT_FILES[0])
