@@ -177,15 +177,17 @@ def _traceback(error: BaseException) -> str:
 
 def _keep(text: str) -> Path | None:
     """Write a traceback where it can be found again; None where nothing can be written."""
-    for home in (lambda: state_home() / "bugs", lambda: Path(tempfile.gettempdir())):
+    folders = [Path(tempfile.gettempdir())]
+    with suppress(PreconditionError):
+        folders.insert(0, state_home() / "bugs")
+    for folder in folders:
         try:
-            folder = home()
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(
                 "w", prefix="stithy-bug-", suffix=".txt", dir=folder, delete=False
             ) as file:
                 file.write(text)
             return Path(file.name)
-        except (OSError, PreconditionError):
+        except OSError:
             continue
     return None
