@@ -182,7 +182,7 @@ def test_clones_of_a_named_file_go_through_it_side_by_side(tmp_path: Path) -> No
         ("rw=randread\noffset_increment=10%\nsize=20%\n", [0, 0.1, 0.2]),
     ):
         made = streams_of(tmp_path, shared + more)
-        assert [stream.region.offset_share for stream in made] == begins, more
+        assert sorted(stream.region.offset_share for stream in made) == begins, more
         assert sum(stream.jobs for stream in made) == 3
 
 
