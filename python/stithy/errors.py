@@ -26,6 +26,8 @@ class StithyError(Exception):
     """An error a person can act on: what failed, where, and what would fix it."""
 
     exit: Exit = Exit.BUG
+    resumable: bool = True
+    """Whether a run that it ended can be continued once what it names is put right."""
     excerpt: str = ""
     """Lines of the file in question with a caret under the place; empty where there is no file."""
 
@@ -54,6 +56,7 @@ class UserError(StithyError):
     """The study file or the command line is wrong."""
 
     exit = Exit.USAGE
+    resumable = False  # a run goes on with the study that it began with
 
 
 class PreconditionError(StithyError):
@@ -117,6 +120,13 @@ class InvalidMeasurement(StithyError):
     """It ran to its end, but the numbers support no claim."""
 
     exit = Exit.INVALID
+    resumable = False  # the rest would support none either
+
+
+class NothingValid(InvalidMeasurement):
+    """Block after block has no valid window, for what may be put right."""
+
+    resumable = True
 
 
 class Interrupted(StithyError):

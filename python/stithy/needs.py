@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from stithy.hosts.activity import Activity
     from stithy.results.manifest import Fact
@@ -73,8 +73,8 @@ class Machine(Protocol):
     def clock_is_synchronised(self) -> bool | None:
         """Whether the kernel takes its clock for synchronised; None where it does not tell."""
 
-    def activity(self) -> "Activity":
-        """What the machine does now."""
+    def activity(self, pids: "Collection[int]" = ()) -> "Activity":
+        """What other programs do in the next second; processes with these ids are none of them."""
 
     def places(self) -> "tuple[OpenPlace, ...]":
         """Directories on which a candidate could stand, one a file system."""

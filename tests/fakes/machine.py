@@ -1,7 +1,7 @@
 """A made-up machine: what is not said of it is not there, and programs run on this one."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -166,7 +166,7 @@ class FakeMachine:
         """As set."""
         return self.synchronised
 
-    def activity(self) -> Activity:
+    def activity(self, pids: Collection[int] = ()) -> Activity:
         """As set."""
         return self.doing
 

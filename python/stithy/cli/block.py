@@ -36,6 +36,7 @@ def block(
     precondition: str | None = None,
     repeat: int | None = None,
     wipe: bool = False,
+    no_wait: bool = False,
     print_study: Annotated[bool, Parameter(name="--print")] = False,
     out: Path | None = None,
     json: bool = False,
@@ -113,6 +114,8 @@ def block(
         A fixed number of blocks at every profile; default: until the question is decided.
     wipe
         Consent to lose all that the named devices hold.
+    no_wait
+        Measure at once, even while other programs use the machine (study key `quiet.wait`).
     print_study
         Print the study, and measure nothing.
     out
@@ -160,13 +163,15 @@ def block(
     from stithy.cli.running.display import display
     from stithy.cli.running.learning import side_by_side
     from stithy.run.executor import execute
+    from stithy.run.preparation.equip import Tools
     from stithy.run.start import start
     from stithy.run.stop import Stop
 
     stop = Stop(say)
     with stop.installed():
         with display() as shown:
-            outcome = execute(start(file, out, stop, shown), deciders())
+            tools = Tools(waits=not no_wait)
+            outcome = execute(start(file, out, stop, shown, tools), deciders())
         with stop.shield():
             first = partial(side_by_side, learned) if learned else measured
             return conclude(outcome, None, json=json, first=first)

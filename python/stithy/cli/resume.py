@@ -13,6 +13,7 @@ def resume(
     /,
     *,
     force: bool = False,
+    no_wait: bool = False,
     keep: bool = False,
     junit: Path | None = None,
     metrics: str | None = None,
@@ -48,6 +49,8 @@ def resume(
     force
         Continue although the machine or the study has changed. The original study is used, and the
         report says what changed.
+    no_wait
+        Measure at once, even while other programs use the machine (study key `quiet.wait`).
     keep
         Leave the database instances running, without a memory limit, and print how to connect to
         them. `stithy clean` ends them.
@@ -69,12 +72,13 @@ def resume(
     )
     from stithy.results.layout import RunDirectory
     from stithy.run.executor import execute
+    from stithy.run.preparation.equip import Tools
     from stithy.run.resuming.resume import resumed_run
     from stithy.run.stop import Stop
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
-    stop = Stop(say)
+    stop, tools = Stop(say), Tools(waits=not no_wait)
     with stop.installed():
         asked = deciders()
         with (
@@ -83,10 +87,12 @@ def resume(
             ExitStack() as held,
         ):
             if (outcome := ended_before_its_corners(directory, held)) is None:
-                resumed = resumed_run(directory, stop, tell, force=force, deciders=asked)
+                resumed = resumed_run(
+                    directory, stop, tell, force=force, tools=tools, deciders=asked
+                )
                 context = held.enter_context(resumed)
                 outcome = execute(context, asked, keep=keep)
-            outcome = with_corners(outcome, stop, tell, force=force)
+            outcome = with_corners(outcome, stop, tell, tools=tools, force=force)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

@@ -15,6 +15,7 @@ def run(
     keep: bool = False,
     null: bool = False,
     sensitivity: bool = False,
+    no_wait: bool = False,
     junit: Path | None = None,
     metrics: str | None = None,
     json: bool = False,
@@ -61,6 +62,8 @@ def run(
         assumed number is then 25 % worse for the better candidate, and 25 % better for the other.
         If no candidate is better, both directions are measured. The report says whether the verdict
         changes. Only for emulated drives whose profiles have assumed numbers.
+    no_wait
+        Measure at once, even while other programs use the machine (study key `quiet.wait`).
     junit
         Write the study's thresholds to this file, as JUnit XML.
     metrics
@@ -74,17 +77,18 @@ def run(
     from stithy.cli.running.display import display, with_live_numbers
     from stithy.cli.running.sensitivity import refuse_kept, with_corners
     from stithy.run.executor import execute
+    from stithy.run.preparation.equip import Tools
     from stithy.run.start import start_run
     from stithy.run.stop import Stop
 
     require_writable(junit)
     refuse_kept(keep=keep, sensitivity=sensitivity)
-    stop = Stop(say)
+    stop, tools = Stop(say), Tools(waits=not no_wait)
     with stop.installed():
         with display() as shown, with_live_numbers(metrics, shown) as tell:
-            context = start_run(study, out, stop, tell, null=null, sensitivity=sensitivity)
+            context = start_run(study, out, stop, tell, tools, null=null, sensitivity=sensitivity)
             outcome = execute(context, deciders(), keep=keep)
-            outcome = with_corners(outcome, stop, tell)
+            outcome = with_corners(outcome, stop, tell, tools=tools)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

@@ -1,9 +1,9 @@
-"""What a machine does besides: how busy it is just now, what others use, which files are made.
+"""What other programs do on a machine: which use its CPUs and disks, which files are made.
 
 Two readings some time apart, and pure functions between them. Others are all processes but those
 of the run and what descends from them; threads of the kernel belong to whoever asks it for
 something, and are left out. What a process did that ended is in the counters of the one that
-waited for it.
+waited for it. Where /proc hides processes, what the CPUs did says how much those used.
 """
 
 import ctypes
@@ -11,11 +11,11 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.hosts.devices import parse_diskstats
+from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
 from stithy.hosts.files import text_of
 from stithy.hosts.processes import stat_of
 
@@ -23,109 +23,6 @@ WATCHED_S = 1.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PASSING = ("loop", "ram", "zram")
 """Devices that stand on another one, or on none: what is under them counts what they do."""
-
-
-@dataclass(frozen=True)
-class BusyProcess:
-    """A process that used CPUs; `cpus` is how many of them on average."""
-
-    name: str
-    pid: int
-    cpus: float
-
-
-@dataclass(frozen=True)
-class Activity:
-    """What went on in `span_s`.
-
-    `cpu_share` is the share of all CPUs that were busy, `steal_share` that a hypervisor gave to
-    others. `processes`: busiest first. `devices`: share of the time with a request under way.
-    """
-
-    span_s: float
-    cpu_share: float
-    steal_share: float
-    processes: tuple[BusyProcess, ...]
-    devices: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class ActivityCounters:
-    """Counters at a moment: ticks of all CPUs, ticks and name by process, busy ms by device."""
-
-    at_s: float
-    cpu_ticks: tuple[int, ...]
-    processes: Mapping[int, tuple[str, int]]
-    busy_ms: Mapping[str, int]
-
-
-def watch(clock: Clock, proc: Path = Path("/proc")) -> Activity:
-    """What goes on in the next second."""
-    before = read(clock, proc)
-    clock.sleep_s(WATCHED_S)
-    return between(before, read(clock, proc))
-
-
-def read(clock: Clock, proc: Path) -> ActivityCounters:
-    """All counters now; of a kernel that tells none, none."""
-    return ActivityCounters(
-        clock.monotonic_s(),
-        _cpu_ticks(text_of(proc / "stat")),
-        _processes(proc),
-        _busy_ms(text_of(proc / "diskstats")),
-    )
-
-
-def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
-    """What went on between two readings."""
-    span_s = after.at_s - before.at_s
-    spent = [max(0, b - a) for a, b in zip(before.cpu_ticks, after.cpu_ticks, strict=False)]
-    total = sum(spent)
-    processes = [
-        BusyProcess(name, pid, (ticks - before.processes[pid][1]) / TICKS_PER_S / span_s)
-        for pid, (name, ticks) in after.processes.items()
-        if pid in before.processes and ticks > before.processes[pid][1]
-    ]
-    busy = {
-        name: min(1.0, max(0, ms - before.busy_ms[name]) / 1000 / span_s)
-        for name, ms in after.busy_ms.items()
-        if name in before.busy_ms
-    }
-    return Activity(
-        span_s=span_s,
-        # Idle and waiting for a device are the fourth and fifth; what was stolen is no work here.
-        cpu_share=(total - sum(spent[3:5]) - sum(spent[7:8])) / total if total else 0.0,
-        steal_share=sum(spent[7:8]) / total if total else 0.0,
-        processes=tuple(sorted(processes, key=lambda each: -each.cpus)),
-        devices=busy,
-    )
-
-
-def _cpu_ticks(stat: str) -> tuple[int, ...]:
-    """Of `cpu  4705 150 1120 16250 520 30 45 0 0 0`, guests left out, which are in user and nice.
-
-    Source: Documentation/filesystems/proc.rst of Linux.
-    """
-    return tuple(int(each) for each in stat.partition("\n")[0].split()[1:9])
-
-
-def _busy_ms(text: str) -> dict[str, int]:
-    """Milliseconds with a request under way, by device."""
-    return {
-        name: counters.busy_ms
-        for name, counters in parse_diskstats(text.encode()).items()
-        if not name.startswith(PASSING)
-    }
-
-
-def _processes(proc: Path) -> dict[int, tuple[str, int]]:
-    found = {}
-    for folder in proc.glob("[0-9]*"):
-        stat = stat_of(folder)
-        if stat is not None and int(folder.name) != os.getpid():
-            found[int(folder.name)] = (stat.name, int(stat.fields[11]) + int(stat.fields[12]))
-    return found
-
 
 PROC = Path("/proc")
 NAMED_MAX = 3
@@ -140,98 +37,193 @@ Key = tuple[int, int]
 class Process:
     """One process; what its ended children did is in its ticks and bytes.
 
-    `moved_bytes` counts what it had read from storage and made to be written; 0 where this user
+    `moved_bytes` counts what it had read from storage and made to be written; None where this user
     may not see it.
     """
 
     name: str
     parent: int
     ticks: int
-    moved_bytes: int
+    moved_bytes: int | None
 
 
 @dataclass(frozen=True)
-class OthersReading:
-    """All processes of others at a moment."""
+class ActivityCounters:
+    """Counters at a moment; `rest` are the processes of the run and threads of the kernel.
+
+    `cpu_ticks` are those of the CPUs that this process may use, `devices` whole disks.
+    """
 
     at_s: float
-    processes: Mapping[Key, Process]
+    others: Mapping[Key, Process]
+    rest: Mapping[Key, Process]
+    cpu_ticks: tuple[int, ...] = ()
+    devices: Mapping[str, DiskCounters] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class OtherLoad:
-    """What others did in `span_s`; `names` are the programs that did most, busiest first."""
+class BusyProgram:
+    """A process of others by the kernel's name of it: its words may hold secrets.
+
+    `cpu_share` is a share of all CPUs; `bytes_per_s` is None where this user may not see it.
+    """
+
+    name: str
+    pid: int
+    cpu_share: float
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What others did in `span_s`; `programs` are those that did anything, busiest first.
+
+    `cpu_share` of all CPUs was used by others, and `hidden_share` of that by what /proc does not
+    show; `steal_share` is what a hypervisor gave away. `cpu_s` and `moved_bytes` are of visible
+    programs, `run_bytes` of the run. `devices`: share of the time with a request under way.
+    """
 
     span_s: float
-    cpu_s: float
-    moved_bytes: int
-    names: tuple[str, ...]
+    cpu_share: float
+    steal_share: float
+    programs: tuple[BusyProgram, ...]
+    devices: Mapping[str, float]
+    hidden_share: float = 0.0
+    cpu_s: float = 0.0
+    moved_bytes: int = 0
+    run_bytes: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The programs that did most: by CPU time, and the one that moved most bytes."""
+        by_bytes = sorted(self.programs, key=lambda program: -(program.bytes_per_s or 0))
+        busiest = (*self.programs[: NAMED_MAX - 1], *by_bytes[:1])
+        return tuple(dict.fromkeys(program.name for program in busiest))
 
 
-def read_others(clock: Clock, own: Collection[int], proc: Path = PROC) -> OthersReading:
-    """The others now; `own` are process ids of a run, what descends from them is its own too."""
-    found = {}
+def watch(clock: Clock, pids: Collection[int] = (), proc: Path = PROC) -> Activity:
+    """What others do in the next second; `pids` as `read` has them, and this process."""
+    before = read(clock, {os.getpid(), *pids}, proc)
+    clock.sleep_s(WATCHED_S)
+    return between(before, read(clock, {os.getpid(), *pids}, proc))
+
+
+def read(clock: Clock, pids: Collection[int], proc: Path = PROC) -> ActivityCounters:
+    """All counters now; `pids` are process ids of a run, with what descends from them."""
+    processes = {}
     for folder in proc.glob("[0-9]*"):
-        if (shown := _process(folder)) is not None:
-            found[int(folder.name)] = shown
-    parents = {pid: process.parent for pid, (_, _, process) in found.items()}
-    others = {
-        (pid, start): process
-        for pid, (start, flags, process) in found.items()
-        if not flags & KERNEL_THREAD and not _descends(pid, parents, own)
-    }
-    return OthersReading(clock.monotonic_s(), others)
+        if (process := _process(folder)) is not None:
+            processes[int(folder.name)] = process
+    parents = {pid: process.parent for pid, (_, _, process) in processes.items()}
+    others: dict[Key, Process] = {}
+    rest: dict[Key, Process] = {}
+    for pid, (start, flags, counted) in processes.items():
+        is_rest = flags & KERNEL_THREAD or _descends(pid, parents, pids)
+        (rest if is_rest else others)[pid, start] = counted
+    disks = parse_diskstats(text_of(proc / "diskstats").encode())
+    devices = {name: counters for name, counters in disks.items() if is_disk(name)}
+    ticks = _cpu_ticks(text_of(proc / "stat"))
+    return ActivityCounters(clock.monotonic_s(), others, rest, ticks, devices)
 
 
-def others_between(before: OthersReading, after: OthersReading) -> OtherLoad:
+def is_disk(name: str) -> bool:
+    """Whether a block device is a whole disk of the machine."""
+    return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
+
+
+def _cpu_ticks(text: str) -> tuple[int, ...]:
+    """Of lines `cpu0  4705 150 1120 16250 520 30 45 0 0 0` the sums, guests left out.
+
+    Guests are in user and nice. Source: Documentation/filesystems/proc.rst of Linux.
+    """
+    usable = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
+    counted = [words[1:9] for words in lines if words[0] in usable] or [w[1:9] for w in lines[:1]]
+    return tuple(sum(map(int, column)) for column in zip(*counted, strict=True))
+
+
+def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
     """What others did between two readings."""
-    ticks = _growths(before, after, lambda each: each.ticks)
-    moved = _growths(before, after, lambda each: each.moved_bytes)
-    # The busiest first, by CPU time and then by bytes; who did nothing is not named.
-    busy = sorted((key for key in ticks if ticks[key] or moved[key]), key=lambda key: -ticks[key])
-    most = sorted(busy, key=lambda key: -moved[key])[:1]
-    names = dict.fromkeys(after.processes[key].name for key in [*busy[: NAMED_MAX - 1], *most])
-    return OtherLoad(
-        span_s=after.at_s - before.at_s,
-        cpu_s=sum(ticks.values()) / TICKS_PER_S,
+    span_s = after.at_s - before.at_s
+    elapsed_s = span_s or 1.0  # a clock of tests may stand still
+    spent = [max(0, b - a) for a, b in zip(before.cpu_ticks, after.cpu_ticks, strict=False)]
+    total, busy = sum(spent), sum(spent[:3])  # user, nice and system; interrupts are nobody's
+    ticks = _growths(before.others, after.others, lambda process: process.ticks)
+    rest = _growths(before.rest, after.rest, lambda process: process.ticks)
+    moved = _growths(before.others, after.others, lambda process: process.moved_bytes or 0)
+    of_run = _growths(before.rest, after.rest, lambda process: process.moved_bytes or 0)
+    seen = sum(ticks.values())
+    hidden = max(0, busy - seen - sum(rest.values()))
+    capacity = total or elapsed_s * TICKS_PER_S * len(os.sched_getaffinity(0))
+    # What they did on CPUs that this process may not use took nothing from these.
+    used = min(seen + hidden, busy) if total else seen
+    programs = [
+        BusyProgram(
+            process.name,
+            key[0],
+            min(1.0, ticks[key] / capacity),
+            None if process.moved_bytes is None else moved[key] / elapsed_s,
+        )
+        for key, process in after.others.items()
+        if ticks[key] or moved[key]
+    ]
+    return Activity(
+        span_s=span_s,
+        cpu_share=min(1.0, used / capacity),
+        steal_share=sum(spent[7:8]) / total if total else 0.0,
+        programs=tuple(sorted(programs, key=lambda one: (-one.cpu_share, -(one.bytes_per_s or 0)))),
+        devices=_busy_shares(before.devices, after.devices, elapsed_s),
+        hidden_share=hidden / capacity,
+        cpu_s=seen / TICKS_PER_S,
         moved_bytes=sum(moved.values()),
-        names=tuple(names),
+        run_bytes=sum(of_run.values()),
     )
 
 
+def _busy_shares(
+    before: Mapping[str, DiskCounters], after: Mapping[str, DiskCounters], elapsed_s: float
+) -> dict[str, float]:
+    """By device that both readings have: the share of the time with a request under way."""
+    grown = {
+        name: counter_growth(counters.busy_ms, after[name].busy_ms)
+        for name, counters in before.items()
+        if name in after
+    }
+    return {name: min(1.0, ms / 1000 / elapsed_s) for name, ms in grown.items()}
+
+
 def _growths(
-    before: OthersReading, after: OthersReading, value: Callable[[Process], int]
+    before: Mapping[Key, Process], after: Mapping[Key, Process], value: Callable[[Process], int]
 ) -> dict[Key, int]:
     """By how much a counter grew for each process that is there now."""
     grown = {
-        key: value(now) - (value(before.processes[key]) if key in before.processes else 0)
-        for key, now in after.processes.items()
+        key: value(now) - (value(before[key]) if key in before else 0) for key, now in after.items()
     }
-    for key, gone in before.processes.items():
-        heir = None if key in after.processes else _heir(gone, before, after)
+    for key, gone in before.items():
+        heir = None if key in after else _heir(gone, before, after)
         if heir is not None:
             # What it had done before the first reading came to whoever waited for its end.
             grown[heir] -= value(gone)
     return {key: max(0, growth) for key, growth in grown.items()}
 
 
-def _heir(gone: Process, before: OthersReading, after: OthersReading) -> Key | None:
+def _heir(gone: Process, before: Mapping[Key, Process], after: Mapping[Key, Process]) -> Key | None:
     """The nearest ancestor of a process that ended which is still there."""
-    keys = {key[0]: key for key in before.processes}
+    keys = {key[0]: key for key in before}
     seen: set[int] = set()
     while gone.parent in keys and gone.parent not in seen:
         seen.add(gone.parent)
         key = keys[gone.parent]
-        if key in after.processes:
+        if key in after:
             return key
-        gone = before.processes[key]
+        gone = before[key]
     return None
 
 
-def _descends(pid: int, parents: Mapping[int, int], own: Collection[int]) -> bool:
+def _descends(pid: int, parents: Mapping[int, int], pids: Collection[int]) -> bool:
     seen: set[int] = set()
     while pid not in seen:
-        if pid in own:
+        if pid in pids:
             return True
         seen.add(pid)
         pid = parents.get(pid, 0)
@@ -249,11 +241,15 @@ def _process(folder: Path) -> tuple[int, int, Process] | None:
     field = stat.fields
     flags, ticks = int(field[6]), sum(int(each) for each in field[11:15])
     moved = 0 if flags & KERNEL_THREAD else _moved(folder)  # there are many, and none counts
-    return int(field[19]), flags, Process(stat.name, int(field[1]), ticks, moved)
+    # A process may call itself anything, also what a terminal obeys.
+    name = "".join(letter if letter.isprintable() else "?" for letter in stat.name)
+    return int(field[19]), flags, Process(name, int(field[1]), ticks, moved)
 
 
-def _moved(folder: Path) -> int:
+def _moved(folder: Path) -> int | None:
     shown = dict(line.split(": ") for line in text_of(folder / "io").splitlines())
+    if not shown:
+        return None
     written = int(shown.get("write_bytes", 0)) - int(shown.get("cancelled_write_bytes", 0))
     return int(shown.get("read_bytes", 0)) + max(0, written)
 

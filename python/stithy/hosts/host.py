@@ -12,7 +12,7 @@ import ctypes
 import errno
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -235,9 +235,9 @@ class LocalHost:
         status = int.from_bytes(answer.raw[STATUS_AT : STATUS_AT + 4], sys.byteorder)
         return not status & STA_UNSYNC
 
-    def activity(self) -> Activity:
-        """What goes on in the next second."""
-        return watch(SystemClock())
+    def activity(self, pids: Collection[int] = ()) -> Activity:
+        """What others do in the next second."""
+        return watch(SystemClock(), pids)
 
     def places(self) -> "tuple[OpenPlace, ...]":
         """Where a candidate could stand."""

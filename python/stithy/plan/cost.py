@@ -40,6 +40,8 @@ CALIBRATE_S = 20.0
 BASELINE_CHECK_S = 0.8
 BASELINE_CHECK_MOST_S = 10.0
 """Most of it is fixed; the first one makes its file, on whatever disk temporary files are."""
+QUIET_S = 3.0
+"""Own: so long no look may meet other programs; a machine that is quiet costs a block no more."""
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
 
@@ -204,9 +206,10 @@ def copying(size: Sizes, memory: int) -> Cost:
     return Cost(likely_s, bound_s, size.database_bytes, memory)
 
 
-def baseline_check() -> Cost:
-    """A moment of work that nobody is compared by."""
-    return Cost(BASELINE_CHECK_S, BASELINE_CHECK_MOST_S, space_bytes=0, memory_bytes=0)
+def baseline_check(wait_s: float) -> Cost:
+    """A wait for a quiet machine of at most `wait_s`, and a moment of work that compares nobody."""
+    likely_s, bound_s = BASELINE_CHECK_S + min(QUIET_S, wait_s), BASELINE_CHECK_MOST_S + wait_s
+    return Cost(likely_s, bound_s, space_bytes=0, memory_bytes=0)
 
 
 def window(study: Study, size: Sizes, workload: Workload, held: int, memory: int) -> Cost:

@@ -144,6 +144,7 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
         "memory_backed": likely_memory_backed(study),
         "images_bytes": sum(images.values()),
         "question": question(study, tuple(study.candidates)),
+        "wait_s": study.quiet.wait_s,
     }
     if study.given_database is None:
         return Scene(**common), images

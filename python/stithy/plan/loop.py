@@ -116,5 +116,5 @@ def baseline_check(
     if window.position == 0:
         check_id = step_id("baseline-check", window.id)
         optional = may_be_spared(scene, window, alike)
-        cost_of_it = cost.baseline_check()
+        cost_of_it = cost.baseline_check(scene.wait_s)
         yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)

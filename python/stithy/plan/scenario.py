@@ -46,13 +46,15 @@ class Scene:
 
     `needed_bytes`: what each role of a candidate may come to hold. `memory_backed`: the candidates
     whose volumes are likely memory. `images_bytes`: the memory that the emulated drives of all
-    candidates take, and what serves them. `question`: as in the plan.
+    candidates take, and what serves them. `question`: as in the plan. `wait_s`: how long a block
+    waits for a quiet machine at most.
     """
 
     needed_bytes: Mapping[Role, int]
     memory_backed: frozenset[str] = frozenset()
     images_bytes: int = 0
     question: Question | None = None
+    wait_s: float = 0.0
 
     @property
     def held(self) -> int:

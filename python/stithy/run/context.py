@@ -63,12 +63,14 @@ class Progress:
     `done`: ids of steps that earlier sessions of the run have done for good. `before`: what those
     have left for this one, None in the first session. `skipped`: ids of windows that were not
     needed, with the reason. `additional`: windows that were decided while the run went on.
+    `outwaited`: the last wait for a quiet machine was in vain.
     """
 
     done: frozenset[str] = frozenset()
     before: Before | None = None
     skipped: dict[str, str] = field(default_factory=dict)
     additional: tuple[Additional, ...] = ()
+    outwaited: bool = False
 
 
 @dataclass

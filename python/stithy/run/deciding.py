@@ -7,10 +7,12 @@ they ask for is in the journal before anything of it is done. So a run that is r
 it had never been cut off.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stithy.errors import NothingValid
 from stithy.metrics import ALL, parse_quantity
 from stithy.plan.additional import Additional, blocks_over, repeated, steps_of
 from stithy.plan.answerable import check_counted, rate_key
@@ -85,17 +87,23 @@ class Status:
 
 Judge = Callable[[RunDirectory], Status]
 
+Advise = Callable[[RunDirectory, Sequence[str]], str]
+"""What can be done about what makes these windows invalid, as a remedy."""
+
 
 @dataclass(frozen=True)
 class Deciders:
     """Who judges what was measured. A seam: tests hand in what decides when they like.
 
     `judge` says when the primary question is decided; without one every block is measured.
-    `schedulers` say which windows are needed beside those of the plan.
+    `schedulers` say which windows are needed beside those of the plan. `invalid` and `advise` end a
+    run whose blocks have no valid window; without them it goes on to its end.
     """
 
     judge: Judge | None = None
     schedulers: Sequence[Scheduler] = ()
+    invalid: Invalid | None = None
+    advise: Advise = lambda directory, windows: "see the windows in the report"
 
 
 class Repeats:
@@ -162,6 +170,7 @@ class Schedule:
         self._keep = keep
         self._over: dict[str, None] = {}
         self._left = self._steps()
+        self._futility = _Futility(context.session.directory, deciders)
 
     def next(self) -> StepStarted | None:
         """The next step that is needed, as it is announced; None where none is left.
@@ -184,6 +193,12 @@ class Schedule:
         self._left = self._left[1:]
         if step.kind == "window":
             self.ask()
+
+    def check(self, step: Step) -> None:
+        """Raise NothingValid where the blocks up to this step make the rest of the run futile."""
+        if step.window is not None and step.kind == "window":
+            left = [each.window for each in self._left if each.kind == "window" and each.window]
+            self._futility.check(step.window, left)
 
     def conclude(self) -> None:
         """Nothing is left: evaluate the stopping rule after the last block, too."""
@@ -286,6 +301,45 @@ class _InterimAnalyses:
         facts = {"blocks": status.blocks, "decided": status.decided, "text": status.text}
         self._context.session.journal.write("interim-analysis", **facts)
         self._context.session.tell(InterimAnalysis(status.text, status.blocks, status.decided))
+
+
+FUTILE_BLOCKS = 3
+"""Own: each was measured twice, so one that a passing disturbance hit is not among them."""
+
+
+class _Futility:
+    """The last blocks of this session that have no valid window, with those windows."""
+
+    def __init__(self, directory: RunDirectory, deciders: Deciders) -> None:
+        self._directory = directory
+        self._deciders = deciders
+        self._block: tuple[Point, int] | None = None
+        self._windows: list[str] = []
+        self._futile: list[list[str]] = []
+
+    def check(self, window: WindowPlan, left: Sequence[WindowPlan]) -> None:
+        """A window was measured; raise NothingValid after so many blocks, if any window is `left`.
+
+        A block ends with its last attempt, and those before this session do not count.
+        """
+        block = (window.point, window.block)
+        self._windows = [*(self._windows if block == self._block else ()), window.id]
+        self._block = block
+        if self._deciders.invalid is None or any((w.point, w.block) == block for w in left):
+            return
+        invalid = self._deciders.invalid(self._directory, self._windows)
+        is_futile = invalid.keys() >= {*self._windows}
+        self._futile = [*self._futile, self._windows] if is_futile else []
+        if len(self._futile) < FUTILE_BLOCKS or not left:
+            return
+        futile = [name for names in self._futile for name in names]
+        why = Counter(self._deciders.invalid(self._directory, futile).values())
+        flags = ", ".join(f"{flag} ({count} of {len(futile)})" for flag, count in why.most_common())
+        raise NothingValid(
+            f"no window of the last {FUTILE_BLOCKS} blocks is valid, so the run stops: {flags}",
+            where=f"windows {futile[0]} to {futile[-1]}",
+            remedy=self._deciders.advise(self._directory, futile),
+        )
 
 
 class Rates:

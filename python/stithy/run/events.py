@@ -104,6 +104,18 @@ class SecondPassed:
 
 
 @dataclass(frozen=True)
+class MachineBusy:
+    """A block is waiting for a quiet machine: what keeps it busy, in words, and for how long now.
+
+    At most `most_s`; told again every ten seconds.
+    """
+
+    text: str
+    waited_s: float
+    most_s: float
+
+
+@dataclass(frozen=True)
 class Note:
     """Something a person should know while it happens."""
 
@@ -111,7 +123,8 @@ class Note:
 
 
 OfStep = StepStarted | StepFinished | StepSkipped
-Event = RunStarted | OfStep | InterimAnalysis | WindowsAdded | Progress | SecondPassed | Note
+Other = InterimAnalysis | WindowsAdded | Progress | SecondPassed | MachineBusy | Note
+Event = RunStarted | OfStep | Other
 Observer = Callable[[Event], None]
 
 
@@ -122,6 +135,7 @@ NAMES: dict[type[Event], str] = {
     StepSkipped: "step_skipped",
     InterimAnalysis: "interim_analysis",
     WindowsAdded: "windows_added",
+    MachineBusy: "machine_busy",
     Note: "noted",
 }
 """What is logged; progress and seconds are in the hammer's raw output already."""

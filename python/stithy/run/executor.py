@@ -1,12 +1,14 @@
 """Doing the steps of a plan, one by one: journal, do, journal; and taking everything down again.
 
 However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is removed, the manifest
-says how it ended, and the results so far are whole.
+says how it ended, and the results so far are whole. Where a resume can go on, what it uses again
+stays, as after a kill: the loaded database is not loaded twice.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import Plan, Step
@@ -20,6 +22,7 @@ from stithy.run.deciding import Deciders, Rates, Schedule
 from stithy.run.events import Note, RunStarted, StepFinished
 from stithy.run.manifest import ManifestFile
 from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
+from stithy.run.resuming.remaining import Reusable, worth_keeping
 from stithy.run.stop import interrupted
 from stithy.storage.consent import DATA
 from stithy.study.durability import label, of_candidate, sentences
@@ -33,6 +36,7 @@ class Outcome:
     """How a run ended: `error` is None only when every step was done.
 
     `left` is what could not be removed; `kept` are the URLs of instances that go on, by candidate.
+    `stays` are directories that a resumed run uses again.
     """
 
     directory: RunDirectory
@@ -40,6 +44,7 @@ class Outcome:
     error: StithyError | None
     left: tuple[Left, ...]
     kept: Mapping[str, str]
+    stays: tuple[Path, ...] = ()
 
 
 def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = False) -> Outcome:
@@ -58,17 +63,20 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
         _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
     except Interrupted:
-        error, kept = interrupted(), {}
+        error, kept = interrupted("`stithy resume` measures the rest"), {}
     except StithyError as raised:
         error, kept = raised, {}
     except BaseException as bug:
-        _take_down(context, keep=False)
+        _take_down(context, Reusable())
         with suppress(StithyError):  # the bug is what must be reported
             manifest.write("failed", f"a bug in {fault_of(bug) or 'Stithy'}")
         raise
-    left = _take_down(context, keep=bool(kept))
+    stays = worth_keeping(context) if error is not None and error.resumable else Reusable()
+    left = () if kept else _take_down(context, stays)
     error = _write_end(context, manifest, error)
-    return Outcome(context.session.directory, _end_of(error), error, left, kept)
+    paths = [context.volumes.place_of(owner) / name for owner, names in stays.trees.items()
+             for name in names]  # fmt: skip
+    return Outcome(context.session.directory, _end_of(error), error, left, kept, tuple(paths))
 
 
 def _write_end(
@@ -110,6 +118,7 @@ def _do_steps(
             manifest.write()
             rates.learn(started.step)
             schedule.end(started.step)
+            schedule.check(started.step)
     finally:
         keep_learned(forecast.learned, rates.known)
     schedule.conclude()
@@ -140,14 +149,11 @@ def do_step(context: Context, step: Step) -> float:
     return duration_s
 
 
-def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
+def _take_down(context: Context, stays: Reusable) -> tuple[Left, ...]:
     """Undo all that is still there, also what no step undid; shielded from further signals."""
-    if keep:
-        return ()
     with context.session.stop.shield():
-        left = context.session.books.remove_all(candidate=None)
+        left = context.session.books.end(stays.keeps)
         context.volumes.release()
-        context.session.books.register.close(remove=not left)
     return tuple(left)
 
 

@@ -102,8 +102,6 @@ class Stop:
                 signal.signal(number, handler)
 
 
-def interrupted() -> Interrupted:
-    """The error of a run that a person stopped."""
-    return Interrupted(
-        "stopped by a signal", where="the run", remedy="`stithy resume` measures the rest"
-    )
+def interrupted(remedy: str = "start it again") -> Interrupted:
+    """The error of what a person stopped."""
+    return Interrupted("stopped by a signal", where="the run", remedy=remedy)

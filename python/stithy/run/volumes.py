@@ -121,8 +121,12 @@ class Volumes:
     @property
     def masters_place(self) -> Path:
         """The directory of the master copies, whether it was made yet or not."""
-        place = self.keeper.place()
-        assert place is not None  # it lies beside the results
+        return self.place_of(KEEPER)
+
+    def place_of(self, owner: str) -> Path:
+        """The directory of a candidate that has one, or of the master copies."""
+        place = (self.keeper if owner == KEEPER else self.providers[owner]).place()
+        assert place is not None  # the caller knows that it has one
         return place
 
     def provision_keeper(self) -> Path:

@@ -220,7 +220,9 @@ class Provider(Protocol):
         ...
 
     def survives(self, run_id: str) -> Path | None:
-        """The volume of a dead session of this run, where that outlives it; None where it does not.
+        """The volume of a session of this run, where it outlives it; None where it does not.
+
+        Of a session that is over, or of this one, which ends.
 
         What lies there is as the session left it. `provision` takes it over, with what it holds.
         """

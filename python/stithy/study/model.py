@@ -30,10 +30,10 @@ from stithy.search import Search
 from stithy.study import by_url
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
-from stithy.study.load_keys import Load, without_users
+from stithy.study.load_keys import DAY_S, Load, without_users
 from stithy.study.load_values import conflicts
 from stithy.study.primary import Primary
-from stithy.study.problems import Violation, refuse, rule_error, together
+from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.sections import (
     OPTIONAL,
     USUAL,
@@ -68,6 +68,7 @@ from stithy.study.vary import (
     resolved,
 )
 from stithy.thresholds import Threshold
+from stithy.units import Seconds, format_duration
 from stithy.workload.workload import Driving, Options, Section
 
 BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
@@ -91,6 +92,28 @@ def _question(text: str) -> str:
 
 
 CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
+
+
+class Quiet(BaseModel):
+    """What other programs may do before a block begins."""
+
+    model_config = _STRICT
+
+    wait_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
+        alias="wait",
+        default=120.0,
+        json_schema_extra={"default": format_duration(120.0)},
+        description=(
+            "The longest wait before each block until other programs use at most a tenth of the "
+            "CPUs and of each disk's time, for 3 s. The run names the program that keeps the "
+            "machine busy. After a wait in vain it looks only for 3 s, until the machine was quiet "
+            "once. `0 s`, or `--no-wait`: it measures at once."
+        ),
+        examples=["5 min"],
+    )
+
+
+NO_WAIT = Quiet.model_construct(wait_s=0.0)
 
 
 class Study(BaseModel):
@@ -161,6 +184,12 @@ class Study(BaseModel):
         json_schema_extra={"default": "derived"},
         description="The primary question, which the study decides; the report answers it first.",
         examples=[{level_factor().name: 4, "metric": "tpm", "margin": "2%"}],
+    )
+    quiet: Quiet = Field(
+        default=Quiet(),
+        json_schema_extra={"default": "waits"},
+        description="How long each block waits until the machine is quiet.",
+        examples=[{"wait": "5 min"}],
     )
     seed: int = Field(
         default=1,

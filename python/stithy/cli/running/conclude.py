@@ -25,6 +25,8 @@ from stithy.results.files import write_durably
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
 from stithy.run.preparation.forecast import keep_added_s, keep_noise
+from stithy.storage.space import files_bytes
+from stithy.units import format_size
 
 UNKNOWN = (
     "Whether thresholds were met is not known: the manifest, which holds them, cannot be read."
@@ -78,8 +80,12 @@ def conclude(
         _show(outcome, page, (*ahead, *found, *judged.lines))
     if outcome.error is not None:
         say(f"error: {outcome.error}")
-        if not isinstance(outcome.error, InvalidMeasurement):  # which the rest would be, too
+        if outcome.error.resumable:
             say(f"to continue the run: stithy resume {quote(str(directory))}")
+        if outcome.stays:
+            size = format_size(sum(files_bytes(path)[1] for path in outcome.stays))
+            say(f"until then {' and '.join(map(str, outcome.stays))} stay ({size}), so that nothing "
+                f"is loaded twice; to remove them: stithy clean {quote(str(directory))}")  # fmt: skip
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
 

@@ -4,6 +4,7 @@ All of it follows from the study and the results so far, so that a run which is 
 if it had never been cut off.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from stithy.analysis.answers.findings import decision_status
@@ -27,7 +28,7 @@ from stithy.study.model import Study
 
 def deciders() -> Deciders:
     """Those of every run; a scheduler is asked after those before it have what they need."""
-    return Deciders(status, (Repeats(invalid), searched))
+    return Deciders(status, (Repeats(invalid), searched), invalid, advice)
 
 
 def status(directory: RunDirectory) -> Status:
@@ -54,6 +55,13 @@ def invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, str]:
         for window in evidence.windows
         if window.failures
     }
+
+
+def advice(directory: RunDirectory, windows: Sequence[str]) -> str:
+    """What the flags of these windows advise, the most frequent two."""
+    evidence = evidence_of(read_run(directory.root, windows))
+    flags = Counter(flag.advice for window in evidence.windows for flag in window.failures)
+    return " ".join(text for text, _ in flags.most_common(2))
 
 
 def searched(so_far: SoFar) -> Additional | None:

@@ -15,6 +15,7 @@ from stithy.environment import no_colour
 from stithy.run.events import (
     Event,
     InterimAnalysis,
+    MachineBusy,
     Note,
     Observer,
     Progress,
@@ -59,6 +60,9 @@ def line_of(event: Event) -> str | None:
             return f"    {event.result} ({format_duration(event.duration_s)})"
         case Note():
             return f"note: {event.text}"
+        case MachineBusy():
+            waited, most = format_duration(event.waited_s), format_duration(event.most_s)
+            return f"    waiting for a quiet machine ({waited} of at most {most}): {event.text}"
         case SecondPassed():
             return _second(event) if (event.second + 1) % PLAIN_EVERY_S == 0 else None
         case InterimAnalysis():

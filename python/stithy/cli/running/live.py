@@ -11,6 +11,7 @@ from stithy.report.words.escape import seen
 from stithy.run.events import (
     Event,
     InterimAnalysis,
+    MachineBusy,
     Note,
     Progress,
     RunStarted,
@@ -60,6 +61,8 @@ class Live:
                 )
             case StepSkipped():
                 pass
+            case MachineBusy():
+                self._draw((line_of(event) or "").strip())
             case Progress():
                 self._draw(f"{event.stage} {_bar(event.done, event.total)}")
             case SecondPassed():

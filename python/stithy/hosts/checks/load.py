@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stithy.hosts.activity import NAMED_MAX, Activity, BusyProgram
 from stithy.needs import Judgement, Machine
 from stithy.units import format_size
 
@@ -16,7 +17,7 @@ QUIET_CPU_SHARE = 0.1
 
 QUIET_DEVICE_SHARE = 0.1
 QUIET_STEAL_SHARE = 0.02
-NAMED_MAX = 3
+NAMED_CPU_SHARE = 0.01
 
 
 def judge(machine: Machine) -> Iterator[Judgement]:
@@ -28,26 +29,52 @@ def judge(machine: Machine) -> Iterator[Judgement]:
 def _activity(machine: Machine) -> Iterator[Judgement]:
     """CPUs, stolen time and block devices over a second."""
     activity = machine.activity()
-    by_name = [f"{each.name} ({each.pid})" for each in activity.processes if each.cpus >= 0.05]
-    busiest = ", ".join(by_name[:NAMED_MAX])
-    found = f"CPUs {activity.cpu_share:.0%} busy"
-    if activity.cpu_share > QUIET_CPU_SHARE:
-        named = f": {busiest}" if busiest else ""
-        remedy = "end it, or wait for its end"
-        yield Judgement("other load", "disturbing", f"{found}{named}", remedy)
+    if busy := busy_cpus(activity):
+        hidden = activity.hidden_share > activity.cpu_share / 2
+        place = " (look as root, outside of this container)" if hidden else ""
+        yield Judgement("other load", "disturbing", busy, f"end it, or wait for its end{place}")
     else:
-        yield Judgement("other load", "there", found)
+        yield Judgement("other load", "there", f"CPUs {activity.cpu_share:.0%} busy")
     if activity.steal_share > QUIET_STEAL_SHARE:
         found = f"the hypervisor gives {activity.steal_share:.0%} of the CPUs to others"
         remedy = "use a machine with CPUs of its own"
         yield Judgement("stolen time", "disturbing", found, remedy)
-    busy = {name: share for name, share in activity.devices.items() if share > QUIET_DEVICE_SHARE}
-    found = ", ".join(f"{name} {share:.0%} of the time" for name, share in busy.items())
-    if busy:
-        remedy = "find the program that reads or writes: iotop, or pidstat -d"
-        yield Judgement("busy devices", "disturbing", found, remedy)
+    if busy := busy_devices(activity):
+        remedy = "end what reads or writes, or find it as root: iotop, or pidstat -d"
+        yield Judgement("busy devices", "disturbing", busy, remedy)
     else:
         yield Judgement("busy devices", "there", "none")
+
+
+def busy_cpus(activity: Activity) -> str | None:
+    """Say which programs of others use the CPUs; None below the limit."""
+    if activity.cpu_share <= QUIET_CPU_SHARE:
+        return None
+    busiest = [program for program in activity.programs if program.cpu_share >= NAMED_CPU_SHARE]
+    names = list(map(_in_words, busiest[:NAMED_MAX]))
+    if activity.hidden_share > QUIET_CPU_SHARE / 2:
+        names.append(f"programs that /proc does not show {activity.hidden_share:.0%} CPU")
+    return f"CPUs {activity.cpu_share:.0%} busy: {', '.join(names) or 'many small programs'}"
+
+
+def busy_devices(activity: Activity) -> str | None:
+    """Say which disks are busy and who moves most; None below the limit, and for the run's own."""
+    busy = {name: share for name, share in activity.devices.items() if share > QUIET_DEVICE_SHARE}
+    if not busy or activity.run_bytes > activity.moved_bytes:
+        return None
+    disks = ", ".join(f"{name} {share:.0%} of the time" for name, share in busy.items())
+    movers = sorted(activity.programs, key=lambda program: -(program.bytes_per_s or 0))
+    names = [_in_words(program) for program in movers[:NAMED_MAX] if program.bytes_per_s]
+    closed = [program.name for program in activity.programs if program.bytes_per_s is None]
+    if closed:
+        names.append(f"the I/O of {', '.join(closed[:NAMED_MAX])} is hidden from this user")
+    return f"{disks}: {', '.join(names) or 'no program that /proc shows'}"
+
+
+def _in_words(program: BusyProgram) -> str:
+    """`cargo (7) 15% CPU, 3 MiB/s`."""
+    moved = f", {format_size(round(program.bytes_per_s))}/s" if program.bytes_per_s else ""
+    return f"{program.name} ({program.pid}) {program.cpu_share:.0%} CPU{moved}"
 
 
 FREE_BYTES_MIN = 4 * 2**30

@@ -1,6 +1,6 @@
 """What a run writes into before it creates anything: its journal and the machine's register."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -36,16 +36,26 @@ class Books:
 
         clean_up(self.run_id, [resource], removed, everything=False)
 
-    def remove_all(self, *, candidate: str | None) -> list[Left]:
-        """Remove what is registered of one candidate; None: of all. Returns what is left."""
-        registered = read_registered(self.register.path)
-        resources = [
-            resource
-            for resource in (registered.resources if registered else ())
-            if candidate is None or resource.facts.get("candidate") == candidate
-        ]
-        whole = candidate is None
-        return clean_up(self.run_id, resources, self.register.removed, everything=whole)
+    def remove_all(self, *, candidate: str) -> list[Left]:
+        """Remove what is registered of one candidate. Returns what is left."""
+        resources = [each for each in self._registered if each.facts.get("candidate") == candidate]
+        return clean_up(self.run_id, resources, self.register.removed, everything=False)
+
+    def end(self, keeps: Callable[[Resource], bool] = lambda resource: False) -> list[Left]:
+        """Remove all but what is kept for a later session, and close the register.
+
+        Its entry goes with the last thing that it names. Returns what is left.
+        """
+        registered = self._registered
+        going = [resource for resource in registered if not keeps(resource)]
+        left = clean_up(self.run_id, going, self.register.removed)
+        self.register.close(remove=not left and len(going) == len(registered))
+        return left
+
+    @property
+    def _registered(self) -> tuple[Resource, ...]:
+        found = read_registered(self.register.path)
+        return found.resources if found else ()
 
     @contextmanager
     def resource(self, kind: str, facts: Mapping[str, str]) -> Iterator[None]:

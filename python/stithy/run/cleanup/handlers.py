@@ -228,19 +228,24 @@ def goes_on(run: Registered) -> bool:
     return is_alive(run.owner) and not run.kept
 
 
-def clean_run(run: Registered) -> Cleaned:
-    """Unmake what one run left. Idempotent; its entry in the register goes when nothing is left."""
+def clean_run(
+    run: Registered, keeps: Callable[[Resource], bool] = lambda resource: False
+) -> Cleaned:
+    """Unmake what one run left, but for what is kept. Idempotent.
+
+    Its entry in the register goes when nothing is left.
+    """
+    going = [resource for resource in run.resources if not keeps(resource)]
     journal = Journal(run.path, SystemClock())
     try:
-        left = clean_up(
-            run.run_id, run.resources, lambda number: journal.write("removed", number=number)
-        )
+        left = clean_up(run.run_id, going, lambda number: journal.write("removed", number=number))
     finally:
         journal.close()
     # Whoever resumed it meanwhile writes into that file.
-    if not left and not ((now := read_registered(run.path)) and goes_on(now)):
+    is_over = not ((now := read_registered(run.path)) and goes_on(now))
+    if is_over and not left and len(going) == len(run.resources):
         forget(run.path)
-    return Cleaned(run, len(run.resources) - len(left), tuple(left))
+    return Cleaned(run, len(going) - len(left), tuple(left))
 
 
 def find_run(run_id: str) -> Registered | None:

@@ -19,6 +19,7 @@ from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
 from stithy.registry import part, plugins
+from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
 from stithy.storage.volume import existing_part
@@ -122,7 +123,10 @@ def left_behind() -> Iterable[Judgement]:
     for run in dead_runs():
         left = len(run.resources)
         found = f"ended, and left {left} {'thing' if left == 1 else 'things'} behind"
-        yield Judgement(run.what, "disturbing", found, CLEANED)
+        remedy = CLEANED
+        if not run.by_hand and RunDirectory(run.directory).journal.exists():
+            remedy = f"to continue it: stithy resume {run.directory}; to remove them: {CLEANED}"
+        yield Judgement(run.what, "disturbing", found, remedy)
     for each in orphans():
         yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)
 

@@ -6,7 +6,7 @@ that the manifest records, only what numbers rest on and no restart changes.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import stithy
@@ -39,7 +39,7 @@ from stithy.storage.provider import NOWHERE, ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
-from stithy.study.model import Study
+from stithy.study.model import NO_WAIT, Study
 from stithy.study.sections import is_emulated
 from stithy.units import format_size
 from stithy.wire.program import HAMMER, find_program
@@ -79,13 +79,14 @@ def engine_of(file: StudyFile, request: Request) -> Engine:
 
 @dataclass(frozen=True)
 class Tools:
-    """The seams of a run: real by default, fakes in tests."""
+    """The seams of a run: real by default, fakes in tests; `waits`: blocks wait as studies say."""
 
     clock: Clock = field(default_factory=SystemClock)
     host: Callable[[str], Host] = lambda run_id: LocalHost(LocalRunner({RUN_VARIABLE: run_id}))
     hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
     hammer_version: Callable[[Runner], str] = native_version
     engine: Callable[[StudyFile, Request], Engine] = engine_of
+    waits: bool = True
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,8 @@ def equip(
 
     Makes nothing. Raises UserError or PreconditionError, with all that was found.
     """
+    if not tools.waits:
+        file = replace(file, study=file.study.model_copy(update={"quiet": NO_WAIT}))
     host, problems = tools.host(run_id), Problems()
     cpus = problems.attempt(lambda: _server_cpus(file, host)) or {}
     others = never_of_servers(file.study, cpus, host)
@@ -324,11 +327,27 @@ def keeper_in(directory: RunDirectory) -> Provider:
     return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
 
 
-def clean_leftovers(providers: Mapping[str, Provider]) -> None:
-    """What dead runs left on these candidates is removed first, servers and mounts included."""
-    for provider in providers.values():
-        if (run_id := provider.left_by()) and (found := find_run(run_id)):
-            clean_run(found)
+def leftovers(providers: Mapping[str, Provider], *, clean: bool) -> list[str]:
+    """What dead runs left on these candidates, a sentence each, with how to continue such a run.
+
+    `clean`: it is removed first, servers and mounts included. Loaded databases lie elsewhere, and
+    stay for whoever resumes that run.
+    """
+    sentences = []
+    for name, provider in providers.items():
+        if (run_id := provider.left_by()) is None:
+            continue
+        found = find_run(run_id)
+        of = f"of the dead run {run_id}"
+        instead = ""
+        if found is not None and RunDirectory(found.directory).journal.exists():
+            of = f"of the run in {found.directory}, which was cut off"
+            instead = f"; to continue that run: stithy resume {found.directory}"
+        if clean and found is not None:
+            clean_run(found, lambda resource: resource.facts.get("candidate") == KEEPER)
+        does = "they are removed" if clean else "a new run removes them"
+        sentences.append(f"candidate {name} holds files {of}: {does}{instead}")
+    return sentences
 
 
 def fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:

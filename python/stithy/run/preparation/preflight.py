@@ -36,10 +36,10 @@ from stithy.results.layout import RunDirectory
 from stithy.run.preparation.equip import (
     Equipped,
     Tools,
-    clean_leftovers,
     cpus_in_windows,
     equip,
     keeper_in,
+    leftovers,
     never_of_servers,
     providers_of,
 )
@@ -86,10 +86,8 @@ def preflight(
     equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
     host = equipped.host if equipped else tools.host(run_id)
     providers = equipped.providers if equipped else providers_of(file, directory.drives, host, None)
-    if clean and equipped:
-        clean_leftovers(providers)
-    elif not clean:
-        warnings += _leftovers(providers)
+    if equipped or not clean:
+        warnings += leftovers(providers, clean=clean)
     usable = _usable(problems, file.study, providers, host)
     keeper = keeper_in(directory)
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
@@ -129,12 +127,6 @@ def check_sensitivity(file: StudyFile) -> None:
         for name, by_role in named.items()
     }
     sensitivity.check(file, expand(file.study, null=file.null).question, assumed)
-
-
-def _leftovers(providers: Mapping[str, Provider]) -> Iterator[str]:
-    for name, provider in providers.items():
-        if run_id := provider.left_by():
-            yield f"candidate {name} holds files of the dead run {run_id}: a new run removes them"
 
 
 def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:

@@ -11,7 +11,9 @@ byte for byte what it was when it was made. No server ever runs on a master copy
 would not be that.
 """
 
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,8 +28,9 @@ from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.read import read_rows
 from stithy.results.tables import Row
 from stithy.run.cleanup.register import Resource
-from stithy.run.context import Discovered, State
-from stithy.run.resuming.history import History
+from stithy.run.context import Context, Discovered, State
+from stithy.run.preparation.preflight import RESERVE_BYTES
+from stithy.run.resuming.history import History, read_history
 from stithy.run.volumes import KEEPER, master_name
 from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents, contents_of
@@ -254,6 +257,26 @@ def reusable_of(
     if masters:
         trees[KEEPER] = frozenset(each.name for each in masters.values())
     return Reusable(trees, masters, lost)
+
+
+def worth_keeping(context: Context) -> Reusable:
+    """What the next session of a run that ends now can use of what there is, and nothing else.
+
+    Master copies, while windows are left; of candidates without any what their last one left.
+    Nothing on a file system that is nearly full, or where the journal cannot be read.
+    """
+    with suppress(OSError, StithyError):
+        volumes, history = context.volumes, read_history(context.session.directory)
+        known = {*history.finished, *history.skipped}
+        left = [step for step in context.steps if step.kind == "window" and step.id not in known]
+        checks = {step.candidate for step in context.steps if step.at_end and step.id not in known}
+        found = reusable_of(history, context.plan, volumes.providers, volumes.keeper, unusable=None)
+        kept = checks - {step.candidate for step in left} | ({KEEPER} if left else set())
+        return replace(found, trees={
+            owner: names for owner, names in found.trees.items()
+            if owner in kept and shutil.disk_usage(volumes.place_of(owner)).free > RESERVE_BYTES
+        })  # fmt: skip
+    return Reusable()
 
 
 def _has_database(name: str, place: Path, history: History, plan: Plan) -> bool:

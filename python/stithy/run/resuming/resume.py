@@ -16,6 +16,7 @@ from pathlib import Path
 from stithy.errors import (
     InfrastructureError,
     PreconditionError,
+    Problems,
     StithyError,
     failures_of_the_machine,
 )
@@ -32,7 +33,7 @@ from stithy.run.context import Before, Context
 from stithy.run.deciding import Deciders, SoFar, ask
 from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
-from stithy.run.preparation.equip import Equipped, Tools, changes, clean_leftovers, equip
+from stithy.run.preparation.equip import Equipped, Tools, changes, equip, leftovers
 from stithy.run.preparation.preflight import check_candidates
 from stithy.run.resuming.history import MASTER_KEPT, History, read_history
 from stithy.run.resuming.remaining import (
@@ -89,7 +90,7 @@ def resumed_run(
             _clean(found, books.register, found.reusable)
             context = _context(found, books, stop, tell, deciders)
         except StithyError as error:
-            _end(books, error)
+            _end(books, found.reusable, error)
             raise
         yield context
 
@@ -120,6 +121,7 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
     logs = directory.drives / f"session-{len(history.sessions) + 1}"
     knows_password = kept_password(history.run_id) is not None
     equipped = equip(file, directory, history.run_id, logs, tools)
+    _refuse_unreachable(directory, history, equipped)
     changed = (*_study_changed(history, file), *changes(history.machine, equipped.machine))
     if changed and not force:
         raise PreconditionError(
@@ -133,6 +135,16 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
         history, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
     )
     return ResumableRun(history, manifest, equipped, changed, reusable)
+
+
+def _refuse_unreachable(directory: RunDirectory, history: History, equipped: Equipped) -> None:
+    """Raise what storage says of itself where it does not answer: it need not have changed."""
+    problems = Problems()
+    for name, provider in equipped.providers.items():
+        key = f"storage of {name}"
+        if key in history.machine and key not in equipped.machine:
+            problems.attempt(provider.check)
+    problems.refuse(str(directory.root))
 
 
 CHANGED = "the change may affect it"
@@ -255,7 +267,8 @@ def _context(
     sessions = tuple(session.facts for session in history.sessions)
     remaining.state.progress.before = Before(sessions, found.manifest, found.changed, bool(masters))
     if remaining.windows:
-        clean_leftovers(equipped.providers)
+        for sentence in leftovers(equipped.providers, clean=True):
+            tell(Note(sentence))
         file = equipped.file
         check_candidates(
             file.study, equipped.plan, equipped.providers, equipped.keeper, equipped.host
@@ -355,10 +368,9 @@ def _tell(context: Context, remaining: Remaining) -> None:
     context.session.tell(Note(f"resumed: {left}{again}"))
 
 
-def _end(books: Books, error: StithyError) -> None:
+def _end(books: Books, reusable: Reusable, error: StithyError) -> None:
     """The session ends before its first step; what it has made itself goes again."""
-    left = books.remove_all(candidate=None)
+    books.end(reusable.keeps)
     with suppress(StithyError):  # the first error explains the second
         books.journal.write("run-ended", end="failed", because=str(error))
     books.journal.close()
-    books.register.close(remove=not left)

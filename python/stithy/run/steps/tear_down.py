@@ -12,9 +12,8 @@ PHASE, PACED = "around", True
 
 def do(context: Context, step: Step) -> str:
     """Remove what belongs to one candidate."""
-    if step.candidate is not None:
-        space.record(context, step.candidate, "end")
-    left = context.session.books.remove_all(candidate=step.candidate)
+    space.record(context, step.whose, "end")
+    left = context.session.books.remove_all(candidate=step.whose)
     if left:
         raise InfrastructureError(
             f"{left[0].resource.kind} could not be removed: {left[0].reason}",

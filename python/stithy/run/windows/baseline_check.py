@@ -1,14 +1,16 @@
 """The baseline check before each block: fixed work that has nothing to do with any candidate.
 
-What it tells of the machine is judged by `analysis`, over all blocks. A check that
-failed ends no run.
+It begins once the machine is quiet, as far as the study waits for that. What it tells of the
+machine is judged by `analysis`, over all blocks. A check that failed ends no run.
 """
 
 from stithy.errors import Interrupted, StithyError
+from stithy.plan.cost import QUIET_S
 from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.tables import Row
 from stithy.run.context import Context
+from stithy.run.windows.quiet import wait_until_quiet
 from stithy.units import format_duration
 from stithy.wire.messages import BaselineSummary
 from stithy.workload.program import NOWHERE, Watch, Work
@@ -27,6 +29,7 @@ def check_baseline(context: Context, step: Step) -> str:
     """Measure the machine itself, and write it down; returns it in words. Raises Interrupted."""
     assert step.window is not None  # the plan gives every check the first window of its block
     row: Row = {column.name: None for column in tables.BASELINE.columns}
+    row |= wait_until_quiet(context)
     row |= {
         "window_id": step.window.id,
         "point": str(step.window.point),
@@ -66,8 +69,13 @@ def _numbers(summary: BaselineSummary) -> Row:
 
 
 def _in_words(row: Row) -> str:
+    waited = ""
+    if row["busy_because"]:
+        waited = f"not quiet after {format_duration(row['waited_s'])}: {row['busy_because']}; "
+    elif row["waited_s"] and row["waited_s"] > QUIET_S:
+        waited = f"quiet after {format_duration(row['waited_s'])}; "
     if row["one_rounds_per_s"] is None:
-        return f"not done: {row['missing_because']}"
+        return f"{waited}not done: {row['missing_because']}"
     read_s = row["read_p50_s"]
     reads = f"reads {format_duration(read_s)}" if read_s else f"no reads: {row['missing_because']}"
-    return f"one CPU {row['one_rounds_per_s']:,.0f} rounds per second, {reads}"
+    return f"{waited}one CPU {row['one_rounds_per_s']:,.0f} rounds per second, {reads}"

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from stithy.drives.program import find
 from stithy.hosts.activity import (
-    PASSING,
+    ActivityCounters,
     Birth,
-    OthersReading,
+    between,
     births,
+    is_disk,
     made_between,
-    others_between,
-    read_others,
+    read,
 )
 from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
 from stithy.hosts.processes import pids_within
 from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
-from stithy.storage.provider import EmulatedDrive, Volume
+from stithy.storage.provider import Volume
 
 if TYPE_CHECKING:
     from stithy.run.windows.window import MeasuredWindow
@@ -38,31 +38,30 @@ class Snapshot:
     `log_files` is None where the server has no directory for its log.
     """
 
-    others: OthersReading
+    others: ActivityCounters
     devices: Mapping[str, DiskCounters]
     log_files: frozenset[Birth] | None = None
 
 
 def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
-    own = {os.getpid(), *pids, *_drive_pids(context.volumes.drives)}
-    own.update(*(pids_within(folder) for folder in context.volumes.clusters))
-    others = read_others(context.session.clock, own)
+    others = read(context.session.clock, {*pids, *run_pids(context)})
     log_files = births(log_folder) if log_folder else None
     return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)
 
 
-def _drive_pids(drives: Iterable[EmulatedDrive]) -> set[int]:
-    """Processes that emulate these drives; they are nobody's children."""
-    found = (find(folder) for folder in {drive.control.parent for drive in drives})
-    return {identity.pid for identity in found if identity is not None}
+def run_pids(context: Context) -> set[int]:
+    """This process, and what a run has started that is nobody's child: drives and clusters."""
+    folders = {drive.control.parent for drive in context.volumes.drives}
+    pids = {identity.pid for folder in folders if (identity := find(folder)) is not None}
+    return {os.getpid(), *pids}.union(*map(pids_within, context.volumes.clusters))
 
 
 def row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots
-    others = others_between(before.others, after.others)
+    others = between(before.others, after.others)
     volumes, candidate = context.volumes.made, measured.window.candidate
     disks = _disks(volumes[candidate])
     idle = _idle(volumes, candidate)
@@ -103,11 +102,7 @@ def _moved(before: Snapshot, after: Snapshot, name: str) -> int:
 
 def _disks(volume: Volume) -> set[str]:
     """Whole disks of the machine under a volume; none under what lies in memory."""
-    return {name for part in volume.parts for name in part.devices if _is_disk(name)}
-
-
-def _is_disk(name: str) -> bool:
-    return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
+    return {name for part in volume.parts for name in part.devices if is_disk(name)}
 
 
 def _idle(volumes: Mapping[str, Volume], measured: str) -> dict[str, str]:

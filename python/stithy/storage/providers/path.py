@@ -106,9 +106,11 @@ class DirectoryProvider:
         return mark.run_id if mark and not mark.in_use else None
 
     def survives(self, run_id: str) -> Path | None:
-        """The directory, while it carries the mark of a session that is over."""
+        """The directory, while it carries the mark of a session that is over, or of this one."""
         mark = read_mark(self.place())
-        return self.place() if mark and mark.run_id == run_id and not mark.in_use else None
+        if mark is None or mark.run_id != run_id:
+            return None
+        return None if mark.in_use and mark.owner != own_identity() else self.place()
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make or take over the directory, lock and mark it."""

@@ -6,7 +6,7 @@ Each window is compared with it: a driver that is asked for much of what it can 
 import os
 
 from stithy.errors import Interrupted, StithyError
-from stithy.hosts.activity import OtherLoad, others_between, read_others
+from stithy.hosts.activity import Activity, between, read
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
@@ -52,27 +52,27 @@ def calibrate(context: Context, step: Step) -> str:
     return _in_words(summary)
 
 
-def _share(others: OtherLoad, cpus: int) -> float | None:
+def _share(others: Activity, cpus: int) -> float | None:
     """What others used of all CPUs; None where no time passed."""
     spent_s = others.span_s * cpus
     return min(1.0, others.cpu_s / spent_s) if spent_s else None
 
 
-def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLoad]:
+def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activity]:
     """What was found, and what others used meanwhile."""
     output = context.session.directory.calibrate_output
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
-        before = read_others(context.session.clock, own)
+        before = read(context.session.clock, own)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
             think_s=_shortest_pause_s(context.file.study),
             watch=_watch(context),
         )
-        return summary, others_between(before, read_others(context.session.clock, own))
+        return summary, between(before, read(context.session.clock, own))
 
 
 def _shortest_pause_s(study: Study) -> float | None:
