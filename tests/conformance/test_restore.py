@@ -51,7 +51,7 @@ def context(request: pytest.FixtureRequest, place: Path, own_state: Path) -> Ite
     study.write_text(STUDY.format(place=place, engine=engine, method=method))
     made = start_run(study, place / "out", Stop(), lambda event: None)
     yield made
-    left = made.session.books.remove_all(candidate=None)
+    left = made.session.books.end()
     made.session.books.register.close(remove=not left)
     assert left == []
 

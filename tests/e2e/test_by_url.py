@@ -88,6 +88,11 @@ def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
     forgotten = replace(knowing, environment={}).run("resume", out)
     assert forgotten.returncode == Exit.USAGE, forgotten.stderr
     assert VARIABLE in forgotten.stderr
+    with there.down():
+        unreachable = knowing.run("resume", out)
+    assert unreachable.returncode == Exit.PRECONDITION
+    assert "start the server" in unreachable.stderr
+    assert "has changed" not in unreachable.stderr
     ended = knowing.run("resume", out)
     assert ended_well(ended.returncode, ended.stderr), ended.stderr
     _assert_whole(knowing, out, restore)

@@ -8,7 +8,7 @@ import pytest
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
 from stithy.cli.doctor import as_text
 from stithy.fio import FIO
-from stithy.hosts.activity import BusyProcess
+from stithy.hosts.activity import BusyProgram
 from stithy.needs import Judgement
 from stithy.run.preparation.doctor import examine
 from support import golden
@@ -25,7 +25,10 @@ NO_SERVER = Judgement(
     "install them (apt-get install postgresql or dnf install postgresql-server)",
 )  # fmt: skip
 DISTURBED = replace(
-    QUIET, cpu_share=0.6, processes=(BusyProcess("backup", 42, 1.1),), devices={"vda": 0.5}
+    QUIET,
+    cpu_share=0.6,
+    programs=(BusyProgram("backup", 42, 0.55, 40 * 2**20),),
+    devices={"vda": 0.5},
 )
 MACHINES = {
     "good": (FakeMachine(), SERVER),

@@ -13,7 +13,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
 from stithy.registry import plugins
 from stithy.run.context import Context
-from stithy.run.deciding import Deciders, Judge, Scheduler, SoFar
+from stithy.run.deciding import Deciders, Invalid, Judge, Scheduler, SoFar
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
 from stithy.run.preparation.equip import Tools
@@ -71,6 +71,8 @@ class FakedRun:
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
     schedulers: Sequence[Scheduler] = ()
+    invalid: Invalid | None = None
+    waits: bool = True
 
     @property
     def out(self) -> Path:
@@ -95,7 +97,7 @@ class FakedRun:
     @property
     def deciders(self) -> Deciders:
         """Who decides what is measured."""
-        return Deciders(self.judge, self.schedulers)
+        return Deciders(self.judge, self.schedulers, self.invalid)
 
     @property
     def tools(self) -> Tools:
@@ -106,6 +108,7 @@ class FakedRun:
             hammer=lambda runner, cpus: lambda url: self.hammer,
             hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
+            waits=self.waits,
         )
 
     def run(self) -> Outcome:
@@ -114,7 +117,7 @@ class FakedRun:
 
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
         """The rest of a run that was cut off."""
-        deciders = Deciders(judge or self.judge, self.schedulers)
+        deciders = Deciders(judge or self.judge, self.schedulers, self.invalid)
         resumed = resumed_run(
             self.out, self.stop, self._hear, force=force, tools=self.tools, deciders=deciders
         )

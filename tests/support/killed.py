@@ -26,6 +26,8 @@ from stithy.run.cleanup.handlers import clean
 from stithy.run.deciding import Status
 from stithy.run.events import Event, Note, StepStarted
 from stithy.run.journal import Entry, read_journal
+from stithy.run.preparation.equip import leftovers
+from stithy.storage.providers.path import DirectoryProvider
 from support.faked_run import FakedRun, load_plugins, two_more
 from support.running import entries, left_by, manifest, window_row
 
@@ -242,6 +244,13 @@ def reboot(root: Path) -> None:
         path.write_text(path.read_text().replace(boot_id, "0" * 36))
 
 
+def clear(root: Path) -> None:
+    """Another run takes the candidates' directories."""
+    providers = {name: DirectoryProvider(root / name, name) for name in "ab"}
+    sentences = leftovers(providers, clean=True)
+    assert all(f"stithy resume {root / 'out'}" in sentence for sentence in sentences), sentences
+
+
 CHANGES: Mapping[str, Callable[[Path], None]] = {
     "none": lambda root: None,
     "flip": flip,
@@ -251,6 +260,7 @@ CHANGES: Mapping[str, Callable[[Path], None]] = {
     "forget": lambda root: lose(root, "*.password"),
     "lose": lose,
     "reboot": reboot,
+    "clear": clear,
 }
 
 

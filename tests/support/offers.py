@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Offer:
     port: int
     restart: Callable[[], None]
     data: Path
+    down: Callable[[], AbstractContextManager[None]]
 
     def url(self, database: str, user: str = "bench") -> str:
         """As a study names it."""
@@ -81,8 +82,17 @@ def offer(certificate: Path | None = None) -> Iterator[Offer]:
             _end(running.pop())
             running.append(LocalRunner().start(command, stderr=log))
 
+        @contextmanager
+        def down() -> Iterator[None]:
+            _end(running.pop())
+            try:
+                yield
+            finally:
+                running.append(LocalRunner().start(command, stderr=log))
+                _wait(made, log)
+
         try:
-            made = Offer(port, restart, place / "data")
+            made = Offer(port, restart, place / "data", down)
             _prepare(made, log)
             yield made
         finally:
@@ -106,16 +116,20 @@ def _end(running: Running) -> None:
         pipe.close()
 
 
-def _prepare(made: Offer, log: Path) -> None:
-    """As an administrator would, once the server answers."""
+def _wait(made: Offer, log: Path) -> list[list[object]]:
+    """What the server answers first."""
     until_s = time.monotonic() + PATIENCE_S
     while True:
         try:
-            [[checkpoints]] = made.ask("postgres", CHECKPOINTS, "stithy")
-            break
+            return made.ask("postgres", CHECKPOINTS, "stithy")
         except StithyError:
             assert time.monotonic() < until_s, log.read_text()
             time.sleep(0.05)
+
+
+def _prepare(made: Offer, log: Path) -> None:
+    """As an administrator would, once the server answers."""
+    [[checkpoints]] = _wait(made, log)
     word = WORD.replace("'", "''")
     attribute = "CREATEDB" if checkpoints else "SUPERUSER"
     more = ", pg_checkpoint" if checkpoints else ""

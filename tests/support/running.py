@@ -20,6 +20,7 @@ from stithy.exits import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.journal import Entry, read_journal
+from stithy.run.volumes import KEEPER
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
@@ -27,10 +28,11 @@ ONCE = """import sys
 if {"run", "resume", "block"} & {*sys.argv[1:2]}:
     from stithy.run import deciding
     deciding.Repeats.__call__ = lambda self, so_far: None
+    deciding._Futility.check = lambda self, window, left: None
 from stithy.cli.app import main
 main()
 """
-"""Stithy as it is, but that it measures no block twice."""
+"""Stithy as it is, but that it measures no block twice, and stops for no invalid ones."""
 
 
 def write_study(
@@ -86,12 +88,14 @@ class Stithy:
     """Starts `stithy` with a state directory of its own; `prefix` is put before its words.
 
     `repeats`: blocks with an invalid window are measured once more. Beside other tests that would
-    be nearly all, and prove nothing more. `environment`: what is other than for the tests.
+    be nearly all, and prove nothing more. `waits`: blocks wait for a quiet machine, which beside
+    other tests none is. `environment`: what is other than for the tests.
     """
 
     state: Path
     prefix: Sequence[str] = ()
     repeats: bool = False
+    waits: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -100,7 +104,9 @@ class Stithy:
         own = {"STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
         environment = {**os.environ, **own, **self.environment}
         program = ("-m", "stithy") if self.repeats else ("-c", ONCE)
-        command = [*(self.prefix or (sys.executable, *program)), *map(str, words)]
+        measures = words[:1] in (("run",), ("resume",), ("block",))
+        quick = () if self.waits or not measures else ("--no-wait",)
+        command = [*(self.prefix or (sys.executable, *program)), *map(str, words), *quick]
         process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
         self.started.append(process)
         return process
@@ -202,13 +208,16 @@ def hammer_of(out: Path) -> int:
     return found
 
 
-def left_by(out: Path) -> list[str]:
-    """Everything that a run made, by its own journal, and that is still there."""
+def left_by(out: Path, *, but_master: bool = False) -> list[str]:
+    """Everything that a run made, by its own journal, and that is still there.
+
+    `but_master`: without the master copies, which stay for a resume.
+    """
     [first] = entries(out, "run-started")
     left = [f"process {pid}" for pid in pids_of_run(first.facts["run_id"])]
     for entry in entries(out, "creating"):
         kind, facts = entry.facts["kind"], entry.facts["facts"]
-        if is_there(kind, facts):
+        if is_there(kind, facts) and not (but_master and facts.get("candidate") == KEEPER):
             left.append(f"{kind} {facts}")
     return left
 

@@ -577,6 +577,7 @@ def _baseline(shape: Shape, window: str, turn: tuple[int, int, int], order: int)
         "one_rounds_per_s": 120_000.0 * wobble, "all_rounds_per_s": 230_000.0 * wobble,
         "threads": 2, "reads": 2400, "read_mean_s": 0.000105 / wobble,
         "read_p50_s": 0.0001 / wobble, "read_p99_s": 0.0003, "read_max_s": 0.002,
+        "waited_s": 3.0, "busy_because": None,
         "missing_because": None, **shape.baselines.get(window, {}),
     }  # fmt: skip
 

@@ -155,6 +155,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             of_kind = f" with `{choice}: {keys['title']}`" if choice else ""
             yield _page_section(f"`scenario.{name}`{of_kind}", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])
+    yield _page_section("`quiet`", schema["$defs"]["Quiet"])
 
 
 def _sections_below(above: str, schema: dict[str, Any]) -> Iterator[str]:

@@ -61,6 +61,11 @@ def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_th
     row = window_row(out, "w-a-u1-b0")
     assert (row["complete"], row["missing_because"]) == (False, "stopped by a person")
     assert manifest(out)["end"] == "interrupted"
+    assert left_by(out, but_master=True) == []
+    assert (out / "master-copy/master").is_dir()
+    if by == signal.SIGINT:
+        assert f"to continue the run: stithy resume {out}" in process.stderr.read()
+    assert stithy.run("clean", out).returncode == Exit.OK
     assert [*left_by(out), *stithy.registered()] == []
 
 
@@ -194,6 +199,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     stithy.kill(lambda: MOMENTS["while loading"](first), "run", study, "--out", first)
     ended = stithy.run("run", study, "--out", out, "--keep")
     assert ended_well(ended.returncode, ended.stderr), ended.stderr
+    assert f"to continue that run: stithy resume {first}" in ended.stderr
     [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]
     passfile = Path(line.rpartition("passfile=")[2])
     assert passfile.stat().st_mode & 0o077 == 0

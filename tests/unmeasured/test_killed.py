@@ -157,6 +157,14 @@ def test_a_proven_master_copy_is_used_on(after: Ask, words: str) -> None:
     assert shown["ends"] == ["a", "b"]
 
 
+def test_another_run_on_its_directories_leaves_a_run_its_master_copy(after: Ask) -> None:
+    """What its last windows left is gone."""
+    shown = after("w-a-u1-b0 clear")
+    assert USED_ON in shown["notes"]
+    assert "prepare" not in shown["steps"]
+    assert shown["ends"] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("words", "because"),
     [

@@ -44,15 +44,18 @@ def _restores_again(out: Path) -> bool:
     return len(restores) == 2 and servers[-1].sequence > restores[1].sequence
 
 
-MOMENTS: dict[str, tuple[list[int], Callable[[Path], object], int, str]] = {
-    "while loading": ([1], lambda out: entries(out, "creating", kind="shared-memory"), 2, "files"),
-    "in the second window": (
-        [1, 2], lambda out: seconds_measured(out, "w-a-u2-b0") >= 1, 1, "files",
+KILL, CTRL_C = signal.SIGKILL, signal.SIGINT
+MOMENTS: dict[str, tuple[list[int], Callable[[Path], object], int, str, signal.Signals]] = {
+    "while loading": (
+        [1], lambda out: entries(out, "creating", kind="shared-memory"), 2, "files", KILL,
     ),
-    "in the engine's own restore": ([1, 2], _restores_again, 1, "native"),
+    "in the second window": (
+        [1, 2], lambda out: seconds_measured(out, "w-a-u2-b0") >= 1, 1, "files", CTRL_C,
+    ),
+    "in the engine's own restore": ([1, 2], _restores_again, 1, "native", KILL),
 }  # fmt: skip
 """Levels, the moment, and how often the database is loaded before all windows: once, where its
-master copy was finished; and the restore method.
+master copy was finished; the restore method, and the signal that ends the run.
 """
 
 
@@ -62,14 +65,16 @@ master copy was finished; and the restore method.
     ["in the second window", "in the engine's own restore",
      pytest.param("while loading", marks=pytest.mark.long)],
 )  # fmt: skip
-def test_a_killed_run_of_a_real_database_is_resumed(
+def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
     """By the command: the windows of the plan, whole, with a report that says so.
 
+    Ctrl-C costs a run no more than a kill: its database is not loaded again.
+
     Loading is long: test_drives.py kills and resumes a run in it each time.
     """
-    users, is_there, loaded, restore = MOMENTS[moment]
+    users, is_there, loaded, restore, by = MOMENTS[moment]
     candidates, out = {"a": place / "a"}, place / "out"
     study = write_study(
         place / "study.yaml", candidates, users=users, duration="1 s", restore=restore
@@ -80,9 +85,14 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     refused = stithy.run("resume", out, "--force")
     assert refused.returncode == 3
     assert f"still active: process {process.pid}" in refused.stderr
-    process.kill()
+    process.send_signal(by)
+    process.send_signal(signal.SIGCONT)
     process.communicate()
     assert left_by(out) != []
+    planned = stithy.run("plan", study)
+    assert (f"stithy resume {out}" in planned.stdout) is (
+        by == KILL
+    )  # else all but the copy is gone
     first = {p: p.read_bytes() for p in RunDirectory(out).windows.glob("w-a-u1-b0/*.parquet")}
     ended = stithy.run("resume", out)
     assert ended_well(ended.returncode, ended.stderr), ended.stderr

@@ -95,7 +95,7 @@ CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$"
 
 
 class Quiet(BaseModel):
-    """What other programs may do before a block begins."""
+    """Before each block a run waits until other programs leave the machine quiet."""
 
     model_config = _STRICT
 
@@ -187,8 +187,8 @@ class Study(BaseModel):
     )
     quiet: Quiet = Field(
         default=Quiet(),
-        json_schema_extra={"default": "waits"},
-        description="How long each block waits until the machine is quiet.",
+        json_schema_extra={"default": "{wait: 2 min}"},
+        description="How long each block waits until other programs leave the machine quiet.",
         examples=[{"wait": "5 min"}],
     )
     seed: int = Field(

@@ -13,7 +13,13 @@ import pytest
 from stithy.cli.app import run
 from stithy.cli.report import opened
 from stithy.cli.running.conclude import conclude, remember_noise
-from stithy.errors import InfrastructureError, InvalidMeasurement, StithyError
+from stithy.errors import (
+    InfrastructureError,
+    InvalidMeasurement,
+    NothingValid,
+    StithyError,
+    UserError,
+)
 from stithy.registry import plugins
 from stithy.report.context import context_of
 from stithy.results.files import write_with_checksum
@@ -162,7 +168,13 @@ def test_a_report_ends_as_its_thresholds_did(tmp_path: Path, capsys: Captured) -
 
 
 @pytest.mark.parametrize(
-    ("error", "advised"), [(InvalidMeasurement, False), (InfrastructureError, True)]
+    ("error", "advised"),
+    [
+        (InvalidMeasurement, False),
+        (UserError, False),
+        (NothingValid, True),
+        (InfrastructureError, True),
+    ],
 )
 def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_told(
     error: type[StithyError], advised: bool, tmp_path: Path, capsys: Captured
@@ -173,9 +185,12 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     assert earlier_noise("nopm") == []
     root = Path(build(tmp_path / "run", users=(4,), repeat=4))
     ended = error("it ended", where="here", remedy="look")
-    code = conclude(Outcome(RunDirectory(root), "failed", ended, (), {}), None, json=False)
+    stays = (root / "tables",)
+    code = conclude(Outcome(RunDirectory(root), "failed", ended, (), {}, stays), None, json=False)
     assert code == ended.exit
-    assert ("stithy resume" in capsys.readouterr().err) is advised
+    shown = capsys.readouterr().err
+    assert ("stithy resume" in shown) is advised
+    assert f"in {stays[0]}; stithy clean {root} removes it" in shown
     rows = read_run(root).window.sort("candidate", "block").to_dicts()
     values = [row["headline_per_min"] for row in rows]
     logs = [math.log(b / a) for a, b in zip(values[:4], values[4:], strict=True)]

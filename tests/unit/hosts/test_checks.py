@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
-from stithy.hosts.activity import BusyProcess
+from stithy.hosts.activity import BusyProgram
 from stithy.hosts.checks import drives
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
@@ -25,8 +25,8 @@ def _idle(disabled: str) -> FakeMachine:
     return FakeMachine(texts=texts, listed={IDLE: ("driver", "state1")})
 
 
-CLUTTERED = tuple(BusyProcess(name, 7, 1.0) for name in "abcd")
-BUSY = FakeMachine(doing=replace(QUIET, cpu_share=0.5, steal_share=0.1, processes=CLUTTERED))
+CLUTTERED = tuple(BusyProgram(name, 7, 0.1, None) for name in "abcd")
+BUSY = FakeMachine(doing=replace(QUIET, cpu_share=0.5, steal_share=0.1, programs=CLUTTERED))
 SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
 BARE = FakeMachine(told={}, texts={}, listed={}, programs={}, synchronised=None, open_places=())
 
@@ -40,7 +40,13 @@ def test_what_disturbs_a_measurement_is_told() -> None:
         ("cpu", "CPU governor", governed, "disturbing", ""),
         ("cpu", "deep idle", _idle("0"), "disturbing", "133"),
         ("cpu", "deep idle", _idle("1"), "there", ""),
-        ("load", "other load", BUSY, "disturbing", "CPUs 50% busy: a (7), b (7), c (7)"),
+        (
+            "load",
+            "other load",
+            BUSY,
+            "disturbing",
+            "CPUs 50% busy: a (7) 10% CPU, b (7) 10% CPU, c (7) 10% CPU",
+        ),
         ("load", "stolen time", BUSY, "disturbing", ""),
         ("load", "swap", FakeMachine(texts=TEXTS | {"/proc/meminfo": SWAP}), "", "2 MiB in use"),
         ("kernel", "control groups", old, "there", "version 1: cpu"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.hammer import FakeHammer
+from stithy.errors import NothingValid
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -181,6 +182,41 @@ def test_a_run_cut_off_around_a_second_attempt_goes_on(
     assert [each for each in done if each.startswith("w-")] == [*BLOCK, *AGAIN]
     # A run that had nothing left but what nobody had asked for loads its database again, too.
     assert done.count("prepare") == 2
+
+
+@pytest.mark.parametrize(
+    ("valid", "measured_blocks"),
+    [
+        ((), [0, 0, 1, 1, 2, 2]),
+        ((1,), [0, 0, 1, 2, 2, 3, 3, 4, 4]),
+        ((2, 4), [0, 0, 1, 1, 2, 3, 3, 4]),
+    ],
+    ids=["none is valid", "three in a row", "never three in a row"],
+)
+def test_a_run_stops_after_three_blocks_in_a_row_without_a_valid_window(
+    valid: tuple[int, ...], measured_blocks: list[int], tmp_path: Path
+) -> None:
+    """Each was measured twice. It says why and what to do; resumed, it measures the rest."""
+
+    def judged(_: RunDirectory, windows: Sequence[str]) -> Mapping[str, str]:
+        blocks = {name: int(name.split("-b")[-1].partition("-")[0]) for name in windows}
+        return {name: "driver late" for name in windows if blocks[name] not in valid}
+
+    faked = FakedRun(tmp_path, users=(1,), load={"repeat": "6"}, invalid=judged)
+    faked.schedulers = (Repeats(judged),)
+    error = faked.run().error
+    blocks = [window_row(faked.out, name)["block"] for name in measured(faked)[::2]]
+    if len(valid) > 1:
+        assert (error, blocks[:8]) == (None, measured_blocks)
+        return
+    assert blocks == measured_blocks
+    assert isinstance(error, NothingValid)
+    assert error.exit == Exit.INVALID
+    assert "driver late (12 of 12)" in error.problem
+    faked.invalid = None
+    assert faked.resume().end == "finished"
+    assert len(entries(faked.out, "step-started", kind="prepare")) == 1
+    assert window_row(faked.out, "w-a-u1-b5")["complete"]
 
 
 MORE = [f"{BLOCK[0]}-more1", f"{BLOCK[0]}-more2"]

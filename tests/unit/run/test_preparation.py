@@ -14,7 +14,7 @@ from stithy.database.engine import Installation
 from stithy.drives.profiles import catalogue
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
-from stithy.hosts.activity import Activity, BusyProcess
+from stithy.hosts.activity import Activity, BusyProgram
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
@@ -143,7 +143,7 @@ class Refusing(FakeEngine):
         raise UserError("it refuses shred_buffers", where="database.settings", remedy="correct it")
 
 
-BUSY = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {"vda": 0.5})
+BUSY = Activity(1.0, 0.9, 0.0, (BusyProgram("cargo", 7, 0.9, 3 * 2**20),), {"vda": 0.5})
 SMALL = {"/proc/meminfo": "MemTotal: 131072 kB\nMemAvailable: 65536 kB"}
 
 
@@ -167,7 +167,12 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert sum(part in each.problem for each in found.problems.found) == 1, part
     warnings = " | ".join(found.warnings)
-    for part in ("CPUs 90% busy: cargo (7)", "vda 50% of the time", "here (no group can be made)"):
+    cargo = "cargo (7) 90% CPU, 3 MiB/s"
+    for part in (
+        f"CPUs 90% busy: {cargo}",
+        f"vda 50% of the time: {cargo}",
+        "here (no group can be made)",
+    ):
         assert part in warnings
     full = OpenPlace(Path("/full/x"), Path("/full"), "ext4", "8:1", 0, False, ())
     assert not list(preflight.cautions(study.study, FakeMachine(open_places=(full,))))
@@ -189,7 +194,7 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
 
 def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So are times that no drive keeps here: by the least under load, until a run knows better."""
-    monkeypatch.setattr("fakes.machine.FakeMachine.activity", lambda self: BUSY)
+    monkeypatch.setattr("fakes.machine.FakeMachine.activity", lambda self, pids=(): BUSY)
     run = FakedRun(tmp_path)
     context = run.start()
     context.session.books.register.close(remove=True)

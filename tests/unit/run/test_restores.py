@@ -141,7 +141,7 @@ def test_tenants_come_and_go_between_windows(tmp_path: Path, method: str) -> Non
             log = context.session.directory.root / "look.log"
             with context.servers.running("b", log, tenant=tenant) as instance:
                 assert instance.checksums() == {"warehouse": "1"}
-    context.session.books.remove_all(candidate=None)
+    context.session.books.end()
     context.session.books.register.close(remove=True)
 
 

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.errors import InfrastructureError, PreconditionError, UserError
+from stithy.errors import InfrastructureError, PreconditionError, Refused, UserError
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepStarted
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.stop import Stop
+from stithy.storage.providers.path import DirectoryProvider
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
@@ -59,6 +60,8 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
     assert _windows(faked.out) == sorted(now["plan"]["windows"])
     assert {path: path.read_bytes() for path in kept} == kept
     assert (len(faked.hammer.runs), len(faked.hammer.calibrated)) == (5, 1)
+    # Ctrl-C costs no more than a kill.
+    assert len(entries(faked.out, "step-started", kind="prepare")) == 1
     assert [each["end"] for each in now["sessions"]] == ["interrupted", "finished"]
     for same in ("started_at_s", "comparability_key", "database", "memory", "seed", "calibration"):
         assert now[same] == first[same], same
@@ -97,9 +100,19 @@ def test_what_failed_or_meets_a_persons_files_goes_on_once_that_is_mended(tmp_pa
         faked.resume()
     assert list(precious.parent.iterdir()) == [precious]
     precious.unlink()
+    faked.hammer = FakeHammer(before_run=faked.stop.signal)
+    assert faked.resume().end == "interrupted"
+    faked.hammer, faked.stop = FakeHammer(), Stop()
+    precious.touch()
+    with pytest.raises(PreconditionError):
+        faked.resume()
+    precious.unlink()
     assert faked.resume().end == "finished"
     ends = [each["end"] for each in manifest(faked.out)["sessions"]]
-    assert (ends, len(_windows(faked.out))) == (["failed", "failed", "finished"], 2)
+    assert ends == ["failed", "failed", "interrupted", "failed", "finished"]
+    assert len(_windows(faked.out)) == 2
+    # A session that could not begin costs nothing that an earlier one has made.
+    assert len(entries(faked.out, "step-started", kind="prepare")) == 2
 
 
 @contextmanager
@@ -158,6 +171,24 @@ def test_what_must_not_go_on_is_refused_and_nothing_is_changed(case: str, tmp_pa
             assert problem in shown
             assert len(_windows(faked.out)) == 4
             return
+    assert faked.resume().end == "finished"
+
+
+def test_storage_that_does_not_answer_is_not_called_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says itself what to do, once for each candidate."""
+    faked = interrupted(tmp_path)
+
+    def down(provider: DirectoryProvider) -> None:
+        raise PreconditionError("no answer", where=str(provider.place()), remedy="start it")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectoryProvider, "fingerprint", lambda _: None)
+        patched.setattr(DirectoryProvider, "check", down)
+        with pytest.raises(Refused) as refused:
+            faked.resume()
+    assert {each.remedy for each in refused.value.parts()} == {"start it"}
     assert faked.resume().end == "finished"
 
 

@@ -13,7 +13,7 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.database.engine import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
-from stithy.hosts.activity import OtherLoad, OthersReading, Process
+from stithy.hosts.activity import Activity, ActivityCounters, BusyProgram, Process
 from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
@@ -82,8 +82,9 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpu_s: float, is_busy: bool
 ) -> None:
     """A busy host makes the driver look slow; here its users pause, so that they are counted."""
-    others = OtherLoad(10.0, cpu_s * len(os.sched_getaffinity(0)), 0, ("make",))
-    monkeypatch.setattr(headroom, "others_between", lambda before, after: others)
+    make = BusyProgram("make", 7, 0.1, 0.0)
+    others = Activity(10.0, 0, 0, (make,), {}, cpu_s=cpu_s * len(os.sched_getaffinity(0)))
+    monkeypatch.setattr(headroom, "between", lambda before, after: others)
     load = {**CALIBRATED, "pace": "{think: 2 s}"}
     faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
     faked.run()
@@ -158,7 +159,9 @@ def _around(
             name: DiskCounters({"read": 1, "write": 0}, {"read": n * ended, "write": 0}, {}, 0, 0)
             for name, n in moved.items()
         }
-        return surroundings.Snapshot(OthersReading(at_s, others), counted, frozenset({(7, at_s)}))
+        return surroundings.Snapshot(
+            ActivityCounters(at_s, others, {}), counted, frozenset({(7, at_s)})
+        )
 
     plans = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
     log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]

@@ -84,8 +84,9 @@ def conclude(
             say(f"to continue the run: stithy resume {quote(str(directory))}")
         if outcome.stays:
             size = format_size(sum(files_bytes(path)[1] for path in outcome.stays))
-            say(f"until then {' and '.join(map(str, outcome.stays))} stay ({size}), so that nothing "
-                f"is loaded twice; to remove them: stithy clean {quote(str(directory))}")  # fmt: skip
+            kept = f"kept for that, so that nothing is loaded twice: {size} in "
+            removal = f"stithy clean {quote(str(directory))}"
+            say(f"{kept}{', '.join(map(str, outcome.stays))}; {removal} removes it")
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
 

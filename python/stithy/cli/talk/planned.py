@@ -13,6 +13,7 @@ from stithy.factor import factor_named, level_factor
 from stithy.metrics import parse_quantity
 from stithy.plan.additional import windows_most
 from stithy.plan.cost import (
+    QUIET_S,
     again_s,
     certain,
     costs_of_short_windows,
@@ -120,7 +121,7 @@ def as_text(
         *_varied(study),
         *([f"Restore before each window: {plan.restore}"] if plan.restore else []),
         *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
-        _totals(plan),
+        _totals(study, plan),
         *([outlook_text(expected)] if expected else []),
         _candidates(study, plan),
         *profile_tables(study),
@@ -380,7 +381,7 @@ def _candidates(study: Study, plan: Plan) -> str:
     return table(["candidate", "storage", "space", ""], rows, "<<><")
 
 
-def _totals(plan: Plan) -> str:
+def _totals(study: Study, plan: Plan) -> str:
     """What all of it takes; before that, what it takes if the first interim analysis decides."""
     least, asked = certain(plan.steps), plan.question
     memory = memory_bytes(plan)
@@ -388,6 +389,12 @@ def _totals(plan: Plan) -> str:
     if asked is not None and len(least) < len(plan.steps):
         lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"
+    if study.quiet.wait_s:
+        lines.append(
+            "Each block waits until the machine is quiet: "
+            f"{format_duration(min(QUIET_S, study.quiet.wait_s))} if it is, at most "
+            f"{format_duration(study.quiet.wait_s)}; both are included."
+        )
     if block_s := again_s(plan.steps):
         lines.append(
             "These times do not include repeats: a block with an invalid window is measured a "

@@ -108,9 +108,7 @@ class DirectoryProvider:
     def survives(self, run_id: str) -> Path | None:
         """The directory, while it carries the mark of a session that is over, or of this one."""
         mark = read_mark(self.place())
-        if mark is None or mark.run_id != run_id:
-            return None
-        return None if mark.in_use and mark.owner != own_identity() else self.place()
+        return self.place() if mark and mark.run_id == run_id and not mark.in_use else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make or take over the directory, lock and mark it."""
