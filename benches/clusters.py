@@ -122,7 +122,7 @@ def environment(home: Path) -> dict[str, str]:
 def times(shape: str, home: Path) -> Times:
     """One cluster from nothing to nothing, and one that is killed while it is raised."""
     load = os.getloadavg()[0]
-    up_s, told = stithy(home, "cluster", "up", "bench", *SHAPES[shape], *COMMON)
+    up_s, told = stithy(home, "cluster", "up", "--name", "bench", *SHAPES[shape], *COMMON)
     written_s = write(Path(json.loads(told)["path"]))
     cpu_s, memory_bytes = taken_by(home)
     down_s, _ = stithy(home, "cluster", "down", "bench")
@@ -156,7 +156,7 @@ def taken_by(home: Path) -> tuple[float, int]:
 
 def killed(shape: str, home: Path) -> float | None:
     """How long `stithy clean` takes after a raising that was killed; None: it had ended before."""
-    words = command("cluster", "up", "bench", *SHAPES[shape], *COMMON)
+    words = command("cluster", "up", "--name", "bench", *SHAPES[shape], *COMMON)
     process = subprocess.Popen(words, env=environment(home), stdout=subprocess.DEVNULL)
     time.sleep(KILLED_AFTER_S)
     ended = process.poll() is not None

@@ -84,7 +84,7 @@ def _until_healthy(stithy: Stithy) -> dict[str, Any]:
 def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -> None:
     """Its volume keeps what was written while an OSD is dead, and nothing is left at the end."""
     begun_s = time.monotonic()
-    up = _json(stithy, "up", "lab", *SMALL)
+    up = _json(stithy, "up", "--name", "lab", *SMALL)
     assert time.monotonic() - begun_s <= UP_S
     assert (up["hosts"], up["osds"], up["min_size"], up["whole"]) == (2, 2, 1, True)
     tag, folder, file = _tag(stithy), _folder(stithy), Path(up["path"]) / "file"
@@ -160,7 +160,7 @@ def test_whoever_is_killed_while_a_cluster_comes_up_leaves_what_is_found_and_rem
         tags.append(_tag(stithy))
         return MOMENTS[moment](stithy)
 
-    stithy.kill(has_come, "cluster", "up", "lab", *SMALL)
+    stithy.kill(has_come, "cluster", "up", "--name", "lab", *SMALL)
     tags.append(_tag(stithy))
     doctor = json.loads(stithy.run("doctor", "--json").stdout)
     assert [each["what"] for each in doctor["left"]] == ["cluster lab"]
@@ -173,7 +173,7 @@ def test_a_cluster_is_found_and_removed_whatever_of_its_books_is_lost(
     stithy: Stithy, lost: str
 ) -> None:
     """It is killed as a whole: all daemons at once, or only its books are gone."""
-    point = Path(_json(stithy, "up", "lab", *SMALL)["path"])
+    point = Path(_json(stithy, "up", "--name", "lab", *SMALL)["path"])
     tag, folder = _tag(stithy), _folder(stithy)
     assert folder is not None
     if lost == "nothing":
@@ -196,7 +196,7 @@ def test_whoever_is_killed_while_a_cluster_goes_down_leaves_what_is_removed(
     stithy: Stithy,
 ) -> None:
     """At the moment when its daemons are ended, or its network is."""
-    _json(stithy, "up", "lab", *SMALL)
+    _json(stithy, "up", "--name", "lab", *SMALL)
     tag, folder = _tag(stithy), _folder(stithy)
     assert folder is not None
     process = stithy.start("cluster", "down", "lab")
@@ -219,7 +219,7 @@ def test_a_cluster_that_is_there_lends_an_image_and_gets_it_back(
     stithy: Stithy, place: Path
 ) -> None:
     """After a run and after one that was killed; the cluster itself is left alone."""
-    up = _json(stithy, "up", "lab", *SMALL)
+    up = _json(stithy, "up", "--name", "lab", *SMALL)
     (place / "s.yaml").write_text(BLOCK_IO.format(ceph=f"{{conf: {up['conf']}, pool: volumes}}"))
     out, killed = place / "out", place / "killed"
     finished = stithy.run("run", place / "s.yaml", "--out", out)

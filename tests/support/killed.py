@@ -247,7 +247,7 @@ def reboot(root: Path) -> None:
 def clear(root: Path) -> None:
     """Another run takes the candidates' directories."""
     providers = {name: DirectoryProvider(root / name, name) for name in "ab"}
-    sentences = leftovers(providers, clean=True)
+    sentences = list(leftovers(providers, clean=True))
     assert all(f"stithy resume {root / 'out'}" in sentence for sentence in sentences), sentences
 
 

@@ -49,10 +49,7 @@ class Process:
 
 @dataclass(frozen=True)
 class ActivityCounters:
-    """Counters at a moment; `rest` are the processes of the run and threads of the kernel.
-
-    `cpu_ticks` are those of the CPUs that this process may use, `devices` whole disks.
-    """
+    """Counters at a moment; `rest`: of run and kernel, `cpu_ticks`: of the CPUs that it may use."""
 
     at_s: float
     others: Mapping[Key, Process]
@@ -80,7 +77,7 @@ class Activity:
 
     `cpu_share` of all CPUs was used by others, and `hidden_share` of that by what /proc does not
     show; `steal_share` is what a hypervisor gave away. `cpu_s` and `moved_bytes` are of visible
-    programs, `run_bytes` of the run. `devices`: share of the time with a request under way.
+    programs, `run_bytes` of the run. `devices`: by whole disk, share of the time with a request.
     """
 
     span_s: float
@@ -120,8 +117,7 @@ def read(clock: Clock, pids: Collection[int], proc: Path = PROC) -> ActivityCoun
     for pid, (start, flags, counted) in processes.items():
         is_rest = flags & KERNEL_THREAD or _descends(pid, parents, pids)
         (rest if is_rest else others)[pid, start] = counted
-    disks = parse_diskstats(text_of(proc / "diskstats").encode())
-    devices = {name: counters for name, counters in disks.items() if is_disk(name)}
+    devices = parse_diskstats(text_of(proc / "diskstats").encode())
     ticks = _cpu_ticks(text_of(proc / "stat"))
     return ActivityCounters(clock.monotonic_s(), others, rest, ticks, devices)
 
@@ -183,11 +179,11 @@ def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
 def _busy_shares(
     before: Mapping[str, DiskCounters], after: Mapping[str, DiskCounters], elapsed_s: float
 ) -> dict[str, float]:
-    """By device that both readings have: the share of the time with a request under way."""
+    """By disk that both readings have: the share of the time with a request under way."""
     grown = {
         name: counter_growth(counters.busy_ms, after[name].busy_ms)
         for name, counters in before.items()
-        if name in after
+        if name in after and is_disk(name)
     }
     return {name: min(1.0, ms / 1000 / elapsed_s) for name, ms in grown.items()}
 

@@ -79,7 +79,7 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
     """Raise a cluster, and keep it when this process ends. Raises what its provider raises."""
     if not NAME.fullmatch(name):
         raise UserError(
-            f"{name!r} cannot be the name of a cluster", where="NAME",
+            f"{name!r} cannot be the name of a cluster", where="--name",
             remedy="use at most 32 lower-case letters, digits and hyphens",
         )  # fmt: skip
     if any(each.name == name for each in clusters()):

@@ -87,23 +87,20 @@ class Status:
 
 Judge = Callable[[RunDirectory], Status]
 
-Advise = Callable[[RunDirectory, Sequence[str]], str]
-"""What can be done about what makes these windows invalid, as a remedy."""
-
 
 @dataclass(frozen=True)
 class Deciders:
     """Who judges what was measured. A seam: tests hand in what decides when they like.
 
     `judge` says when the primary question is decided; without one every block is measured.
-    `schedulers` say which windows are needed beside those of the plan. `invalid` and `advise` end a
-    run whose blocks have no valid window; without them it goes on to its end.
+    `schedulers` say which windows are needed beside those of the plan. By `invalid` a run ends
+    whose blocks have no valid window; `advise` says what to do about these windows then.
     """
 
     judge: Judge | None = None
     schedulers: Sequence[Scheduler] = ()
     invalid: Invalid | None = None
-    advise: Advise = lambda directory, windows: "see the windows in the report"
+    advise: Callable[[RunDirectory, Sequence[str]], str] = lambda directory, windows: "read why"
 
 
 class Repeats:
@@ -156,6 +153,10 @@ def additional_from(facts: Mapping[str, Any]) -> Additional:
     return Additional(facts["after"], windows, facts["because"])
 
 
+FUTILE_BLOCKS = 3
+"""Own: each was measured twice, so one that a passing disturbance hit is not among them."""
+
+
 class Schedule:
     """The steps of one session in their order, as far as they are decided by now."""
 
@@ -164,13 +165,13 @@ class Schedule:
     ) -> None:
         """`keep`: nothing is torn down. What no earlier session has done is left."""
         self._context = context
-        self._schedulers = deciders.schedulers
+        self._deciders = deciders
         self._interim = _InterimAnalyses(context, deciders.judge)
         self._forecast = forecast
         self._keep = keep
         self._over: dict[str, None] = {}
         self._left = self._steps()
-        self._futility = _Futility(context.session.directory, deciders)
+        self._futile: dict[tuple[Point, int], list[str]] = {}
 
     def next(self) -> StepStarted | None:
         """The next step that is needed, as it is announced; None where none is left.
@@ -188,17 +189,40 @@ class Schedule:
         return None
 
     def end(self, step: Step) -> None:
-        """A step was done, or left out; a window may need additional ones, which come next."""
+        """A step was done; a window may need additional ones, which come next.
+
+        Raises NothingValid where the last blocks make the rest of the run futile.
+        """
+        self._leave(step)
+        if step.kind == "window" and step.window is not None:
+            self._check_futile(step.window)
+
+    def _leave(self, step: Step) -> None:
         self._over[step.id] = None
         self._left = self._left[1:]
         if step.kind == "window":
             self.ask()
 
-    def check(self, step: Step) -> None:
-        """Raise NothingValid where the blocks up to this step make the rest of the run futile."""
-        if step.window is not None and step.kind == "window":
-            left = [each.window for each in self._left if each.kind == "window" and each.window]
-            self._futility.check(step.window, left)
+    def _check_futile(self, window: WindowPlan) -> None:
+        """Judge a block at the end of its last attempt; `_futile` are those without a valid one."""
+        left = [step.window for step in self._left if step.kind == "window" and step.window]
+        block = (window.point, window.block)
+        self._futile.setdefault(block, []).append(window.id)
+        judge, directory = self._deciders.invalid, self._context.session.directory
+        if judge is None or any((each.point, each.block) == block for each in left):
+            return
+        windows = [name for names in self._futile.values() for name in names]
+        invalid = judge(directory, windows)
+        if len(invalid) < len(windows):
+            self._futile.clear()
+        elif len(self._futile) >= FUTILE_BLOCKS and left:
+            flags = Counter(invalid.values()).most_common()
+            why = ", ".join(f"{flag} ({count} of {len(windows)})" for flag, count in flags)
+            raise NothingValid(
+                f"no window of the last {FUTILE_BLOCKS} blocks is valid, so the run stops: {why}",
+                where=f"windows {windows[0]} to {windows[-1]}",
+                remedy=self._deciders.advise(directory, windows),
+            )
 
     def conclude(self) -> None:
         """Nothing is left: evaluate the stopping rule after the last block, too."""
@@ -226,7 +250,7 @@ class Schedule:
         if step.kind == "window":
             context.state.progress.skipped[step.id] = because
         session.tell(StepSkipped(step, because))
-        self.end(step)
+        self._leave(step)
 
     def ask(self) -> None:
         """Ask the schedulers what is needed now beside what is known, and say it."""
@@ -234,7 +258,7 @@ class Schedule:
         session, before = context.session, progress.additional
         done = progress.done | self._over.keys()
         so_far = SoFar(session.directory, context.file, context.plan, before, done)
-        progress.additional = ask(so_far, self._schedulers, session.journal)
+        progress.additional = ask(so_far, self._deciders.schedulers, session.journal)
         self._left = self._steps()
         for each in progress.additional[len(before) :]:
             ids = tuple(window.id for window in each.windows)
@@ -301,45 +325,6 @@ class _InterimAnalyses:
         facts = {"blocks": status.blocks, "decided": status.decided, "text": status.text}
         self._context.session.journal.write("interim-analysis", **facts)
         self._context.session.tell(InterimAnalysis(status.text, status.blocks, status.decided))
-
-
-FUTILE_BLOCKS = 3
-"""Own: each was measured twice, so one that a passing disturbance hit is not among them."""
-
-
-class _Futility:
-    """The last blocks of this session that have no valid window, with those windows."""
-
-    def __init__(self, directory: RunDirectory, deciders: Deciders) -> None:
-        self._directory = directory
-        self._deciders = deciders
-        self._block: tuple[Point, int] | None = None
-        self._windows: list[str] = []
-        self._futile: list[list[str]] = []
-
-    def check(self, window: WindowPlan, left: Sequence[WindowPlan]) -> None:
-        """A window was measured; raise NothingValid after so many blocks, if any window is `left`.
-
-        A block ends with its last attempt, and those before this session do not count.
-        """
-        block = (window.point, window.block)
-        self._windows = [*(self._windows if block == self._block else ()), window.id]
-        self._block = block
-        if self._deciders.invalid is None or any((w.point, w.block) == block for w in left):
-            return
-        invalid = self._deciders.invalid(self._directory, self._windows)
-        is_futile = invalid.keys() >= {*self._windows}
-        self._futile = [*self._futile, self._windows] if is_futile else []
-        if len(self._futile) < FUTILE_BLOCKS or not left:
-            return
-        futile = [name for names in self._futile for name in names]
-        why = Counter(self._deciders.invalid(self._directory, futile).values())
-        flags = ", ".join(f"{flag} ({count} of {len(futile)})" for flag, count in why.most_common())
-        raise NothingValid(
-            f"no window of the last {FUTILE_BLOCKS} blocks is valid, so the run stops: {flags}",
-            where=f"windows {futile[0]} to {futile[-1]}",
-            remedy=self._deciders.advise(self._directory, futile),
-        )
 
 
 class Rates:

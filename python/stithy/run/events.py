@@ -105,10 +105,7 @@ class SecondPassed:
 
 @dataclass(frozen=True)
 class MachineBusy:
-    """A block is waiting for a quiet machine: what keeps it busy, in words, and for how long now.
-
-    At most `most_s`; told again every ten seconds.
-    """
+    """A block has waited so long for a quiet machine, of at most `most_s`; `text`: for whom."""
 
     text: str
     waited_s: float

@@ -118,7 +118,6 @@ def _do_steps(
             manifest.write()
             rates.learn(started.step)
             schedule.end(started.step)
-            schedule.check(started.step)
     finally:
         keep_learned(forecast.learned, rates.known)
     schedule.conclude()

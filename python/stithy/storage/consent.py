@@ -22,15 +22,7 @@ from pydantic import TypeAdapter
 from stithy.errors import PreconditionError, reason_of
 from stithy.hosts.devices import mounts, whole_disk
 from stithy.hosts.files import text_of
-from stithy.hosts.processes import (
-    Identity,
-    User,
-    is_alive,
-    named,
-    openers_of,
-    own_identity,
-    programs_of,
-)
+from stithy.hosts.processes import Identity, User, is_alive, named, openers_of, programs_of
 from stithy.hosts.runner import Command, Finished, Runner
 from stithy.storage.space import files_bytes
 from stithy.wire.program import DRIVE
@@ -55,7 +47,7 @@ class Mark:
     @property
     def in_use(self) -> bool:
         """Whether the run goes on in another process, or was kept until `stithy clean`."""
-        return self.owner is None or (self.owner != own_identity() and is_alive(self.owner))
+        return self.owner is None or (self.owner.pid != os.getpid() and is_alive(self.owner))
 
 
 _MARKS = TypeAdapter(Mark)

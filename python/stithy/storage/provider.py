@@ -220,9 +220,7 @@ class Provider(Protocol):
         ...
 
     def survives(self, run_id: str) -> Path | None:
-        """The volume of a session of this run, where it outlives it; None where it does not.
-
-        Of a session that is over, or of this one, which ends.
+        """The volume of a session of this run that ends or did, where it outlives that; else None.
 
         What lies there is as the session left it. `provision` takes it over, with what it holds.
         """

@@ -104,16 +104,12 @@ class Quiet(BaseModel):
         default=120.0,
         json_schema_extra={"default": format_duration(120.0)},
         description=(
-            "The longest wait before each block until other programs use at most a tenth of the "
-            "CPUs and of each disk's time, for 3 s. The run names the program that keeps the "
-            "machine busy. After a wait in vain it looks only for 3 s, until the machine was quiet "
-            "once. `0 s`, or `--no-wait`: it measures at once."
+            "The longest wait until other programs use at most a tenth of the CPUs and of each "
+            "disk's time, for 3 s; the run names them. After a wait in vain blocks wait only 3 s, "
+            "until the machine was quiet once. `0 s`, or `--no-wait`: they are measured at once."
         ),
         examples=["5 min"],
     )
-
-
-NO_WAIT = Quiet.model_construct(wait_s=0.0)
 
 
 class Study(BaseModel):

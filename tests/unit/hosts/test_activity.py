@@ -94,7 +94,8 @@ def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     )
     found = read(FakeClock(), (), tmp_path)
     assert found.cpu_ticks == (1, 2, 3, 4, 5, 6, 7, 8)
-    assert {name: each.busy_ms for name, each in found.devices.items()} == {"vda": 42}
+    assert {name: each.busy_ms for name, each in found.devices.items()} == {"vda": 42, "loop0": 9}
+    assert between(found, found).devices == {"vda": 0.0}
 
 
 def test_others_are_neither_ours_nor_those_below_them_nor_the_kernels(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def _around(
             for name, n in moved.items()
         }
         return surroundings.Snapshot(
-            ActivityCounters(at_s, others, {}), counted, frozenset({(7, at_s)})
+            ActivityCounters(at_s, others, {}, devices=counted), frozenset({(7, at_s)})
         )
 
     plans = [step.window for step in context.plan.steps if step.kind == "window" and step.window]

@@ -60,11 +60,11 @@ POLICY = ("ftt", "erasure_coding", "checksum", "compression", "space", "iops_lim
 
 
 def up(
-    name: str = "lab",
+    candidate: str | None = None,
     /,
     *,
+    name: str = "lab",
     how: ClusterOptions = ClusterOptions(),
-    candidate: str | None = None,
     json: Json = False,
 ) -> None:
     """Raise a laboratory cluster of Ceph on this machine, and print the path of its volume.
@@ -78,15 +78,15 @@ def up(
     Examples:
 
         stithy cluster up
-        stithy cluster up lab --hosts 4 --erasure-coding 3+1 --size 4GiB
-        stithy cluster up --candidate studies/ceph-policies.yaml:ec21
+        stithy cluster up --name lab --hosts 4 --erasure-coding 3+1 --size 4GiB
+        stithy cluster up studies/ceph-policies.yaml:ec21 --name ec21
 
     Parameters
     ----------
+    candidate
+        A candidate of a study with a source `ceph`, as FILE:NAME; default: what the options say.
     name
         Name of the cluster.
-    candidate
-        A candidate of a study with a source `ceph`, as FILE:NAME, in place of the other options.
     """
     from stithy.drives.program import need_root
     from stithy.run.by_hand import raise_by_hand
@@ -139,10 +139,13 @@ def _of_study(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, in
     if any(value is not None for value in vars(how).values()):
         raise UserError(
             "a candidate of a study has keys of its own",
-            where="--candidate",
+            where=asked,
             remedy="leave out the other options, or the candidate",
         )
     file, _, name = asked.rpartition(":")
+    if not file:
+        remedy = f"write it as FILE:NAME; to name the cluster: --name {asked}"
+        raise UserError("this is no candidate of a study", where=asked, remedy=remedy)
     study = read_study(Path(file)).study
     clusters = {
         each: keys

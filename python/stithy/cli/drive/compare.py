@@ -1,6 +1,5 @@
 """`stithy drive compare`: an emulated drive beside the drive that its profile was made of."""
 
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +50,7 @@ def compare(
         drive, at most 2 GiB.
     """
     from stithy.drives.measure import compare
-    from stithy.drives.measure.measuring import Plan, busy
+    from stithy.drives.measure.measuring import Plan, other_work
     from stithy.drives.measure.points import schedule
     from stithy.drives.profiles import find_profile
     from stithy.drives.program import need_root
@@ -66,17 +65,17 @@ def compare(
     need_root()
     size_bytes = drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
     spec = DriveSpec(compare.name_of_process(), found.text, size_bytes, seed=SEED)
-    other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
+    beside = other_work()
     with until_interrupted() as stop:
         again = compare.measure_emulated(spec, plan, runner, steps(stop))
     rows = compare.compared(against.figures, again)
     differing = against.engine and against.engine != again.engine
     engines = f"by other engines: {against.engine}, emulated {again.engine}" if differing else None
     if json:
-        about = {"against": against.what, "engines": engines, "other_work": other_work}
+        about = {"against": against.what, "engines": engines, "other_work": beside}
         show_json({**about, **as_json(rows)})
     else:
-        words = [f"against {against.what}", engines, other_work, verdict(rows)]
+        words = [f"against {against.what}", engines, beside, verdict(rows)]
         show(f"{comparison(rows)}\n\n" + "\n".join(filter(None, words)))
     return Exit.THRESHOLD if any(each.missed() for each in rows) else Exit.OK
 

@@ -1,5 +1,6 @@
 """How a plan is shown: to people its steps and what it needs, to programs every field of it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -390,11 +391,8 @@ def _totals(study: Study, plan: Plan) -> str:
         lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"
     if study.quiet.wait_s:
-        lines.append(
-            "Each block waits until the machine is quiet: "
-            f"{format_duration(min(QUIET_S, study.quiet.wait_s))} if it is, at most "
-            f"{format_duration(study.quiet.wait_s)}; both are included."
-        )
+        short, long = (format_duration(min(s, study.quiet.wait_s)) for s in (QUIET_S, math.inf))
+        lines.append(f"Each block waits for a quiet machine, {short} to {long}; this is included.")
     if block_s := again_s(plan.steps):
         lines.append(
             "These times do not include repeats: a block with an invalid window is measured a "

@@ -30,15 +30,14 @@ from stithy.fio.histogram import Histogram
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine
 from stithy.fio.output import Served
+from stithy.hosts.activity import watch
+from stithy.hosts.checks.load import busy_cpus
 from stithy.hosts.runner import Runner
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 POINTS_TRIED = [Point(1.0, 4 * KIB, depth).pattern for depth in (1, 2)]
 SLICE_S = 5.0
 """Writing without a pause is reported in slices; between two the drive rests for some tenths."""
-
-BUSY_SHARE = 0.25
-"""Load average that is no trouble, as a share of the processors."""
 
 UNSTEADY_SHARE = 0.1
 """How far the rounds of a point may differ from their mean."""
@@ -195,14 +194,10 @@ def _need_go_on(watch: Watch, place: Target) -> None:
         )
 
 
-def busy(load: float, cpus: int) -> str | None:
-    """What a reader should know of a machine with this load average before it was measured.
-
-    None where it was idle enough: fio and an emulated drive need processors of their own.
-    """
-    if load <= BUSY_SHARE * cpus:
-        return None
-    return f"Other work ran beside it: a load of {load:.1f} on {cpus} processors."
+def other_work() -> str | None:
+    """Say which programs use the CPUs before a measurement; None where the machine is quiet."""
+    busy = busy_cpus(watch(SystemClock()))
+    return f"Other work ran beside it: {busy}." if busy else None
 
 
 def unsteady(measurement: Measurement) -> list[str]:

@@ -6,7 +6,6 @@ is decided before, in `storage/consent.py`.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +17,9 @@ from stithy.drives.measure.measurement import Measurement, TargetFacts
 from stithy.drives.measure.measuring import (
     Plan,
     Watch,
-    busy,
     fill,
     measure,
+    other_work,
     ready,
     unsteady,
 )
@@ -238,7 +237,7 @@ def profile(
         wanted.seed,
     )
     span_bytes = span(target, wanted)
-    other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
+    beside = other_work()
     with opened(target, span_bytes, writing=wanted.writing) as place:
         fio = ready(runner, place)
         if target.kind == "directory":
@@ -246,7 +245,7 @@ def profile(
             fill(fio, place, watch)
         found = facts(target, span_bytes)
         measured = measure(fio, place, plan, found, watch, clock)
-    shown = (*([other_work] if other_work else []), *notes(target, found, measured))
+    shown = (*([beside] if beside else []), *notes(target, found, measured))
     kept = measured.model_copy(update={"notes": shown})
     fitted = fit(kept)
     return Profiled(wanted.name, profile_text(wanted.name, fitted, kept), fitted, kept)

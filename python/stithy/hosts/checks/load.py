@@ -30,9 +30,7 @@ def _activity(machine: Machine) -> Iterator[Judgement]:
     """CPUs, stolen time and block devices over a second."""
     activity = machine.activity()
     if busy := busy_cpus(activity):
-        hidden = activity.hidden_share > activity.cpu_share / 2
-        place = " (look as root, outside of this container)" if hidden else ""
-        yield Judgement("other load", "disturbing", busy, f"end it, or wait for its end{place}")
+        yield Judgement("other load", "disturbing", busy, "end it, or wait for its end")
     else:
         yield Judgement("other load", "there", f"CPUs {activity.cpu_share:.0%} busy")
     if activity.steal_share > QUIET_STEAL_SHARE:
@@ -53,7 +51,7 @@ def busy_cpus(activity: Activity) -> str | None:
     busiest = [program for program in activity.programs if program.cpu_share >= NAMED_CPU_SHARE]
     names = list(map(_in_words, busiest[:NAMED_MAX]))
     if activity.hidden_share > QUIET_CPU_SHARE / 2:
-        names.append(f"programs that /proc does not show {activity.hidden_share:.0%} CPU")
+        names.append(f"programs hidden from this user or container {activity.hidden_share:.0%} CPU")
     return f"CPUs {activity.cpu_share:.0%} busy: {', '.join(names) or 'many small programs'}"
 
 

@@ -123,10 +123,9 @@ def left_behind() -> Iterable[Judgement]:
     for run in dead_runs():
         left = len(run.resources)
         found = f"ended, and left {left} {'thing' if left == 1 else 'things'} behind"
-        remedy = CLEANED
-        if not run.by_hand and RunDirectory(run.directory).journal.exists():
-            remedy = f"to continue it: stithy resume {run.directory}; to remove them: {CLEANED}"
-        yield Judgement(run.what, "disturbing", found, remedy)
+        goes_on = not run.by_hand and RunDirectory(run.directory).journal.exists()
+        resume = f"to continue it: stithy resume {run.directory}; to remove them: "
+        yield Judgement(run.what, "disturbing", found, f"{resume if goes_on else ''}{CLEANED}")
     for each in orphans():
         yield Judgement(f"{each.kind} {each.name}", "disturbing", f"left in {each.folder}", CLEANED)
 

@@ -39,7 +39,7 @@ from stithy.storage.provider import NOWHERE, ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
 from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
-from stithy.study.model import NO_WAIT, Study
+from stithy.study.model import Quiet, Study
 from stithy.study.sections import is_emulated
 from stithy.units import format_size
 from stithy.wire.program import HAMMER, find_program
@@ -156,7 +156,8 @@ def equip(
     Makes nothing. Raises UserError or PreconditionError, with all that was found.
     """
     if not tools.waits:
-        file = replace(file, study=file.study.model_copy(update={"quiet": NO_WAIT}))
+        quiet = Quiet.model_validate({"wait": "0 s"})
+        file = replace(file, study=file.study.model_copy(update={"quiet": quiet}))
     host, problems = tools.host(run_id), Problems()
     cpus = problems.attempt(lambda: _server_cpus(file, host)) or {}
     others = never_of_servers(file.study, cpus, host)
@@ -327,27 +328,25 @@ def keeper_in(directory: RunDirectory) -> Provider:
     return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
 
 
-def leftovers(providers: Mapping[str, Provider], *, clean: bool) -> list[str]:
-    """What dead runs left on these candidates, a sentence each, with how to continue such a run.
+def leftovers(
+    providers: Mapping[str, Provider], *, clean: bool, run_id: str | None = None
+) -> Iterator[str]:
+    """What runs that died, but this one, left on these candidates, and how to continue them.
 
     `clean`: it is removed first, servers and mounts included. Loaded databases lie elsewhere, and
-    stay for whoever resumes that run.
+    stay for whoever resumes such a run.
     """
-    sentences = []
     for name, provider in providers.items():
-        if (run_id := provider.left_by()) is None:
+        if (dead := provider.left_by()) in (None, run_id):
             continue
-        found = find_run(run_id)
-        of = f"of the dead run {run_id}"
-        instead = ""
+        of, instead, found = f"the dead run {dead}", "", find_run(str(dead))
         if found is not None and RunDirectory(found.directory).journal.exists():
-            of = f"of the run in {found.directory}, which was cut off"
+            of = f"the run in {found.directory}, which was cut off"
             instead = f"; to continue that run: stithy resume {found.directory}"
         if clean and found is not None:
             clean_run(found, lambda resource: resource.facts.get("candidate") == KEEPER)
         does = "they are removed" if clean else "a new run removes them"
-        sentences.append(f"candidate {name} holds files {of}: {does}{instead}")
-    return sentences
+        yield f"candidate {name} holds files of {of}: {does}{instead}"
 
 
 def fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:

@@ -267,7 +267,7 @@ def _context(
     sessions = tuple(session.facts for session in history.sessions)
     remaining.state.progress.before = Before(sessions, found.manifest, found.changed, bool(masters))
     if remaining.windows:
-        for sentence in leftovers(equipped.providers, clean=True):
+        for sentence in leftovers(equipped.providers, clean=True, run_id=history.run_id):
             tell(Note(sentence))
         file = equipped.file
         check_candidates(

@@ -19,7 +19,7 @@ from stithy.hosts.activity import (
     made_between,
     read,
 )
-from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
+from stithy.hosts.devices import counter_growth, is_partition
 from stithy.hosts.processes import pids_within
 from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
@@ -28,26 +28,22 @@ from stithy.storage.provider import Volume
 if TYPE_CHECKING:
     from stithy.run.windows.window import MeasuredWindow
 
-DISKSTATS = Path("/proc/diskstats")
-
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The machine at a moment: processes of others, what devices did so far, the log's files.
+    """The machine at a moment: processes of others and devices, and the log's files.
 
     `log_files` is None where the server has no directory for its log.
     """
 
     others: ActivityCounters
-    devices: Mapping[str, DiskCounters]
     log_files: frozenset[Birth] | None = None
 
 
 def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
     others = read(context.session.clock, {*pids, *run_pids(context)})
-    log_files = births(log_folder) if log_folder else None
-    return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)
+    return Snapshot(others, births(log_folder) if log_folder else None)
 
 
 def run_pids(context: Context) -> set[int]:
@@ -65,7 +61,7 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
     volumes, candidate = context.volumes.made, measured.window.candidate
     disks = _disks(volumes[candidate])
     idle = _idle(volumes, candidate)
-    moved = {name: _moved(before, after, name) for name in after.devices}
+    moved = {name: _moved(before, after, name) for name in after.others.devices}
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
@@ -95,8 +91,8 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
 
 def _moved(before: Snapshot, after: Snapshot, name: str) -> int:
     """Bytes that a device read and wrote between both; one made meanwhile did all of them."""
-    now = after.devices[name].bytes
-    then = before.devices[name].bytes if name in before.devices else {}
+    now, known = after.others.devices[name].bytes, before.others.devices
+    then = known[name].bytes if name in known else {}
     return sum(counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
 
 
