@@ -321,7 +321,7 @@ BASELINE = Table(
         _t("point", "point of the block: the setting of all factors, such as `users=13`"),
         _i("block", "", "block within the point, from 0"),
         _i("attempt", "", "0; or 1 if the block was measured a second time"),
-        _r("waited_s", "s", "how long the run waited for a quiet machine before it; null if it was told not to wait", null=True),
+        _r("waited_s", "s", "how long the run waited for a quiet machine before it; null without a wait", null=True),
         _t("busy_because", "which programs kept the machine busy until the wait ended; null if it was quiet then", null=True),
         _r("at_s", "s", "Unix time at which it began"),
         _r("one_rounds_per_s", "1/s", "iterations of one thread alone, median of slices of 10 ms", null=True),
