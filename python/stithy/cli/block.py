@@ -13,6 +13,7 @@ from stithy.exits import Exit
 if TYPE_CHECKING:
     from stithy.fio.learned import Learned
     from stithy.report.context import Context
+    from stithy.study.load import StudyFile
 
 PROFILE = "four-corners"
 FIGURES = ("fio.iops", "fio.bytes_per_s", "fio.mean_s", "fio.p99")
@@ -158,6 +159,13 @@ def block(
         show("\n".join([*comments, made.text.rstrip()]))
         return Exit.OK
 
+    return _measure(file, out, learned, waits=not no_wait, json=json)
+
+
+def _measure(
+    file: "StudyFile", out: Path | None, learned: "Learned | None", *, waits: bool, json: bool
+) -> Exit:
+    """Run the study, and show first what was measured, or what was learned beside it."""
     from stithy.cli.running.conclude import conclude
     from stithy.cli.running.deciding import deciders
     from stithy.cli.running.display import display
@@ -170,8 +178,7 @@ def block(
     stop = Stop(say)
     with stop.installed():
         with display() as shown:
-            tools = Tools(waits=not no_wait)
-            outcome = execute(start(file, out, stop, shown, tools), deciders())
+            outcome = execute(start(file, out, stop, shown, Tools(waits=waits)), deciders())
         with stop.shield():
             first = partial(side_by_side, learned) if learned else measured
             return conclude(outcome, None, json=json, first=first)
