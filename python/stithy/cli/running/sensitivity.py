@@ -57,7 +57,7 @@ def with_corners(
                 found = execute(context, asked)
             outcome = replace(outcome, left=(*outcome.left, *found.left))
             if found.error is not None:
-                return replace(outcome, end=found.end, error=found.error)
+                return replace(outcome, end=found.end, error=found.error, stays=found.stays)
     except StithyError as error:
         end: End = "interrupted" if isinstance(error, Interrupted) else "failed"
         return replace(outcome, end=end, error=error)
