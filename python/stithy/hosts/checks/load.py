@@ -17,7 +17,6 @@ QUIET_CPU_SHARE = 0.1
 
 QUIET_DEVICE_SHARE = 0.1
 QUIET_STEAL_SHARE = 0.02
-NAMED_CPU_SHARE = 0.01
 
 
 def judge(machine: Machine) -> Iterator[Judgement]:
@@ -48,7 +47,7 @@ def busy_cpus(activity: Activity) -> str | None:
     """Say which programs of others use the CPUs; None below the limit."""
     if activity.cpu_share <= QUIET_CPU_SHARE:
         return None
-    busiest = [program for program in activity.programs if program.cpu_share >= NAMED_CPU_SHARE]
+    busiest = [program for program in activity.programs if program.cpu_share >= 0.01]
     names = list(map(_in_words, busiest[:NAMED_MAX]))
     if activity.hidden_share > QUIET_CPU_SHARE / 2:
         names.append(f"programs hidden from this user or container {activity.hidden_share:.0%} CPU")

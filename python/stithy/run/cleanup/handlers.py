@@ -231,10 +231,7 @@ def goes_on(run: Registered) -> bool:
 def clean_run(
     run: Registered, keeps: Callable[[Resource], bool] = lambda resource: False
 ) -> Cleaned:
-    """Unmake what one run left, but for what is kept. Idempotent.
-
-    Its entry in the register goes when nothing is left.
-    """
+    """Unmake what one run left but for what is kept; its entry goes with all else. Idempotent."""
     going = [resource for resource in run.resources if not keeps(resource)]
     journal = Journal(run.path, SystemClock())
     try:

@@ -331,10 +331,9 @@ def keeper_in(directory: RunDirectory) -> Provider:
 def leftovers(
     providers: Mapping[str, Provider], *, clean: bool, run_id: str | None = None
 ) -> Iterator[str]:
-    """What runs that died, but this one, left on these candidates, and how to continue them.
+    """What dead runs but this one left on these candidates, and how to continue those runs.
 
-    `clean`: it is removed first, servers and mounts included. Loaded databases lie elsewhere, and
-    stay for whoever resumes such a run.
+    `clean`: remove it first, servers and mounts too, but no loaded database: that lies elsewhere.
     """
     for name, provider in providers.items():
         if (dead := provider.left_by()) in (None, run_id):

@@ -26,8 +26,6 @@ READ_S = 0.25
 """Own: twenty slices of a scheduler's turn, and a thousand reads of a solid-state drive; with the
 start of the program a check takes less than a second."""
 
-REPORTED_EVERY_S = 10.0
-
 FILE = "baseline"
 FILE_BYTES = 32 * 2**20
 """Own: more than a device answers from the line that it read last, and written at once."""
@@ -72,7 +70,7 @@ def wait_until_quiet(context: Context) -> Row:
         session.stop.check()
         activity = context.host.activity(pids)
         busy = "; ".join(filter(None, (busy_cpus(activity), busy_devices(activity))))
-        if busy and (met is None or waited_s % REPORTED_EVERY_S == 0):
+        if busy and (met is None or waited_s % 10 == 0):
             session.tell(MachineBusy(busy, waited_s, patience_s))
         quiet_s = 0.0 if busy else quiet_s + WATCHED_S
         met = busy or met
