@@ -18,7 +18,7 @@ from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredValue, Threshold
 from stithy.units import Money
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
