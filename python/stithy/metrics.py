@@ -6,13 +6,14 @@ the name `collector.metric`, which `docs/reference/collectors.md` lists.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 from stithy.errors import UserError
+from stithy.names import make_plain
 from stithy.registry import plugins
 from stithy.suggest import closest, instead
 
@@ -282,28 +283,34 @@ def _declared() -> Mapping[str, Metric]:
 def _declared_by(
     own: tuple[Metric, ...], activities: tuple[ModuleType, ...]
 ) -> Mapping[str, Metric]:
-    found: dict[str, Metric] = {}
-    for each in (*own, *(each for activity in activities for each in activity.METRICS)):
-        if found.setdefault(each.name, each) is not each:
-            whose = [activity.NAME for activity in activities if each in activity.METRICS]
+    by_activity = ((a.NAME, metric) for a in activities for metric in a.METRICS)
+    return _map_names((*(("workloads", metric) for metric in own), *by_activity))
+
+
+def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:
+    """Map metrics by name. Raises UserError for two that figures and exports would write alike."""
+    plain: dict[str, tuple[str, Metric]] = {}
+    for whose, metric in declared:
+        first, same = plain.setdefault(make_plain(metric.name), (whose, metric))
+        if same is not metric:
             raise UserError(
-                f"the metric {each.name} is declared twice",
-                where=f"`METRICS` of {', '.join(whose) or 'workloads'}",
+                f"the metric {metric.name} is declared twice",
+                where=f"`METRICS` of {first}, {whose}",
                 remedy="give the metric another name, or leave it to the other plug-in",
             )
-    return found
+    return {metric.name: metric for _, metric in plain.values()}
 
 
 @cache
 def _collected() -> Mapping[str, Metric]:
     """Every metric of every collector, and of what samples them."""
     found = [
-        _of_collector(name, module.SAMPLES, each, getattr(module, "OF_INSTANCE", False))
+        (name, _of_collector(name, module.SAMPLES, each, getattr(module, "OF_INSTANCE", False)))
         for name, module in plugins("collector").items()
         for each in module.METRICS
     ]
-    found += [_of_collector(SAMPLER, SAMPLING, each, False) for each in SAMPLER_METRICS]
-    return {each.name: each for each in found}
+    found += [(SAMPLER, _of_collector(SAMPLER, SAMPLING, each, False)) for each in SAMPLER_METRICS]
+    return _map_names(found)
 
 
 def weights() -> Mapping[tuple[str, str], str]:

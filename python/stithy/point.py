@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from stithy.factor import factor_named, level_factor
+from stithy.names import hash_name, is_name
 from stithy.units import parse_duration, parse_size
 
 Value = bool | int | float | str
@@ -79,10 +80,22 @@ class Point:
         """The same with another value of a factor that it has."""
         return Point(tuple((key, value if key == name else old) for key, old in self.factors))
 
-    @property
+    @cached_property
     def slug(self) -> str:
-        """A word for names of files: `u13`, `u13-memory1gib`."""
-        return "-".join(_slug(name, value) for name, value in self.factors)
+        """A word for names of files, each point's own: `u13`, `u13-memory1gib`.
+
+        It can be read back, whatever is joined before it; else it ends with a hash. Points that
+        differ in the blank of an amount alone (`4MB`, `4 MB`) have one: no study has both.
+        """
+        shorts = [
+            factor_named(name).short or re.sub(r"[\W_]", "", name.rpartition(".")[2]).lower()
+            for name, _ in self.factors
+        ]
+        values = [name_value(value) for _, value in self.factors]
+        slug = "-".join(f"{short}{text}" for short, (text, _) in zip(shorts, values, strict=True))
+        joints = re.compile("|".join(("_at_", *(f"-{re.escape(short)}" for short in shorts))))
+        is_clear = all(clear and not joints.search(text) for text, clear in values)
+        return slug if not slug or (is_clear and is_name(slug)) else hash_name(slug, str(self))
 
     @property
     def word(self) -> str:
@@ -192,27 +205,40 @@ def _read(text: str) -> Value:
     return value if isinstance(value, bool | int | float | str) else text
 
 
-def _slug(name: str, value: Value) -> str:
-    short = factor_named(name).short or _plain(name.rpartition(".")[2])
-    return f"{short}{_plain(str(value))}"
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMGT]|[KMGT]i)?B|[um]?s|min|h|d|%|/s|/min)")
+_PART = "[a-z0-9+_-]+"
+_CLEAR = re.compile(  # a number, a word, a pattern of a profile, a file in the current directory
+    rf"-?\d+(\.\d+)?(e[-+]\d+)?|(?!\d+[a-z]+$){_PART}|[a-z]{_PART}/{_PART}"
+    rf"|\./{_PART}\.[a-z]+(/{_PART})?"
+)
 
 
-def _plain(text: str) -> str:
-    """Without what names of files do not have; a sign stays, so that -1 and 1 differ."""
-    return re.sub(r"(?!^-\d)[^a-z0-9.+]", "", text.lower())
+def name_value(value: Value) -> tuple[str, bool]:
+    """Write a value for names of files, and whether it can be read back from there."""
+    text = written(value)
+    if amount := _AMOUNT.fullmatch(text):
+        return amount[1] + amount[2].lower().replace("%", "pct").replace("/", "p"), True
+    return text.replace("./", ".").replace("/", "."), _CLEAR.fullmatch(text) is not None
+
+
+def join_words(value: Value) -> str:
+    """Write a value without blanks: `1GiB`."""
+    return "".join(str(value).split())
 
 
 def named(points: Sequence[Point], word: str) -> Point | None:
-    """The one of the points that a word names; None where there is none.
+    """The one of the points that a word names; None where there is none, or more than one.
 
     It is the point's own word, or the value of the only factor of which they have several.
     """
     several = telling(points)
-    plain = _plain(word)
-    for point in points:
-        short = len(several) == 1 and _plain(str(point.values.get(several[0]))) == plain
-        if short or word.lower() == point.slug:
-            return point
+    words = [{point: point.slug for point in points}]
+    if len(several) == 1:
+        words += [{point: join_words(point.values[several[0]]) for point in points}]
+    for fold in (str.strip, str.lower):
+        for known in words:
+            if meant := [point for point in known if fold(known[point]) == fold(word)]:
+                return meant[0] if len(meant) == 1 else None
     return None
 
 

@@ -415,7 +415,25 @@ def _windows(files: Files) -> list[Row]:
     return [{**row, **known.get(row["window_id"], unknown)} for row in files.rows(WINDOWS)]
 
 
+def planned(files: Files, row: Row) -> Expected:
+    """Of a candidate: the points of the plan, and what became of them."""
+    points = [int(each.removeprefix("users=")) for each in files.manifest["plan"]["points"]]
+    skipped = files.manifest["plan"]["skipped"]
+    known = {
+        column: files.column(
+            f"SELECT DISTINCT users FROM win WHERE candidate = ? AND {where}", (row["candidate"],)
+        )
+        for column, where in (("measured", "tpm IS NOT NULL"), ("valid", "valid"))
+    }
+    return {
+        "planned": len(points),
+        "not_needed": sum(f"w-{row['candidate']}-u{each}-b0" in skipped for each in points),
+        **{column: len({*points} & {*users}) for column, users in known.items()},
+    }
+
+
 TABLES: dict[str, Source] = {
+    "points": planned,
     "summary": summary,
     "verdicts": compared,
     "certainty": certain,

@@ -23,6 +23,7 @@ import polars as pl
 
 from stithy.activities.hammer import LOAD
 from stithy.activity import every_table
+from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.comparability import comparability, comparability_key
@@ -267,6 +268,7 @@ def manifest(shape: Shape) -> Manifest:
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
             windows=tuple(each for each in windows if each not in further), further=further,
+            points=tuple(Point.of(users=users) for users in shape.users),
             master_candidate=shape.candidates[0],
             question=shape.primary, search=shape.search, limit=shape.limit,
             null=shape.null,

@@ -1,5 +1,6 @@
 """Metrics that plug-ins declare."""
 
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -29,3 +30,6 @@ def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.Mon
     with pytest.raises(UserError, match="the metric backup.pause_s is declared twice") as caught:
         metrics.find(again.name)
     assert caught.value.where == "`METRICS` of own, again"
+    every["again"] = activity("again", replace(again, name="backup_pause.s"))
+    with pytest.raises(UserError, match="the metric backup_pause.s is declared twice"):
+        metrics.find(again.name)  # figures and exports would write both alike

@@ -78,7 +78,7 @@ def test_a_factor_that_is_switched_is_said_as_people_say_it() -> None:
 def test_values_that_differ_in_their_sign_have_words_of_their_own() -> None:
     """Else -1 and 1 would be one value, and share the names of their files."""
     off, least, words = (Point.of(**{"database.settings.log": value}) for value in (-1, 1, "a-1"))
-    assert (off.slug, least.slug, words.slug) == ("log-1", "log1", "loga1")
+    assert (off.slug, least.slug, words.slug) == ("log-1", "log1", "loga-1")
     assert [named([off, least], word) for word in ("-1", "1", "log-1")] == [off, least, off]
 
 

@@ -3,11 +3,13 @@
 What is wrong with a file is said all at once; nothing of the machine is looked at.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from itertools import chain, repeat
 from os.path import exists, isfile
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,16 @@ def split_file(asked: str) -> tuple[Path | None, str]:
     return (Path(asked) if is_file else None), ""
 
 
+def identify(asked: str) -> tuple[str, Path | None]:
+    """Tell the name of a profile as `find` is asked, and its file; a trace has only its place."""
+    from stithy.fio.traces import is_trace
+
+    file, _ = split_file(asked)
+    if file is None:
+        return asked.partition("/")[0], None
+    return asked if is_trace(file) else file.stem, file
+
+
 def only(profile: Profile, name: str) -> Profile:
     """The profile with one of its patterns alone. Raises UserError where it has none so called."""
     chosen = tuple(each for each in profile.patterns if each.name == name)
@@ -143,9 +155,19 @@ def parse(text: str, name: str, where: str) -> Profile:
         profile = Profile.model_validate(_renamed(table) | {"name": name})
     except ValidationError as error:
         raise _all(list(_of_model(error, table, where)), where) from error
-    if found := [_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]:
+    found = [_at(where, place, *said.split(": ", 1)) for place, said in problems(table)]
+    if found := [*_check_names(profile, text, where), *found]:
         raise _all(found, where)
     return profile
+
+
+def _check_names(profile: Profile, text: str, where: str) -> Iterator[UserError]:
+    """Refuse patterns of one name, each at its line."""
+    names, lines = [pattern.name for pattern in profile.patterns], text.splitlines()
+    heads = (n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*pattern\s*]]", line))
+    for name, line in zip(names, chain(heads, repeat(1)), strict=False):
+        if names.count(name) > 1:
+            yield _wrong(f"two patterns are called {name}", f"{where}:{line}", "rename one of them")
 
 
 def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -290,7 +290,9 @@ class Pattern(_Model):
 
     @model_validator(mode="after")
     def _streams_fit(self) -> Self:
-        _need_different("streams", [each.name for each in self.streams])
+        names = [stream.name for stream in self.streams]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two streams are called {', '.join(twice)}: rename one")
         weighted = {each.weight is not None for each in self.streams}
         if len(self.streams) > 1 and len(weighted) > 1:
             raise ValueError("some streams have a weight and some have none: give all of them one")
@@ -343,14 +345,3 @@ class Profile(_Model):
         """The name of one of its patterns, such as `four-corners/random-read-4k`."""
         alone = len(self.patterns) == 1 and pattern.name == self.name
         return self.name if alone else f"{self.name}/{pattern.name}"
-
-    @model_validator(mode="after")
-    def _patterns_differ(self) -> Self:
-        _need_different("patterns", [each.name for each in self.patterns])
-        return self
-
-
-def _need_different(what: str, names: list[str]) -> None:
-    twice = sorted({each for each in names if names.count(each) > 1})
-    if twice:
-        raise ValueError(f"two {what} are called {', '.join(twice)}: rename one")

@@ -14,6 +14,7 @@ from stithy.analysis.evidence import Window
 from stithy.report.context import Context
 from stithy.report.parts.answer import said
 from stithy.report.words import loads
+from stithy.report.words.escape import numbered
 
 SUITE = "stithy.thresholds"
 
@@ -109,4 +110,4 @@ def _below(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementT
 
 
 def _legal(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    return numbered(text, _NOT_XML.findall(text))

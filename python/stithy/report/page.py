@@ -79,10 +79,13 @@ class Page:
 
     @cached_property
     def drawn(self) -> tuple[tuple[str, Drawn], ...]:
-        """All figures with the section in which each stands, also those that are absent."""
+        """All figures, also absent ones, with their sections. Raises ValueError as `tables`."""
         families = sorted(_modules("figure", self), key=lambda module: module.ORDER)
         found = [(each.SECTION, drawn) for each in families for drawn in each.draw(self.context)]
         found += _of_sections("draw", self)
+        names = [figure.name for _, figure in found]
+        if len({*names}) < len(names):
+            raise ValueError(f"two figures of the report have one name: {sorted(names)}")
         claimed = {name: key for key, name in _of_sections("claims", self)}
         return tuple((_place(each, key, claimed), _told(each, self.context)) for key, each in found)
 

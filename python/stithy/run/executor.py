@@ -10,11 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
+from stithy.plan.additional import steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.registry import fault_of, plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
+from stithy.results.read import read_rows
+from stithy.results.tables import WINDOW
 from stithy.run.cleanup.handlers import Left
 from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
@@ -122,6 +125,21 @@ def _do_steps(
         keep_learned(forecast.learned, rates.known)
     schedule.conclude()
     context.session.stop.check()
+    _require_rows(context)
+
+
+def _require_rows(context: Context) -> None:
+    """Compare the plan with the results. Raises InfrastructureError where a row is missing."""
+    progress, directory = context.state.progress, context.session.directory
+    steps = steps_of(context.file.study, context.plan, progress.additional)
+    wanted = [x.id for x in steps if x.kind == "window" and x.id not in progress.skipped]
+    tables = {name: directory.window(name).table(WINDOW.name) for name in wanted}
+    if lost := [name for name in wanted if not read_rows(tables[name], WINDOW)]:
+        raise InfrastructureError(
+            f"{len(lost)} of {len(wanted)} planned windows without a row, such as {lost[0]}",
+            where=str(directory.windows),
+            remedy="find out what removed or damaged their files, then resume the run",
+        )
 
 
 def do_step(context: Context, step: Step) -> float:

@@ -3,12 +3,14 @@
 Nothing is made before everything that can be checked was checked.
 """
 
+import os
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stithy.errors import PreconditionError, StithyError, reason_of
 from stithy.hosts.processes import own_identity
+from stithy.names import find_free
 from stithy.plan.expand import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
@@ -74,9 +76,9 @@ def start(
 
 
 def default_directory(study: Path, now_s: float) -> Path:
-    """`runs/<name of the study>-<UTC time>` in the current directory."""
-    at = datetime.fromtimestamp(now_s, UTC).strftime("%Y%m%dT%H%M%SZ")
-    return Path("runs") / f"{study.stem}-{at}"
+    """`runs/<name of the study>-<UTC time>` in the current directory, one that is not there yet."""
+    at, runs = datetime.fromtimestamp(now_s, UTC).strftime("%Y%m%dT%H%M%SZ"), Path("runs")
+    return runs / find_free(f"{study.stem}-{at}", os.listdir(runs) if runs.is_dir() else ())
 
 
 def _enter(found: Equipped, *, sensitivity: bool) -> Books:

@@ -4,6 +4,7 @@ Everything else is derived from here: the keys (`keys`), the messages about a wr
 the JSON Schema for editors and the reference page. Validation never looks at the machine.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 from weakref import finalize
@@ -24,6 +25,7 @@ from pydantic import (
 
 from stithy.factor import level_factor
 from stithy.metrics import check
+from stithy.names import make_plain
 from stithy.point import Point, Value, order
 from stithy.registry import plugins
 from stithy.search import Search
@@ -110,6 +112,13 @@ class Quiet(BaseModel):
         ),
         examples=["5 min"],
     )
+
+
+def name_candidate(text: str) -> str:
+    """Name a candidate by any text, with room for a number, and no number or truth to YAML."""
+    plain = make_plain(text, 32)
+    is_word = re.match(r"(?!(true|false|null|yes|no|on|off)$)[a-z]", plain)
+    return plain if is_word else f"at-{plain}".rstrip("-")
 
 
 class Study(BaseModel):

@@ -20,7 +20,7 @@ from pydantic import ValidationInfo
 
 from stithy.errors import TextError
 from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
-from stithy.point import Point, named, telling
+from stithy.point import Point, join_words, named, telling
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
@@ -44,7 +44,8 @@ EXAMPLE = "nvme.tpm_at_13 >= 1.2 * sata.tpm_at_13"
 THRESHOLDS_MAX = 200
 TEXT_LONGEST = 300
 
-_TOKEN = re.compile(r"[<>=!≤≥]+|\*|[^\s*<>=!≤≥]+")
+_WORD = r"[^\s*<>=!≤≥]+"
+_TOKEN = re.compile(rf"[<>=!≤≥]+|\*|{_WORD}")
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _CONSTANT = re.compile(r"[-+]?\d[\d.,_]*\s*(/?\s*[A-Za-zµ%]+(\s*/\s*[A-Za-z]+)?)?")
 
@@ -304,9 +305,9 @@ def _first(names: Names) -> str:
 
 def _word(point: Point, names: Names) -> str:
     """The shortest word for a point: the value of the only factor with several, as written."""
-    several = telling(names.points)
-    value = point.values.get(several[0]) if len(several) == 1 else None
-    return point.slug if value is None else "".join(str(value).split())
+    values = [join_words(point.values[name]) for name in telling(names.points)]
+    is_short = len(values) == 1 and re.fullmatch(_WORD, values[0]) and "_at_" not in values[0]
+    return values[0] if is_short and named(names.points, values[0]) == point else point.slug
 
 
 def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:

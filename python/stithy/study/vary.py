@@ -47,9 +47,9 @@ def _value(value: Any) -> Value:
 def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
     slugs = [Point.of(x=value).slug for value in values]
     refuse(
-        Violation("a value given twice", "keep one of them", values[i], (i,))
-        for i, slug in enumerate(slugs)
-        if slug in slugs[:i]
+        Violation("a value given twice", "keep one of them", value, (i,))
+        for i, value in enumerate(values)
+        if value in values[:i] or slugs[i] in slugs[:i]
     )
     return values
 
@@ -232,8 +232,11 @@ def _said(error: ValidationError) -> Iterator[Violation]:
 
 
 def _unknown(study: "Study") -> Iterator[Violation]:
-    for key in study.vary:
-        if key.removeprefix("load.") == level_factor().name:
+    keys = [key.lower() for key in study.vary]
+    for number, key in enumerate(study.vary):
+        if key.lower() in keys[:number]:
+            yield Violation("a key given twice", "keep one; case makes no difference", key, (key,))
+        elif key.removeprefix("load.") == level_factor().name:
             yield Violation(
                 "levels have a list of their own", f"list them in `{LEVELS_KEY}`", None, (key,)
             )

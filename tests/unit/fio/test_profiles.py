@@ -138,6 +138,18 @@ def test_what_is_wrong_is_said_where_it_is(
     assert all(each.remedy for each in parts)
 
 
+def test_two_patterns_of_one_name_are_refused_at_both_lines() -> None:
+    """Of the lines at which they begin."""
+    pattern = TEXT[TEXT.index("[[pattern]]") : TEXT.index("[[source]]")]
+    twice = TEXT.replace("[[source]]", f"{pattern}[[source]]")
+    with pytest.raises(Refused) as caught:
+        library.parse(twice, "p", "p.toml")
+    lines = twice.splitlines()
+    places = [each.where.partition(":")[2] for each in caught.value.parts()]
+    assert [lines[int(line) - 1] for line in places] == ["[[pattern]]"] * 2
+    assert len({*places}) == 2
+
+
 def test_hot_spots_regions_and_weights_have_rules() -> None:
     """Whole percents that sum to 1, inside of the target, and all streams or none."""
     for line, problem in (

@@ -154,7 +154,7 @@ def test_a_key_that_has_one_value_in_a_study_cannot_vary(key: str) -> None:
     [
         ("profiles: [sqll]", "did you mean `sql`?"),
         ("profiles: []", "at least 1 is needed"),
-        ("profiles: [sql, sql]", "a profile given twice"),
+        ("profiles: [sql, sql]", "two profiles of one name, here and as `sql`"),
         ("profiles: [sql], size: 1 MiB", "too small"),
         ("size: 1 GiB", "a key is missing"),
         ("profiles: [sql], users: 4", "unknown key"),

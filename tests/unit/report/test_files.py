@@ -335,7 +335,7 @@ def test_junit_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None:
     assert re.fullmatch(r"not met: .* ms and 5 ms", failure.get("message", ""))
     assert re.match(r"disk.p95_at_4 = 0\.0\d{3,} s\n5 ms = 0.005 s", failure.text or "")
     listed = {each.get("name"): each.get("value") for each in suite.iter("property")}
-    assert listed["question"] == 'Is <b> "faster" & cheaper\ufffd\ufffd than ]]>?'
+    assert listed["question"] == 'Is <b> "faster" & cheaper[U+FFFF][U+0001] than ]]>?'
     assert str(listed["window.w-disk-u1-b0"]).startswith("invalid: Unexpected errors: 9")
     assert listed["window.w-memory-u4-b0"] == "valid"
 
@@ -404,7 +404,7 @@ def test_exports_keep_each_name_in_its_place(hostile: Context) -> None:
     assert (listed["true"], listed["false"][:17]) == ("", "Unexpected errors")
     families = read(exported(hostile, "openmetrics")).values()
     found = {labels["candidate"] for each in families for labels, _, _ in each.samples}
-    assert found == {name.replace("\r", " ") for name in NAMES}
+    assert found == {name.replace("\r", "[U+000D]") for name in NAMES}
     names = [*json.loads(exported(hostile, "bencher"))]
     assert all(any(f"candidate={name}/" in each for each in names) for name in NAMES)
     lines = re.findall(r"^Benchmark.*$", exported(hostile, "go-bench"), re.MULTILINE)

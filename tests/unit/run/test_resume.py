@@ -10,8 +10,9 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError, PreconditionError, Refused, UserError
+from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
-from stithy.run.events import Event, StepStarted
+from stithy.run.events import Event, StepFinished, StepStarted
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.stop import Stop
 from stithy.storage.providers.path import DirectoryProvider
@@ -71,6 +72,41 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
     assert in_force == 2 * [[{"shared_buffers": "1MB"}, {"shared_buffers": "48MB"}]]
     with pytest.raises(PreconditionError, match="ended well"):
         faked.resume()
+
+
+ALIKE = ("rand_read", "rand-read", "randread", "RandRead")
+
+
+def test_points_whose_values_are_alike_are_all_measured(tmp_path: Path) -> None:
+    """Each once, also where the run was cut off between them: none is taken for another."""
+    vary = f"{{database.settings.cluster_name: [{', '.join(ALIKE)}]}}"
+    faked = interrupted(tmp_path, 5, users=(1,), vary=vary)
+    assert (faked.resume().end, len(faked.hammer.runs)) == ("finished", 8)
+    rows = pl.concat(map(pl.read_parquet, faked.out.glob("windows/*/window.parquet")))
+    points = {f"users=1, database.settings.cluster_name={value}" for value in ALIKE}
+    assert set(rows.select("candidate", "point").iter_rows()) == {
+        (name, point) for name in "ab" for point in points
+    }
+    assert sorted(rows["window_id"]) == sorted(manifest(faked.out)["plan"]["windows"])
+
+
+def test_a_planned_window_without_a_row_fails_the_run_and_a_resume_measures_it(
+    tmp_path: Path,
+) -> None:
+    """Whatever took its file while the run went on: nobody takes the rest for the whole."""
+    faked = FakedRun(tmp_path, users=(1, 2))
+
+    def lose(event: Event) -> None:
+        if isinstance(event, StepFinished) and event.step.id == "w-a-u1-b0":
+            (RunDirectory(faked.out).window(event.step.id).root / "window.parquet").unlink()
+
+    faked.on_event = lose
+    outcome = faked.run()
+    assert outcome.error is not None
+    assert (outcome.end, outcome.error.exit) == ("failed", Exit.INFRASTRUCTURE)
+    assert "1 of 4 planned windows without a row, such as w-a-u1-b0" in outcome.error.problem
+    faked.on_event = lambda event: None
+    assert (faked.resume().end, len(_windows(faked.out))) == ("finished", 4)
 
 
 def test_a_window_that_a_person_cut_short_is_measured_again(tmp_path: Path) -> None:

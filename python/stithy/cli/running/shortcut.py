@@ -4,7 +4,6 @@ Its text is a study file like any other. What is wrong with it is said of the op
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import isfile
@@ -12,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import Refused, StithyError, UserError
+from stithy.names import find_free
 from stithy.study.document import quoted, read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.load import read_study as read_other
+from stithy.study.model import name_candidate
 from stithy.study.problems import StudyError, StudyProblem
 from stithy.suggest import instead
 
@@ -93,7 +94,7 @@ def candidates_of(targets: Sequence[str], *, wipe: bool) -> dict[str, Keys]:
     found: dict[str, Keys] = {}
     for target in targets:
         for name, keys in _meant(target, wipe=wipe):
-            found[_free(name, found)] = keys
+            found[find_free(name, found)] = keys
     if wipe and not any("device" in each for each in found.values()):
         problem, remedy = "no target is a device", "leave it out: nothing else is overwritten"
         raise UserError(problem, where="--wipe", remedy=remedy)
@@ -107,11 +108,12 @@ def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
     elif _is_device(Path(target)):
         # As it is: no file system, and consent only from the person.
         keys = {"device": target, "filesystem": "none", **({"wipe": True} if wipe else {})}
-        yield Path(target).name, keys
+        yield name_candidate(Path(target).name), keys
     elif "/" in target and not target.endswith(PROFILES) and not isfile(target):
-        yield Path(target).absolute().name, {"path": str(Path(target).absolute())}
+        path = Path(target).absolute()
+        yield name_candidate(path.name), {"path": str(path)}
     else:
-        yield Path(target).name.removesuffix(PROFILES), {"drive": target}
+        yield name_candidate(Path(target).name.removesuffix(PROFILES)), {"drive": target}
 
 
 def _is_device(path: Path) -> bool:
@@ -128,11 +130,3 @@ def _of_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:
     written: Any = read_document(path.name, file.content.decode("utf-8-sig")).data
     for name in [wanted] if wanted else known:
         yield name, written["candidates"][name]
-
-
-def _free(name: str, taken: Mapping[str, Keys]) -> str:
-    """A candidate's name of whatever text, and of several alike each its own."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:36].strip("-") or "target"
-    plain = plain if plain[0].isalpha() else f"target-{plain}"[:36].strip("-")
-    endings = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
-    return plain if plain not in taken else next(each for each in endings if each not in taken)

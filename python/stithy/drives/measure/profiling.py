@@ -28,6 +28,7 @@ from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, scratc
 from stithy.errors import UserError
 from stithy.fio.load import Target as Place
 from stithy.hosts.runner import Runner
+from stithy.names import make_plain
 from stithy.units import format_size
 
 VERSION = 1
@@ -289,8 +290,8 @@ def opened(target: Target, span_bytes: int, *, writing: bool) -> Iterator[Place]
 
 def name_for(target: Target, model: str | None) -> str:
     """A name for a profile that was given none: letters, digits and hyphens."""
-    words = re.sub(r"[^a-z0-9]+", "-", (model or target.device or target.path.name).lower())
-    return f"measured-{words.strip('-') or 'drive'}"[:63]
+    words = make_plain(model or target.device or target.path.name, 54)
+    return f"measured-{words or 'drive'}"
 
 
 def check_name(name: str) -> None:

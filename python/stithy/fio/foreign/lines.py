@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from stithy.errors import TextError, UserError
 from stithy.fio.profile import size_of, size_text
+from stithy.names import make_plain, tell_apart
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -70,16 +71,11 @@ def percent(text: str) -> float:
 
 def plain_name(text: str) -> str:
     """A name as profiles have them."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "job"
+    return make_plain(text) or "job"
 
 
-def different(names: Iterable[str]) -> list[str]:
-    """Names as profiles have them, of several alike each its own."""
-    taken: list[str] = []
-    for name in map(plain_name, names):
-        endings = (f"{name}-{number}" for number in range(2, 10_000))
-        taken.append(name if name not in taken else next(x for x in endings if x not in taken))
-    return taken
+different = tell_apart
+"""Names as profiles have them, of several alike each its own."""
 
 
 class Reader:

@@ -6,11 +6,11 @@ One window has no bounds, and a percentile of too few values is left out. Source
 """
 
 import json
-import re
 from collections.abc import Iterable
 
 from stithy.analysis.verdict.statistics import mean_interval
 from stithy.metrics import Quantity
+from stithy.names import tell_apart
 from stithy.point import Point, written
 from stithy.report.context import Context
 from stithy.report.export import Export, note_of, reported, require_valid, workload_name
@@ -51,9 +51,10 @@ def _measures(context: Context, candidate: str, point: Point) -> dict[str, dict[
         )
         for each in reported(context)
     }
+    slugs = tell_apart((*found, *map(str, context.declared)), "metric")[len(found) :]
     found |= {
-        re.sub(r"[^a-z0-9]+", "-", str(each).lower()): _value(context, candidate, point, each)
-        for each in context.declared
+        slug: _value(context, candidate, point, each)
+        for slug, each in zip(slugs, context.declared, strict=True)
         if each.known.compared
     }
     return {slug: values for slug, values in found.items() if values}

@@ -79,8 +79,8 @@ def _validity(context: Context) -> pl.DataFrame:
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """A text that a spreadsheet would take for a formula, or for one so marked, gets an apostrophe.
 
     Messages of servers and names of users reach this table, and must not compute anything there.
     """
-    return frame.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'$1"))
+    return frame.with_columns(pl.col(pl.String).str.replace(r"^(['=+\-@\t\r])", "'$1"))

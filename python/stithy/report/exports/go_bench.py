@@ -8,9 +8,11 @@ Source of the format: https://go.dev/design/14313-benchmark-format.
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from stithy.analysis.evidence import Window
 from stithy.metrics import Metric
+from stithy.point import written
 from stithy.report.context import Context
 from stithy.report.export import Export, reported, require_valid, workload_name
 from stithy.report.words import loads, servers
@@ -48,7 +50,7 @@ def _units(context: Context) -> Iterator[str]:
         yield f"Unit {_unit(metric)} better={metric.better}"
     for each in context.declared:
         if each.known.better is not None:
-            yield f"Unit {_word(str(each))} better={each.known.better}"
+            yield f"Unit {escape_word(str(each))} better={each.known.better}"
 
 
 def _unit(metric: Metric) -> str:
@@ -60,30 +62,31 @@ def _windows(context: Context) -> Iterator[str]:
     name = "".join(part.capitalize() for part in workload_name(context).split("-"))
     for window in context.evidence.windows:
         if window.valid:
-            head = f"Benchmark{_word(name)}{_keys(window)}"
+            head = f"Benchmark{escape_word(name)}{_keys(window)}"
             iterations = max(1, int(window.value("transactions") or 0))
             yield f"{head} {iterations} {_values(context, window)}"
 
 
 def _keys(window: Window) -> str:
-    """The level last: what ends in a hyphen and a number would be taken for a count of CPUs."""
-    factors = "".join(f"/{name}={_word(str(value))}" for name, value in window.point.factors)
-    return f"/candidate={_word(window.candidate)}{factors}"
+    """Candidate and factors. What ends in a hyphen and a number would be a count of CPUs."""
+    keys = {"candidate": window.candidate, **{n: written(v) for n, v in window.point.factors}}
+    parts = (f"/{name}={escape_word(text)}" for name, text in keys.items())
+    return re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
 
 
 def _values(context: Context, window: Window) -> str:
     known = [(window.printable(each.column), _unit(each)) for each in reported(context)]
     known += [
-        (context.evidence.value_of(window, each).number, _word(str(each)))
+        (context.evidence.value_of(window, each).number, escape_word(str(each)))
         for each in context.declared
         if each.known.compared
     ]
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 
 
-def _word(text: str) -> str:
+def escape_word(text: str) -> str:
     """A text as one part of a name: what would end it is written as in an address (`%20`)."""
-    return re.sub(r"[\s/%=\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02X}", text)
+    return re.sub(r"[\s/%=\x00-\x1f\x7f]", lambda found: quote(found[0], safe=""), text)
 
 
 def _one_line(text: str) -> str:

@@ -17,6 +17,7 @@ from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates
+from stithy.report.words.escape import numbered
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
@@ -155,12 +156,11 @@ def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     return each.head + "".join(known.select(line.alias("line"))["line"])
 
 
-_OTHER_LINE_ENDS = "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+_OTHER_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """What a reader may take for the end of a line, and the format has no way to write."""
 
 
 def _escaped(name: str) -> pl.Expr:
-    text = pl.col(name).fill_null("").str.replace_all(_OTHER_LINE_ENDS, " ")
-    for plain, shown in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
-        text = text.str.replace_all(plain, shown, literal=True)
-    return text
+    letters = {letter: numbered(letter, letter) for letter in _OTHER_LINE_ENDS}
+    text = pl.col(name).fill_null("").str.replace_many(letters)
+    return text.str.replace_many({"\\": "\\\\", '"': '\\"', "\n": "\\n"})

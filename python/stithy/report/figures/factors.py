@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from stithy.names import name_text
 from stithy.point import are_amounts
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users
@@ -36,7 +37,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _asked_figure(context: Context, name: str) -> Drawn:
     """By the metric of the question, of a scenario without users."""
-    metric, stem = context.evidence.primary.metric, f"by-{name.replace('.', '-')}"
+    metric, stem = context.evidence.primary.metric, f"by-{name_text(name)}"
     lines, points = quantity_rows(context, metric)
     if not points:
         return Absent(stem, f"{metric.noun} against {name}", "no window has numbers")
@@ -56,7 +57,7 @@ def _asked_figure(context: Context, name: str) -> Drawn:
 def _figure(context: Context, name: str) -> Drawn:
     throughput = context.evidence.throughput
     lines, points = window_rows(context, throughput.known.column)
-    stem = f"by-{name.replace('.', '-')}"
+    stem = f"by-{name_text(name)}"
     if not lines:
         because = "no valid window has numbers" if points else "no window has numbers"
         return Absent(stem, f"throughput against {name}", because)
@@ -127,7 +128,7 @@ def _table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTa
         Show("what", "what"), context.axis_show, Show("candidate", "candidate"),
         Show("value", "mean", "rate"),
     )  # fmt: skip
-    name = f"by-{context.axis.name.replace('.', '-')}"
+    name = f"by-{name_text(context.axis.name)}"
     return PageTable(
         name, f"Means against {context.axis.name}", shows, pl.DataFrame(rows).drop("level")
     )

@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.steady.steadiness import unknown
+from stithy.plan.steps import window_id
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
@@ -84,6 +85,25 @@ _PERCENTILES = (
 
 _RARE = ("pool_wait_p99_s", "backlog")
 """Columns of the windows in which 0 says nothing."""
+
+
+def count_points(context: Context) -> PageTable:
+    """Count the points of each candidate: planned, measured, valid; a search plans none."""
+    evidence, plan = context.evidence, context.manifest.plan if context.manifest else None
+    rows = [
+        {
+            "candidate": name, "planned": len(plan.points),
+            "not_needed": sum(window_id(name, p, 0) in plan.skipped for p in plan.points),
+            "measured": sum(any(w.measured for w in evidence.at(name, p)) for p in plan.points),
+            "valid": sum(bool(evidence.valid_at(name, p)) for p in plan.points),
+        }
+        for name in evidence.candidates
+        if plan and plan.points
+    ]  # fmt: skip
+    heads = ("Points planned", "Not needed", "Measured", "With a valid window")
+    columns = zip(("planned", "not_needed", "measured", "valid"), heads, strict=True)
+    shows = (Show("candidate", "Candidate"), *(Show(*each, "count") for each in columns))
+    return table_of("points", "Points of the study", shows, rows)
 
 
 def windows(context: Context) -> PageTable:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from stithy.metrics import ALL, Metric, Quantity
+from stithy.names import make_plain
 from stithy.point import are_amounts
 from stithy.report.blocks import Section
 from stithy.report.context import Context
@@ -95,7 +96,7 @@ def _figure(context: Context, metric: Metric) -> Iterator[Drawn]:
     drawing, axis = Drawing(), axis_of(context, quantity)
     joined = are_amounts(point.values[context.axis.name] for point in context.positions)
     panel = Panel(lines, points, joined=joined)
-    stem = metric.name.replace(".", "-").replace("_", "-")
+    stem = make_plain(metric.name)
     yield drawing.figure(
         context, stem, title, by_users(context, drawing, axis, panel),
         points_table(context, stem, axis.title, points, Show("value", axis.title, "rate")),

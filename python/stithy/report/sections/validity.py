@@ -26,6 +26,7 @@ NAME = "validity"
 def tables(page: Page) -> Iterator[PageTable]:
     """Windows, and every proof of what they did."""
     context, run = page.context, page.context.run
+    yield page_tables.count_points(context)
     yield page_tables.windows(context)
     yield machine.baseline_table(context)
     yield transactions.work_table(context)
@@ -53,6 +54,7 @@ def _blocks(page: Page) -> Iterator[Block]:
         "Notes do not invalidate a window. A block with an invalid window is measured a second "
         "time. Then the second attempt counts, and the first is drawn hollow."
     )
+    yield from grid(page.tables["points"])
     reasons = page.tables["reasons"]
     if page.tables["reasons-gathered"].frame.height < reasons.frame.height:
         yield Grid(reasons, fold=reasons.caption, screen=True)

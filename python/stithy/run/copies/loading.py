@@ -40,7 +40,7 @@ def prepare(context: Context, step: Step) -> str:
     study = context.study_of(dataset.name)
     named = dataset.name if dataset.factors.factors else None  # where there are several
     output = context.session.directory.prepare_output(named)
-    log = output.with_name(output.name.replace("hammer.jsonl", "server.log"))
+    log = output.with_name(f"{output.name.removesuffix('hammer.jsonl')}server.log")
     loaders = min(os.cpu_count() or 1, LOADERS_MAX, study.workload.units + 1)
     with context.servers.running(candidate, log, loading=True) as instance:
         summary = load(context, dataset, instance, output, loaders=loaders)

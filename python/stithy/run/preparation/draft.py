@@ -5,8 +5,7 @@ database is as large as fits, too. All that a run checks before it starts is che
 nothing is made.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
+from stithy.names import find_free
 from stithy.needs import Judgement, Machine
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
@@ -27,7 +27,7 @@ from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
-from stithy.study.model import Study
+from stithy.study.model import Study, name_candidate
 from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
@@ -309,9 +309,6 @@ DRIVES = {
 }
 """Shipped profiles of the kinds that most people choose between, and what they are."""
 
-NAME_MAX = 40
-"""What a study file allows."""
-
 
 def offered_places(machine: Machine) -> list[Option]:
     """Directories on which a candidate could stand, most room first, none of them memory."""
@@ -331,22 +328,24 @@ def offered_drives(machine: Machine) -> list[Option]:
     return [drive(profile, note=f"emulated: {title}") for profile, title in DRIVES.items()]
 
 
-def drive(profile: str, taken: Iterable[str] = (), note: str = "an emulated drive") -> Option:
+def drive(profile: str, taken: Collection[str] = (), note: str = "an emulated drive") -> Option:
     """The offer of a drive profile: a shipped one's name, or a file."""
-    name = _unique(_name(Path(profile).name.removesuffix(".toml")), taken)
+    name = find_free(name_candidate(Path(profile).name.removesuffix(".toml")), taken)
     return Option(name, {"drive": profile}, note)
 
 
-def directory(path: Path, taken: Iterable[str] = ()) -> Option:
+def directory(path: Path, taken: Collection[str] = ()) -> Option:
     """The offer of a directory that a person names."""
-    return Option(_unique(_name(path.name), taken), {"path": str(path.absolute())}, "a directory")
+    name = find_free(name_candidate(path.name), taken)
+    return Option(name, {"path": str(path.absolute())}, "a directory")
 
 
 def _named(places: Iterable[tuple[OpenPlace, str]]) -> list[Option]:
     found: list[Option] = []
     for place, note in places:
         taken = [each.name for each in found]
-        found.append(Option(_unique(_place_name(place), taken), {"path": str(place.path)}, note))
+        name = find_free(_place_name(place), taken)
+        found.append(Option(name, {"path": str(place.path)}, note))
     return found
 
 
@@ -355,7 +354,7 @@ def _place_name(place: OpenPlace) -> str:
         return "memory"
     if place.mount_point == Path("/"):
         return "system"
-    return _name("-".join(place.mount_point.parts[1:]))
+    return name_candidate("-".join(place.mount_point.parts[1:]))
 
 
 def _place_note(place: OpenPlace) -> str:
@@ -364,19 +363,3 @@ def _place_note(place: OpenPlace) -> str:
         return f"{place.filesystem}: its pages are memory, {free} at most"
     on = f" on {', '.join(place.devices)}" if place.devices else ""
     return f"{place.filesystem}{on}, {free} free"
-
-
-def _name(text: str) -> str:
-    """A candidate's name: small letters, digits and hyphens, and no number to YAML."""
-    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_MAX - 8].strip("-")
-    return plain if re.match(r"(?!(true|false|null)$)[a-z]", plain) else f"at-{plain}".rstrip("-")
-
-
-def _unique(name: str, taken: Iterable[str]) -> str:
-    names = set(taken)
-    return next(each for each in _numbered(name) if each not in names)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in range(2, 10_000))

@@ -1,6 +1,7 @@
 """The keys of block I/O in a study."""
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Annotated, ClassVar, Self
 
 from pydantic import (
@@ -59,10 +60,14 @@ def _whole_sectors(size_bytes: int) -> int:
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    called = [library.identify(name) for name in names]
+    patterns = [{pattern.name for pattern in library.find(name).patterns} for name in names]
+    right = "keep one of them, or rename its file"
     refuse(
-        Violation("a profile given twice", "keep one of them", name, (i,))
-        for i, name in enumerate(names)
-        if name in names[:i]
+        Violation(f"two profiles of one name, here and as `{names[j]}`", right, names[i], (i,))
+        for i, j in permutations(range(len(names)), 2)
+        if called[i][0] == called[j][0]
+        and (called[i] != called[j] or not patterns[i].isdisjoint(patterns[j]))
     )
     return names
 

@@ -99,7 +99,7 @@ class ExistingProvider(MadeAnew):
         call(self._access.rbd(*words, f"{self._pool}/{name}"))
         whole = ("config", "image", "set", f"{self._pool}/{name}", *image.WHOLE_DISCARDS)
         call(self._access.rbd(*whole))
-        folder = layout.folder_of(f"{self._candidate}-ceph-{self._site.role}", run_id)
+        folder = layout.folder_of(f"{self._candidate}.ceph-{self._site.role}", run_id)
         record("cluster", {"folder": str(folder)})
         entry = layout.fresh_entry(self._candidate, run_id, 0, 0)
         entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))

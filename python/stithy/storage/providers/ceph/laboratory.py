@@ -244,7 +244,7 @@ class LaboratoryProvider(MadeAnew):
     @property
     def _label(self) -> str:
         """A name that no other source of the candidate has, such as drives for its log."""
-        return f"{self._candidate}-ceph-{self._site.role}"
+        return f"{self._candidate}.ceph-{self._site.role}"
 
     @property
     def _needed(self) -> int:
