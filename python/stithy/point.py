@@ -206,9 +206,10 @@ def _read(text: str) -> Value:
 
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?((?:[kMGT]|[KMGT]i)?B|[um]?s|min|h|d|%|/s|/min)")
+_UNIT = "([kmgt]?i?b|[um]?s|min|h|d|pct|ps|pmin)"
 _PART = "[a-z0-9+_-]+"
 _CLEAR = re.compile(  # a number, a word, a pattern of a profile, a file in the current directory
-    rf"-?\d+(\.\d+)?(e[-+]\d+)?|(?!\d+[a-z]+$){_PART}|[a-z]{_PART}/{_PART}"
+    rf"-?\d+(\.\d+)?(e[-+]\d+)?|(?!\d+{_UNIT}$){_PART}|[a-z]{_PART}/{_PART}"
     rf"|\./{_PART}\.[a-z]+(/{_PART})?"
 )
 

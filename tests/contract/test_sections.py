@@ -63,14 +63,31 @@ def test_a_section_is_not_asked_what_is_lost_in_a_run_without_its_tables(
     assert context_of(run).evidence.windows
 
 
-def test_two_sections_with_a_table_of_the_same_name_are_refused(
-    fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+OWN_FIGURE = """from stithy.report.figure import Absent
+
+NAME, SECTION, ORDER, NEEDS = "own", "levels", 1, ()
+
+
+def draw(context):
+    return [Absent("throughput-by-users", "the same again", "it is there")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "refused"),
+    [
+        ("section", "two tables of the report are called 'windows'"),
+        ("figure", "two figures of the report have one name"),
+    ],
+)
+def test_two_tables_or_figures_of_one_name_are_refused(
+    what: str, refused: str, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of the two would silently be the other."""
-    folder = tmp_path / "own/section"
+    folder = tmp_path / "own" / what
     folder.mkdir(parents=True)
     text = (fakes / "section/turns.py").read_text().replace('NAME = "turns"', 'NAME = "windows"')
-    (folder / "again.py").write_text(text)
+    (folder / "again.py").write_text(text if what == "section" else OWN_FIGURE)
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
-    with pytest.raises(ValueError, match="two tables of the report are called 'windows'"):
+    with pytest.raises(ValueError, match=refused):
         write_report(build_run(tmp_path / "run", SHAPE).root)

@@ -82,6 +82,21 @@ def test_values_that_differ_in_their_sign_have_words_of_their_own() -> None:
     assert [named([off, least], word) for word in ("-1", "1", "log-1")] == [off, least, off]
 
 
+WORDS: dict[Value, str] = {
+    "4 MB": "4mb", "4MB": "4mb", "4mb": "4mb-x662b5841", "80%": "80pct", "2000/s": "2000ps",
+    "8k": "8k", "io_uring": "io_uring", "rand-read": "rand-read", "on": "on", "ON": "on-xe5969f4f",
+    True: "true", "true": "-true-xb2f786de", -1: "-1", "0.5": "-0-5-x7a97880e", 0.5: "0.5",
+    "four-corners/random-read-4k": "four-corners.random-read-4k", "./a.fio/b-1": ".a.fio.b-1",
+    "/x/Prod DB.toml": "-x-prod-db-toml-x0b40e644", "a-log1": "a-log1-x4071e8e6",
+}  # fmt: skip
+
+
+def test_a_word_is_reversible_or_has_a_hash() -> None:
+    """Amounts lose their blank and case, places their slashes."""
+    slugs = {value: Point.of(**{"database.settings.log": value}).slug for value in WORDS}
+    assert slugs == {value: f"log{word}" for value, word in WORDS.items()}
+
+
 @pytest.mark.usefixtures("fakes")
 def test_an_activity_says_what_the_values_of_its_factor_count() -> None:
     """Then they are levels: said with their unit, named in short, in order after all others."""

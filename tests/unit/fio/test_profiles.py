@@ -138,7 +138,7 @@ def test_what_is_wrong_is_said_where_it_is(
     assert all(each.remedy for each in parts)
 
 
-def test_two_patterns_of_one_name_are_refused_at_both_lines() -> None:
+def test_patterns_of_one_name_are_refused() -> None:
     """Of the lines at which they begin."""
     pattern = TEXT[TEXT.index("[[pattern]]") : TEXT.index("[[source]]")]
     twice = TEXT.replace("[[source]]", f"{pattern}[[source]]")

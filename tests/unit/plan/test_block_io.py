@@ -65,6 +65,50 @@ def test_a_size_is_used_in_whole_blocks_and_the_plan_says_so(size: str) -> None:
     assert all(f"{used:,} B are used" in each for each in others)
 
 
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Job files and a parameter file whose names and patterns are alike."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("rand_read.fio", "randread.fio", "other/randread.fio"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("[x]\nioengine=libaio\ndirect=1\nrw=randread\nbs=4k\n")
+    Path("collide.vdb").write_text(
+        "sd=sd1,lun=/dev/sdb\nwd=wd1,sd=sd1,rdpct=100,seekpct=100\n"
+        "rd=run,wd=wd1,iorate=max,elapsed=60,forthreads=(1,16),forxfersize=(4k,64k)\n"
+    )
+
+
+@pytest.mark.usefixtures("files")
+def test_alike_names_have_a_window_each() -> None:
+    """Names that differ in `_` alone; runs of 1 thread with 64k, and of 16 with 4k."""
+    study = made("profiles: [./rand_read.fio, ./randread.fio, ./collide.vdb], repeat: 1")
+    windows = [step.window for step in expand(study).steps if step.kind == "window" and step.window]
+    assert len({window.id for window in windows}) == len({*windows}) == 2 * 6
+    assert {window.id for window in windows if window.candidate == "a"} >= {
+        "w-a-profile.rand_read.fio-b0", "w-a-profile.randread.fio-b0",
+        "w-a-profile.collide.vdb.run-1-64k-b0", "w-a-profile.collide.vdb.run-16-4k-b0",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    "profiles",
+    [
+        ("sql", "sql"), ("four-corners", "four-corners/random-read-4k"),
+        ("./randread.fio", "./other/randread.fio"), ("./collide.vdb/run-1-4k", "./collide.vdb"),
+    ],
+)  # fmt: skip
+def test_profiles_of_one_name_are_refused(profiles: tuple[str, str]) -> None:
+    """Two files, or two entries with a pattern in common; not two patterns of a file."""
+    with pytest.raises(StudyError) as caught:
+        made(f"profiles: [commit-log, {', '.join(profiles)}]")
+    shown = [(each.where, each.problem) for each in caught.value.problems]
+    assert [where.split(":")[1] for where, _ in shown] == ["3", "3"]
+    for (_, problem), other in zip(shown, reversed(profiles), strict=True):
+        assert f"two profiles of one name, here and as `{other}`" in problem
+    assert len(made("profiles: [./collide.vdb/run-1-4k, ./collide.vdb/run-16-4k]").points) == 2
+
+
 def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> None:
     """Room and time are those of the largest, so that no window reads what was never written."""
     study = parse_study(

@@ -42,6 +42,13 @@ def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
     assert not any(each.kind == "calibrate" for each in without)
 
 
+def test_a_plan_that_loses_a_window_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever names it: one of two windows would silently not be measured."""
+    monkeypatch.setattr("stithy.plan.loop.window_id", lambda name, point, block: f"w-{name}")
+    with pytest.raises(ValueError, match=r"several steps for \['.*w-disk'"):
+        plan_of()
+
+
 def test_every_window_starts_from_a_restore_and_every_block_from_a_baseline_check() -> None:
     """Of the same window, directly before it; full checks follow all windows, ids are unique."""
     steps = plan_of(("[1, 4]", "[1, 4, 13]"), load("repeat: 3")).steps

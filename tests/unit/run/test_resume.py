@@ -77,7 +77,7 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
 ALIKE = ("rand_read", "rand-read", "randread", "RandRead")
 
 
-def test_points_whose_values_are_alike_are_all_measured(tmp_path: Path) -> None:
+def test_alike_points_are_all_measured(tmp_path: Path) -> None:
     """Each once, also where the run was cut off between them: none is taken for another."""
     vary = f"{{database.settings.cluster_name: [{', '.join(ALIKE)}]}}"
     faked = interrupted(tmp_path, 5, users=(1,), vary=vary)
@@ -90,7 +90,7 @@ def test_points_whose_values_are_alike_are_all_measured(tmp_path: Path) -> None:
     assert sorted(rows["window_id"]) == sorted(manifest(faked.out)["plan"]["windows"])
 
 
-def test_a_planned_window_without_a_row_fails_the_run_and_a_resume_measures_it(
+def test_a_window_without_a_row_fails_the_run(
     tmp_path: Path,
 ) -> None:
     """Whatever took its file while the run went on: nobody takes the rest for the whole."""

@@ -62,6 +62,15 @@ def test_a_value_of_a_wrong_kind_is_answered_with_one_that_is_right() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("values", ["1, true", "4MB, 4 MB", "on, on", "1, 1.0"])
+def test_a_value_is_varied_once(values: str) -> None:
+    """Also as another type or amount; values that only read alike are others."""
+    vary = "vary: {{database.settings.x: [{}]}}\nstudy:"
+    [twice] = problems(study_text(("study:", vary.format(values))))
+    assert "a value given twice" in str(twice)
+    assert problems(study_text(("study:", vary.format("'%m', '%M', a_b, a-b, ab, Ab")))) == []
+
+
 def test_keys_and_values_are_texts_with_their_places() -> None:
     """Lines and columns count from 1; `yes`, `1` and dates are names like others."""
     document = read_document("f", "a: 1\nlist:\n  - xyz\nnone:\n\nlast: 2026-01-02\n")
