@@ -38,7 +38,8 @@ from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
 
 FLAWED = Shape(
-    users=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True, drives={"disk": 0.02},
+    users=(1, 2, 4), planned=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True,
+    drives={"disk": 0.02},
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
     costs={name: Money(amount=100.0, currency="EUR") for name in ("disk", "memory")},
     changes={
@@ -68,8 +69,8 @@ THRESHOLDS = (
     "io2.database.waiting_sessions_at_1000 >= 3",
 )  # fmt: skip
 POOLED = Shape(
-    candidates=("gp3", "io2"), users=(1000, 1500), duration_s=15, repeat=4, logs=True,
-    drives={"gp3": 0.0, "io2": 0.0}, think_s=1.5, pool=24,
+    candidates=("gp3", "io2"), users=(1000, 1500), planned=(1000, 1500), duration_s=15, repeat=4,
+    logs=True, drives={"gp3": 0.0, "io2": 0.0}, think_s=1.5, pool=24,
     changes={window_id("io2", 1500, 1): {"lateness_mean_s": 0.05, "lateness_p99_s": 0.2}},
     primary=QuestionFacts(point=Point.of(users=1500), metric="p95", margin_share=0.1,
                           candidates=("gp3", "io2"), blocks_least=4, blocks_most=6),

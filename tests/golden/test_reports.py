@@ -30,7 +30,7 @@ BROKEN = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detecte
 
 def test_the_summary_in_markdown_is_accepted(tmp_path: Path, accept_golden: bool) -> None:
     """Of a short run with an invalid window: a disk that saturates, and memory."""
-    shape = Shape(users=(1, 4), duration_s=3, series=False, changes=BROKEN)
+    shape = Shape(users=(1, 4), planned=(1, 4), duration_s=3, series=False, changes=BROKEN)
     page = Page(context_built(tmp_path, shape))
     # What stands in a pull request or a ticket.
     text = plugins("format")["md"].make(page, {}).decode()

@@ -135,6 +135,7 @@ class Shape:
     again: frozenset[tuple[int, int]] = frozenset()
     think_s: float = 0.0
     pool: int | None = None
+    planned: tuple[int, ...] = ()
 
 
 def window_id(candidate: str, users: int, block: int, attempt: int = 0) -> str:
@@ -268,7 +269,7 @@ def manifest(shape: Shape) -> Manifest:
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
             windows=tuple(each for each in windows if each not in further), further=further,
-            points=tuple(Point.of(users=users) for users in shape.users),
+            points=tuple(Point.of(users=users) for users in shape.planned),
             master_candidate=shape.candidates[0],
             question=shape.primary, search=shape.search, limit=shape.limit,
             null=shape.null,
