@@ -1,6 +1,5 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -35,7 +34,10 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     study = nulled(study) if null else study
     scene, images = _scene(study)
     steps = tuple(plugins("scenario")[study.scenario.name].steps(study, scene))
-    _require_whole(study, steps)
+    windows = {(step.window.candidate, step.window.point) for step in steps if step.window}
+    lost = [pair for pair in product(study.candidates, study.points) if pair not in windows]
+    if lost or len({step.id for step in steps}) < len(steps):
+        raise ValueError(f"no window is planned for {lost}, or two steps have one id")
     return Plan(
         seed=study.seed,
         steps=steps,
@@ -47,15 +49,6 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         limit=study.load.response_limit if study.given_load else None,
         costs={name: each.cost for name, each in study.candidates.items() if each.cost},
     )
-
-
-def _require_whole(study: Study, steps: Iterable[Step]) -> None:
-    """Compare the steps with what the study asks for: nothing is lost to another of its name."""
-    windows = {(step.window.candidate, step.window.point) for step in steps if step.window}
-    lost = [pair for pair in product(study.candidates, study.points) if pair not in windows]
-    twice = [name for name, count in Counter(step.id for step in steps).items() if count > 1]
-    if lost or twice:
-        raise ValueError(f"a plan without a window for {lost}, with several steps for {twice}")
 
 
 def _search(study: Study) -> Search | None:
