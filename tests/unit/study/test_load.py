@@ -1,6 +1,7 @@
 """A study file is read with its places, drafted, and described to editors; or told what it is."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,7 +172,8 @@ def test_a_draft_reads_back_as_what_was_meant_and_can_be_planned() -> None:
     lines = [line.strip().removeprefix("# ") for line in text.splitlines()]
     for key in all_keys():
         if ANY not in key.path and len(key.path) <= 2:
-            assert any(line.startswith(f"{key.path[-1]}:") for line in lines), key.dotted
+            shown = re.compile(rf"(^|\{{|, ){key.path[-1]}:")
+            assert any(map(shown.search, lines)), key.dotted
     for hidden in ("memory: {path: /dev/shm/stithy}", "touch: 30%\n", "ledger: true\n"):
         assert f"# {hidden}" in text
         text = text.replace(f"# {hidden}", hidden)
