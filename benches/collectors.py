@@ -13,16 +13,15 @@ from pathlib import Path
 
 from instance import Instance, started
 from kept import TARGET_MISSED
-from stithy.collect.collector import InstanceScope, Scope
-from stithy.collect.sampler import Sampler
-from stithy.database.engines.postgresql.endpoint import endpoint
+from stithy.collectors.collector import InstanceScope, Scope
+from stithy.engines.postgresql.endpoint import endpoint
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
+from stithy.run.sampler import Sampler
 from stithy.secrets import Secret
+from stithy.wire.hammer import Hammer, Watch
 from stithy.wire.jobs import RunRequest
-from stithy.workload.hammer import Hammer
-from stithy.workload.program import Watch
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 
 TARGET_SHARE = 0.01
 DATABASE = "collectors"

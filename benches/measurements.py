@@ -9,7 +9,7 @@ from processes import run, run_together
 from stithy.results.hlog import decode
 from stithy.wire.jobs import AnyJob, CheckJob, PrepareJob, RunJob, WorkloadChoice
 from stithy.wire.program import HAMMER, find_program
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 
 USERS = 8
 WAREHOUSES = 5

@@ -24,12 +24,17 @@ from power_cut import (
     cut_power,
     restore_power,
 )
-from stithy.database.engine import Configuration, Request, Start
-from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import PROGRAM, Server, remove_segment, segment_facts
 from stithy.drives import filesystems, program
 from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
+from stithy.engines.engine import Configuration, Request, Start
+from stithy.engines.postgresql.engine import PostgreSQL
+from stithy.engines.postgresql.server import (
+    PROGRAM,
+    Server,
+    remove_segment,
+    segment_facts,
+)
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end, pids_inside
@@ -38,11 +43,10 @@ from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
 from stithy.wire.drive import jobs
 from stithy.wire.drive.jobs import VolatileBytes
+from stithy.wire.hammer import Hammer, Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, LedgerCounts, Second
-from stithy.workload.hammer import Hammer
-from stithy.workload.program import Watch
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 
 KINDS = ("ext4", "xfs", "btrfs")
 SIZE = Choice(warehouses=1)

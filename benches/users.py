@@ -21,7 +21,7 @@ from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.results.hlog import decode
 from stithy.wire.jobs import Keyed, Pace, RunJob, Think
 from stithy.wire.program import HAMMER, find_program
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 
 WORKLOAD = Choice(warehouses=10)
 KEYED_CYCLE_S = 20.7

@@ -29,9 +29,9 @@ from stithy.suggest import instead
 FAMILIES = {
     "provider": "stithy.storage.providers",
     "layer": "stithy.storage.layers",
-    "engine": "stithy.database.engines",
-    "workload": "stithy.workload.workloads",
-    "collector": "stithy.collect.collectors",
+    "engine": "stithy.engines",
+    "workload": "stithy.workloads",
+    "collector": "stithy.collectors",
     "scenario": "stithy.plan.scenarios",
     "aggressor": "stithy.plan.scenarios.noisy_neighbour.aggressors",
     "restore": "stithy.plan.restores",
@@ -47,6 +47,12 @@ FAMILIES = {
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",
 }
+INTERFACES = {
+    "engine": {"backup", "declaration", "engine"},
+    "workload": {"words", "workload"},
+    "collector": {"collector"},
+}
+"""Modules of a family's package that are its interface and no plug-ins."""
 
 
 SLICES = ("scenarios", "activities")
@@ -140,7 +146,8 @@ def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
     package = importlib.import_module(FAMILIES[family])
     found: dict[str, ModuleType] = {}
     for name in _names(own := package.__path__[0]):
-        _take(package, own, name, found)
+        if name not in INTERFACES.get(family, ()):
+            _take(package, own, name, found)
     for place in places:
         _require_families(place)
         folder = str(place.absolute() / family)

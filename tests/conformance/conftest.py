@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from conformance.samples import Sample, sample
-from stithy.database.engine import Engine, Instance
+from stithy.engines.engine import Engine, Instance
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
+from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workload.hammer import Hammer
-from stithy.workload.workload import Driving, Section
+from stithy.workloads.workload import Driving, Section
 from support import servers
 
 WORKLOADS = list(plugins("workload"))

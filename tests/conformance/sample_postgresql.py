@@ -1,9 +1,9 @@
 """PostgreSQL for the suites."""
 
 from conformance.samples import Sample
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.server import is_gone
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.server import is_gone
+from stithy.engines.postgresql.url import parse_url
 from stithy.secrets import Secret
 
 NO_ROOM = 'could not extend file "base/1": No space left on device'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from stithy.engines import ErrorClass
+from stithy.engines.declaration import ErrorClass
 from stithy.secrets import Secret
 
 

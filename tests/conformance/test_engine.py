@@ -13,18 +13,18 @@ from conformance.conftest import Loaded
 from conformance.samples import sample
 from stithy.analysis.validity.work import commit_bounds
 from stithy.clock import SystemClock
-from stithy.collect.collector import InstanceScope, Sample, Scope
-from stithy.collect.collectors import database
-from stithy.database.engine import Configuration, Instance
-from stithy.engines import declaration
+from stithy.collectors import database
+from stithy.collectors.collector import InstanceScope, Sample, Scope
+from stithy.engines.declaration import declaration
+from stithy.engines.engine import Configuration, Instance
 from stithy.errors import InfrastructureError, UserError
 from stithy.hosts.processes import pids_inside
 from stithy.hosts.resources import make_group, remove_group
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import part
+from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.program import Watch
 from support.places import DISK
 from support.servers import PASSWORD, mounted, request, server_place, start
 

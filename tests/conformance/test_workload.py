@@ -12,18 +12,18 @@ import pytest
 from conformance.conftest import Loaded
 from conformance.samples import damage
 from stithy.cli import app
-from stithy.collect.collector import InstanceScope, Scope
-from stithy.collect.sampler import Sampler, series_rows
-from stithy.database import engine
-from stithy.database.engine import Instance
+from stithy.collectors.collector import InstanceScope, Scope
+from stithy.engines import engine
+from stithy.engines.engine import Instance
 from stithy.metrics import ALL
 from stithy.registry import plugins
 from stithy.results.convert import read_latencies, second_rows, transaction_rows
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.results.write import frame_of
+from stithy.run.sampler import Sampler, series_rows
+from stithy.wire.hammer import Watch
 from stithy.wire.jobs import RunRequest
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.program import Watch
 
 
 def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from fakes.drives import serving
-from stithy.collect.collector import Collector, InstanceScope, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, InstanceScope, Sample, Scope, Unavailable
 from stithy.registry import plugins
 from stithy.wire.drive.control import AnswerStats
 from support.drive_counters import counters

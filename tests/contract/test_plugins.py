@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
 from stithy.activity import every_table
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.restore import Method as Declared
 from stithy.registry import part, plugins
@@ -18,7 +18,7 @@ from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
 from stithy.validity import Flag
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 from support.studies import study
 
 PROVIDERS = plugins("provider")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import StithyError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.secrets import Secret
-from stithy.workload.hammer import Hammer
-from stithy.workload.workloads.order_entry import Choice
+from stithy.wire.hammer import Hammer
+from stithy.workloads.order_entry import Choice
 from support.listening import NOWHERE, Listening, listening
 
 FOLLOWED = (

@@ -12,7 +12,7 @@ from stithy.wire.drive import control, jobs
 from stithy.wire.drive import messages as drive_messages
 from stithy.wire.jobs import PrepareJob
 from stithy.wire.messages import parse_message
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 from support import heard
 from support.examples import WIRE
 

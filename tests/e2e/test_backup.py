@@ -11,9 +11,9 @@ import pytest
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.work import COMMITS
-from stithy.database.engines.postgresql.engine import find_installation
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
+from stithy.engines.postgresql.engine import find_installation
 from stithy.exits import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import pids_of_run

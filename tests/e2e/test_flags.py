@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.collect.collectors import cpu
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.collectors import cpu
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.report.context import Context
 from stithy.secrets import Secret
 from stithy.validity import Flag

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.report.context import Context
 from stithy.report.parts.answer import answer
 from stithy.secrets import Secret

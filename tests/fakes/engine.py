@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.collect.collector import Collector
-from stithy.database import engine
-from stithy.database.engine import Installation, Loaded, Start
+from stithy.collectors.collector import Collector
+from stithy.engines import engine
+from stithy.engines.engine import Installation, Loaded, Start
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from stithy.errors import StithyError
 from stithy.wire import messages
+from stithy.wire.hammer import NOBODY, Checked, Driven, LedgerVerified, Watch, Work
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.workload.program import NOBODY, Checked, Driven, LedgerVerified, Watch, Work
 from support.hlog import encode, histogram
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")

@@ -1,6 +1,6 @@
 """Every flag of a window by the name of its constant, wherever the check stands that raises it."""
 
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.registry import part, plugins
 from stithy.validity import Flag
 

@@ -13,10 +13,9 @@ from stithy.run.preparation.equip import Tools
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from stithy.secrets import Secret
+from stithy.wire.hammer import NOBODY, Driven, Hammer, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import Hammer
-from stithy.workload.program import NOBODY, Driven, Watch
 from support.running import left_by, write_study
 
 Deed = Callable[[Secret], None]

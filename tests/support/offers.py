@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.engine import find_installation
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.engine import find_installation
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import end

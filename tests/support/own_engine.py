@@ -6,8 +6,8 @@ from fakes.hammer import FakeHammer
 from stithy.registry import part
 from stithy.run.preparation.equip import Tools
 from stithy.secrets import Secret
+from stithy.wire.hammer import NOBODY, Driven, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.workload.program import NOBODY, Driven, Watch
 from support.faked_run import FakedRun
 
 

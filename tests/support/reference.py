@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
-from stithy.collect import sampler
 from stithy.fio import library
 from stithy.fio.profile import Pattern, Profile, Stream, size_text
 from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
 from stithy.registry import plugins
+from stithy.run import sampler
 
 COLLECTORS = """\
 # The collectors
 
-Written from `python/stithy/collect/collectors/`; do not edit. Each collector samples once per
+Written from `python/stithy/collectors/`; do not edit. Each collector samples once per
 second, on the second, while a window runs. The values are in the table `series` of each window
 (`results.md`). A value that cannot be read is null, with the reason. A share is between 0 and 1,
 unless it is one of a single CPU: programs that use several have more.

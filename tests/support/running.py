@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from stithy.database.engines.postgresql.server import is_gone
 from stithy.drives.filesystems import is_mounted, tag_on
 from stithy.drives.places import ENTRY
+from stithy.engines.postgresql.server import is_gone
 from stithy.exits import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.database.engine import Configuration, Request, Start
-from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import Server
+from stithy.engines.engine import Configuration, Request, Start
+from stithy.engines.postgresql.engine import PostgreSQL
+from stithy.engines.postgresql.server import Server
 from stithy.hosts.host import LocalHost
 from stithy.hosts.runner import server_user
 from stithy.run.cleanup.register import PREFIX

@@ -11,8 +11,8 @@ from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
+from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import BackToBack, Pace, Rate, RunRequest, WorkloadChoice
-from stithy.workload.program import LedgerVerified
 from support.own_engine import Committing, OwnEngine
 from support.running import left_by
 from support.scenarios import PROVEN

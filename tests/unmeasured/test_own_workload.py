@@ -13,9 +13,9 @@ from stithy.cli.app import run
 from stithy.registry import plugins
 from stithy.study.load import parse_study
 from stithy.study.problems import StudyError
+from stithy.wire.hammer import NOBODY, Driven, Watch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
-from stithy.workload.program import NOBODY, Driven, Watch
-from stithy.workload.workload import Driving
+from stithy.workloads.workload import Driving
 from support.faked_run import FakedRun
 from support.running import manifest
 

@@ -17,11 +17,11 @@ from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched, taken_share, watched_of
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
-from stithy.engines import UNKNOWN, Declaration
+from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
 from stithy.point import Point
 from stithy.validity import Row
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]
 Damaged = Mapping[str, Sequence[str]]

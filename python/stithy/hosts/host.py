@@ -92,7 +92,7 @@ class Host(Machine, Protocol):
 
     @property
     def collectors(self) -> Mapping[str, ModuleType]:
-        """What can sample it, by name; see `stithy.collect.collector`."""
+        """What can sample it, by name; see `stithy.collectors.collector`."""
         ...
 
 

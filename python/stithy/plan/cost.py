@@ -16,7 +16,7 @@ from stithy.study.database import log_bytes
 from stithy.study.load_keys import DURATION_S, RAMP_UP_S, Load
 from stithy.study.model import Study
 from stithy.units import format_duration
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 COPY_BYTES_PER_S = 120 * 2**20
 """A copy, made durable and proven equal; `COPY_BYTES_PER_S_MIN` is that of a busy hard disk."""

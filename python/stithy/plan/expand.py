@@ -23,7 +23,7 @@ from stithy.study.sections import (
     workload_named,
 )
 from stithy.study.taken import daemons_bytes, image_bytes
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 
 def expand(study: Study, *, null: bool = False) -> Plan:

@@ -37,7 +37,7 @@ from stithy.plan.cost import Sizes
 from stithy.plan.steps import Dataset, Question
 from stithy.point import Point
 from stithy.storage.provider import Role
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 
 @dataclass(frozen=True)

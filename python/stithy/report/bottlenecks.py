@@ -4,7 +4,7 @@ from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observe import Abilities, Tables, ability, observations
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.values.series import Sampled
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.results.manifest import Manifest
 from stithy.results.read import Run
 

@@ -17,7 +17,7 @@ from stithy.analysis.gathering import gather
 from stithy.analysis.values.measures import Measure, declared, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
-from stithy.engines import Declaration, declaration
+from stithy.engines.declaration import Declaration, declaration
 from stithy.factor import Factor, factor_named, level_factor
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.point import Point, magnitude, said, telling
@@ -50,7 +50,7 @@ from stithy.study import durability
 from stithy.study.durability import GivenUp
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_size
-from stithy.workload.words import NULL
+from stithy.workloads.words import NULL
 
 
 @dataclass(frozen=True)

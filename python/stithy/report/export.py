@@ -13,7 +13,7 @@ import polars as pl
 from stithy.errors import InvalidMeasurement
 from stithy.metrics import ERROR_SHARE, P95, P99, TPM, Metric, Quantity, needed_by
 from stithy.report.context import Context
-from stithy.workload.words import EMULATED
+from stithy.workloads.words import EMULATED
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from stithy.collect.collector import InstanceScope, TimedSample
+from stithy.collectors.collector import InstanceScope, TimedSample
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table
 

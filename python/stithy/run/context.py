@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stithy.database.engine import ServerFacts
+from stithy.engines.engine import ServerFacts
 from stithy.hosts.host import Host
 from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
@@ -19,9 +19,9 @@ from stithy.secrets import Secret
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.study.sections import workload_named
+from stithy.wire.hammer import Program
 from stithy.wire.jobs import DataShape, WorkloadChoice
-from stithy.workload.program import Program
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 
 @dataclass(frozen=True)

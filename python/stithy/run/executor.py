@@ -31,7 +31,7 @@ from stithy.storage.consent import DATA
 from stithy.study.durability import label, of_candidate, sentences
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated, workload_named
-from stithy.workload.words import EMULATED, NULL
+from stithy.workloads.words import EMULATED, NULL
 
 
 @dataclass(frozen=True)

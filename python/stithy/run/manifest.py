@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import stithy
-from stithy.database.remote import UNSEEN
+from stithy.engines.engine import UNSEEN
 from stithy.hosts.processes import boot_id
 from stithy.registry import plugins
 from stithy.results.comparability import comparability, comparability_key
@@ -38,7 +38,7 @@ from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
 from stithy.study.model import Study
 from stithy.study.sections import url_of
-from stithy.workload.workload import Driving, Section
+from stithy.workloads.workload import Driving, Section
 
 NOT_SEEN = {
     name: Fact(value=None, missing_because=UNSEEN)

@@ -5,9 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stithy.collect.collector import InstanceScope
-from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
-from stithy.database.remote import UNSEEN, Remote, remote_of
+from stithy.collectors.collector import InstanceScope
+from stithy.engines.engine import (
+    UNSEEN,
+    Configuration,
+    Engine,
+    Installation,
+    Instance,
+    Remote,
+    Start,
+    remote_of,
+)
 from stithy.hosts.cpu_share import make_cap
 from stithy.hosts.groups import Throttle
 from stithy.hosts.resources import MemoryLimit, make_group

@@ -26,7 +26,7 @@ from stithy.search import ResponseTarget, read_time
 from stithy.study.problems import Violation, rule_error, within
 from stithy.suggest import instead
 from stithy.units import Seconds, format_duration
-from stithy.workload.workload import Driving
+from stithy.workloads.workload import Driving
 
 Kind = Literal["none", "keyed", "think"]
 WORDS: tuple[Kind, ...] = ("none", "keyed")

@@ -71,7 +71,7 @@ from stithy.study.vary import (
 )
 from stithy.thresholds import Threshold
 from stithy.units import Seconds, format_duration
-from stithy.workload.workload import Driving, Options, Section
+from stithy.workloads.workload import Driving, Options, Section
 
 BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
 """What the keys of a scenario may say of servers beside those of the users: how many there are, and

@@ -26,7 +26,7 @@ from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
-from stithy.workload.workload import Section, Workload
+from stithy.workloads.workload import Section, Workload
 
 
 def _cost(value: Any) -> Money | None:

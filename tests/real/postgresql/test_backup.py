@@ -11,7 +11,7 @@ from time import perf_counter
 
 import pytest
 
-from stithy.database.backup import (
+from stithy.engines.backup import (
     FULL,
     Options,
     Source,
@@ -25,11 +25,11 @@ from stithy.database.backup import (
     restore_commands,
     restored_settings,
 )
-from stithy.database.engine import Start
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import Server, remove_segment
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.engine import Start
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.engine import PostgreSQL
+from stithy.engines.postgresql.server import Server, remove_segment
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
 from stithy.run.activities.backup.cycles import size_of

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from stithy.clock import SystemClock
-from stithy.collect.collector import InstanceScope, Sample, Scope, TimedSample
-from stithy.collect.collectors import database
-from stithy.collect.collectors import server as server_collector
-from stithy.collect.sampler import Sampler
-from stithy.database.engines.postgresql.activity import ActivityReader
-from stithy.database.engines.postgresql.connection import MAINTENANCE_DATABASE, connect
-from stithy.database.engines.postgresql.server import Server, remove_segment
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.collectors import database
+from stithy.collectors import server as server_collector
+from stithy.collectors.collector import InstanceScope, Sample, Scope, TimedSample
+from stithy.engines.postgresql.activity import ActivityReader
+from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect
+from stithy.engines.postgresql.server import Server, remove_segment
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError
+from stithy.run.sampler import Sampler
 from support.servers import engine, running_server, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql

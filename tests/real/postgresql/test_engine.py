@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stithy.database.engine import Configuration
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.server import Server, remove_segment
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.engine import Configuration
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.server import Server, remove_segment
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, Refused, UserError
 from stithy.hosts.activity import births, made_between
 from stithy.hosts.processes import pids_inside
@@ -114,7 +114,7 @@ def test_memory_of_a_server_that_lives_is_not_removed(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its shared memory would stay if it were killed; while it runs it needs it."""
-    monkeypatch.setattr("stithy.database.engines.postgresql.server.SEGMENT_PATIENCE_S", 0.2)
+    monkeypatch.setattr("stithy.engines.postgresql.server.SEGMENT_PATIENCE_S", 0.2)
     facts = server.shared_memory()
     assert set(facts) == {"key", "shmid", "files"}
     with pytest.raises(InfrastructureError, match="it is still there"):
@@ -126,7 +126,7 @@ def test_a_server_that_is_held_is_ended_all_the_same(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SIGSTOP: it cannot hear any request to end, and its children go with it."""
-    monkeypatch.setattr("stithy.database.engines.postgresql.server.AT_ONCE_PATIENCE_S", 0.2)
+    monkeypatch.setattr("stithy.engines.postgresql.server.AT_ONCE_PATIENCE_S", 0.2)
     os.kill(server.pid, signal.SIGSTOP)
     server.stop(at_once=True)
     assert server.ended_by() == "was ended by SIGKILL"

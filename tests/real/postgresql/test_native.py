@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from stithy.database.engines.postgresql import native
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.server import Server
-from stithy.database.engines.postgresql.upkeep import SEGMENTS
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql import native
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.server import Server
+from stithy.engines.postgresql.upkeep import SEGMENTS
+from stithy.engines.postgresql.url import parse_url
 from support.servers import running_server
 
 pytestmark = pytest.mark.needs_postgresql

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.secrets import Secret
 from support.offers import QUOTED, WORD, Offer, offer

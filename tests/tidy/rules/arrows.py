@@ -1,8 +1,8 @@
 """Which package may know which: the way of the data goes forward only; and what is declared.
 
 `study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `cluster`,
-`database`, `workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all. `fio`
-is for all of them, and knows none but `hosts`.
+`engines`, `workloads`, `collectors`, `hosts` and `wire` are what `run` uses; `cli` is above all.
+`fio` is for all of them, and knows none but `hosts`.
 """
 
 import ast
@@ -11,18 +11,29 @@ import tomllib
 from collections.abc import Iterator
 from re import split
 
+from stithy.registry import FAMILIES
+from stithy.registry import INTERFACES as INTERFACES_OF
 from tidy.project import Finding, Project, Rule, Source
 
-TOOLS_OF_RUN = {"storage", "drives", "cluster", "database", "workload", "collect", "hosts", "wire"}
+TOOLS_OF_RUN = {
+    "storage",
+    "drives",
+    "cluster",
+    "engines",
+    "workloads",
+    "collectors",
+    "hosts",
+    "wire",
+}
 AFTER_RUN = {"analysis", "report"}
 
 # A package, and what it must not import. Single modules (`errors`, `units`) are for everyone.
 FORBIDDEN: dict[str, set[str]] = {
-    "study": {"plan", "run", "results", "hosts", "collect", "wire", *AFTER_RUN},
-    "plan": {"run", "results", "hosts", "collect", "wire", *AFTER_RUN},
-    "results": {"run", "hosts", "storage", "database", "collect", *AFTER_RUN},
-    "analysis": {"study", "plan", "run", "report", *TOOLS_OF_RUN - {"workload"}},
-    "report": {"run", *TOOLS_OF_RUN - {"workload", "collect"}},
+    "study": {"plan", "run", "results", "hosts", "collectors", "wire", *AFTER_RUN},
+    "plan": {"run", "results", "hosts", "collectors", "wire", *AFTER_RUN},
+    "results": {"run", "hosts", "storage", "engines", "collectors", *AFTER_RUN},
+    "analysis": {"study", "plan", "run", "report", *TOOLS_OF_RUN - {"workloads"}},
+    "report": {"run", *TOOLS_OF_RUN - {"workloads", "collectors"}},
     "run": AFTER_RUN,
     "fio": {"study", "plan", "run", "results", *AFTER_RUN, *TOOLS_OF_RUN - {"hosts"}},
     **{package: {"study", "plan", "run", *AFTER_RUN} for package in TOOLS_OF_RUN},
@@ -37,6 +48,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "words", "drawing", "findings", "parts", "figures", "sections", "formats", "exports",
     ),
 }  # fmt: skip
+# What a plug-in's family says of itself without doing anything is everybody's.
+DECLARED = ("stithy.engines.declaration",)
 REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"
 
 
@@ -62,7 +75,8 @@ def arrows_go_forward(project: Project) -> Iterator[Finding]:
         seen = set()
         for node, module in imported_modules(source):
             target = (module.split(".") + ["", ""])[:2]
-            if target[0] == "stithy" and target[1] in forbidden and node.lineno not in seen:
+            is_known = target[1] not in forbidden or module.startswith(DECLARED)
+            if target[0] == "stithy" and not is_known and node.lineno not in seen:
                 seen.add(node.lineno)
                 problem = f"{package} imports stithy.{target[1]}, which it must not know"
                 yield source.found(node, problem, REMEDY)
@@ -89,13 +103,11 @@ def layers_keep_their_order(project: Project) -> Iterator[Finding]:
 # Where plug-ins lie that nobody imports, and those that only other plug-ins import: a scenario and
 # what acts, is a step or is reported because of it.
 APART = (
-    "database.engines",
-    "plan.restores",
-    "run.restores",
-    "workload.workloads",
-    "collect.collectors",
-    "storage.layers",
-)
+    "engines", "workloads", "collectors", "plan.restores", "run.restores", "storage.layers",
+)  # fmt: skip
+INTERFACES = {
+    FAMILIES[family].removeprefix("stithy."): names for family, names in INTERFACES_OF.items()
+}
 AMONG = ("plan.scenarios", "activities", "run.activities", "storage.providers")
 ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findings",
                 "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip
@@ -121,8 +133,9 @@ ACCEPTED = {
 def plugin_in(module: str, folders: tuple[str, ...]) -> str | None:
     """The plug-in of one of these folders in which a module lies."""
     for folder in folders:
-        if module.startswith(f"{folder}."):
-            return f"{folder}.{module.removeprefix(f'{folder}.').split('.')[0]}"
+        name = module.removeprefix(f"{folder}.").split(".")[0]
+        if module.startswith(f"{folder}.") and name not in INTERFACES.get(folder, ()):
+            return f"{folder}.{name}"
     return None
 
 
@@ -181,9 +194,9 @@ RULES = (
               "python/stithy/report/page.py": "from stithy.report.parts import answer\n"}),
     Rule("plug-ins are asked through the registry", plugins_are_asked_through_the_registry,
          breaks={"python/stithy/report/sections/a.py":
-                 "from stithy.database.engines.postgresql import checks\n"},
-         keeps={"python/stithy/database/engines/postgresql/b.py":
-                "from stithy.database.engines.postgresql import checks\n",
+                 "from stithy.engines.postgresql import checks\n"},
+         keeps={"python/stithy/engines/postgresql/b.py":
+                "from stithy.engines.postgresql import checks\n",
                 "python/stithy/run/steps/c.py": "from stithy.run.activities.fio import targets\n",
                 "python/stithy/results/read.py": "from stithy.activities.hammer import LOAD\n"}),
     Rule("only plug-ins import scenarios", plugins_are_asked_through_the_registry,

@@ -264,7 +264,7 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
-_PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/database/engines/b/` |\n"}
+_PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/engines/b/` |\n"}
 _KEY = {LIST: f"{OF_KEYS}\n| `users` | `python/stithy/a.py`, `python/stithy/a/` |\n"}
 _HELP = '"""A."""\n\n\ndef a():\n    """Clean.\n\n    Example: %s\n\n    -----\n    """\n'
 _OWNED = ("new-order", "order-entry", "postgresql")
@@ -280,8 +280,8 @@ RULES = (
          keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"}),
     Rule("plug-ins keep their words", words_of_plugins_stay_there,
          breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
-         keeps=_PLUGIN | {"python/stithy/database/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
-                          "python/stithy/database/engines/b/c.py": "autovacuum_runs = 1\n"}),
+         keeps=_PLUGIN | {"python/stithy/engines/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
+                          "python/stithy/engines/b/c.py": "autovacuum_runs = 1\n"}),
     Rule("plug-ins keep their words out of templates", words_of_plugins_stay_there,
          breaks=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "autovacuum" %}\n'},
          keeps=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "vacuous" %}\n'}),

@@ -22,7 +22,7 @@ from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.validity.checks.work import commits, of_backups, servers
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
 from stithy.analysis.verdict.paired import Paired, absorbed
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.metrics import Quantity
 from stithy.point import Point
 

@@ -18,12 +18,12 @@ from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.surroundings import Watched, watched_of
 from stithy.analysis.validity.work import Identity, check
 from stithy.analysis.values.series import sampled
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
 from stithy.validity import Flag, Reason
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 from support import flags
 from support.points import at
 from support.reported import frames

@@ -9,10 +9,10 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app
 from stithy.cli.hammer import options, outcome
-from stithy.database.engine import Endpoint
+from stithy.engines.engine import Endpoint
+from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import BackToBack, Keyed, Rate, Think
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
-from stithy.workload.hammer import Hammer
 from support.examples import wire_example
 
 URL = "postgresql://u:hush@/d?host=/nowhere"

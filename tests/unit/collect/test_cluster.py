@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stithy.cluster.layout import POOL, Entry
-from stithy.collect.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, of_cluster, of_osds
+from stithy.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, of_cluster, of_osds
 
 LAB = Entry("lab", None, "abc123", "10.1.2", hosts=2, drives_per_host=2)
 Values = dict[tuple[str, str], float | None]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.collect.collector import Collector, InstanceScope, Rates, Scope
-from stithy.collect.collectors import block, cgroup, cpu, drive, memory, network, pressure
+from stithy.collectors import block, cgroup, cpu, drive, memory, network, pressure
+from stithy.collectors.collector import Collector, InstanceScope, Rates, Scope
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
 from support.drive_counters import counters

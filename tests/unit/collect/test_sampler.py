@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from fakes.clock import HurriedClock
-from stithy.collect.collector import InstanceScope, Sample, Scope, TimedSample, Unavailable
-from stithy.collect.sampler import Sampler, checkpoints_inside, series_rows
+from stithy.collectors.collector import InstanceScope, Sample, Scope, TimedSample, Unavailable
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
 from stithy.metrics import CollectedMetric
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED
 from stithy.results.write import frame_of
+from stithy.run.sampler import Sampler, checkpoints_inside, series_rows
 
 
 class _Steady:
@@ -52,7 +52,7 @@ def _module(name: str, collector: Any, metric: str = "level_bytes", **more: Any)
 
 def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; a stalled server has stopped no collector, a fault of the collector has."""
-    monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
+    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
     release, steady, mortal = threading.Event(), _Steady(), _Steady(2)
     gone = InfrastructureError("the server is gone", where="here", remedy="none")
     modules = {each.__name__: each for each in (
@@ -89,7 +89,7 @@ def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
     monkeypatch: pytest.MonkeyPatch, blocks: bool
 ) -> None:
     """One that fails or hangs ends alone; the machine is sampled once, whoever works on it."""
-    monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
+    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
     release = threading.Event()
     failure = release if blocks else None
     made = {"t1": _Steady(), "t2": _Steady(1, failure)}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.collect.collector import Sample
-from stithy.collect.collectors import server
+from stithy.collectors import server
+from stithy.collectors.collector import Sample
 
 TICKS = server.TICKS_PER_S
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakes.clock import FakeClock
-from stithy.database.engines.postgresql.activity import Activity
+from stithy.engines.postgresql.activity import Activity
 
 Found = dict[tuple[str, str], float | None]
 

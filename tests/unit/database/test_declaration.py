@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.engines import declaration, engine_of
+from stithy.engines.declaration import declaration, engine_of
 from stithy.errors import UserError
 from stithy.secrets import Secret
 

@@ -8,17 +8,17 @@ from typing import ClassVar
 import pytest
 
 from fakes.machine import FakeMachine
-from stithy.database.engine import Configuration
-from stithy.database.engines.postgresql import (
+from stithy.engines.engine import Configuration
+from stithy.engines.postgresql import (
     OWNED_SETTINGS,
     durability_given_up,
     log_bytes,
     server,
 )
-from stithy.database.engines.postgresql.activity import activity_query
-from stithy.database.engines.postgresql.engine import find_installation
-from stithy.database.engines.postgresql.server import last_words, remove_segment
-from stithy.database.engines.postgresql.settings import FIXED, complete, configuration, message
+from stithy.engines.postgresql.activity import activity_query
+from stithy.engines.postgresql.engine import find_installation
+from stithy.engines.postgresql.server import last_words, remove_segment
+from stithy.engines.postgresql.settings import FIXED, complete, configuration, message
 from stithy.errors import InfrastructureError, PreconditionError
 
 MIB, GIB = 2**20, 2**30

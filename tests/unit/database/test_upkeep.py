@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import pytest
 
-from stithy.database.engines.postgresql.connection import Connection
-from stithy.database.engines.postgresql.upkeep import (
+from stithy.engines.postgresql.connection import Connection
+from stithy.engines.postgresql.upkeep import (
     BESIDE,
     FILL,
     SEGMENTS,

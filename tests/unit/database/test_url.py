@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.database.engines.postgresql.connection import connect
-from stithy.database.engines.postgresql.url import parse_url
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret, masked
 from support.listening import CLEAR, NOWHERE, listening, refusal

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.clock import FakeClock, HurriedClock
-from stithy.collect.collector import Sample, Scope, Unavailable
-from stithy.collect.sampler import Sampler
+from stithy.collectors.collector import Sample, Scope, Unavailable
 from stithy.errors import UserError
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.steps import Step
@@ -16,6 +15,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.tables import STOPPED
 from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
+from stithy.run.sampler import Sampler
 from stithy.study.load import parse_study, read_study
 from support.reported import write_report
 from support.sample_run import Shape, build_run

@@ -33,7 +33,7 @@ from stithy.report.typeset import pdf
 from stithy.report.words.escape import seen
 from stithy.report.write import formats_named
 from stithy.results.manifest import LimitFacts
-from stithy.workload.workloads.order_entry import HAMMERDB
+from stithy.workloads.order_entry import HAMMERDB
 from support.drawn import context_built
 from support.html_page import read_page
 from support.openmetrics import read

@@ -31,7 +31,7 @@ from stithy.results.manifest import (
     SessionFacts,
 )
 from stithy.search import ResponseTarget, Search
-from stithy.workload.workloads.order_entry import WORKLOAD
+from stithy.workloads.order_entry import WORKLOAD
 from support.drawn import context_built
 from support.sample_drives import sample_drive
 from support.sample_observation import disk, observed, sessions

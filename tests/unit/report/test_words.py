@@ -20,7 +20,7 @@ from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
 from stithy.report.words.missing import missing_for
-from stithy.workload.workloads.order_entry import HAMMERDB
+from stithy.workloads.order_entry import HAMMERDB
 from support.points import at
 from support.sample_drives import drive_rows
 from support.sample_run import Shape, manifest

@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT
 from fakes.engine import FakeEngine
 from fakes.machine import FACTS, TEXTS, FakeMachine, place
-from stithy.database.engine import Installation
 from stithy.drives.profiles import catalogue
+from stithy.engines.engine import Installation
 from stithy.errors import PreconditionError, Refused, UserError
 from stithy.fio import FIO
 from stithy.hosts.activity import Activity, BusyProgram

@@ -7,8 +7,8 @@ from fakes.hammer import FakeHammer
 from stithy.results.layout import RunDirectory
 from stithy.run.activities.backup.outcomes import is_of_the_machine
 from stithy.run.activities.backup.promised import ROOM_BYTES, length, missing
+from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workload.program import LedgerVerified
 
 CHOICE = WorkloadChoice(name="order-entry")
 

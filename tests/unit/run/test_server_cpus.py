@@ -15,7 +15,7 @@ from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
 from stithy.secrets import Secret
 from stithy.study.load import read_study
-from stithy.workload.program import Program
+from stithy.wire.hammer import Program
 from support.faked_run import FakedRun
 from support.running import write_study
 

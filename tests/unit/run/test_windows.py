@@ -11,7 +11,7 @@ import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
-from stithy.database.engine import CheckpointRule, MaintenanceCounters
+from stithy.engines.engine import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
 from stithy.hosts.activity import Activity, ActivityCounters, BusyProgram, Process
 from stithy.hosts.devices import DiskCounters

@@ -13,8 +13,8 @@ from stithy.study.load_values import Pace
 from stithy.study.thresholds import NotAThreshold, parse_threshold
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.units import Money
-from stithy.workload.workload import Driving
-from stithy.workload.workloads.order_entry import Spec
+from stithy.workloads.order_entry import Spec
+from stithy.workloads.workload import Driving
 from support.points import at
 from support.sample_thresholds import NAMES
 from support.studies import primary, problems, refused, study, study_text, workload

@@ -14,7 +14,7 @@ from stithy.wire import program
 from stithy.wire.jobs import CheckJob
 from stithy.wire.messages import CheckSummary, Failure
 from stithy.wire.program import Supervisor, default_places, failure_error, find_program, run_program
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
 
 JOB = CheckJob(
     url="postgresql://u:hush@/d",

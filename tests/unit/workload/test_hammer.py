@@ -6,12 +6,11 @@ import pytest
 
 from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
+from stithy.wire.hammer import Hammer, Watch
 from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, RunRequest, WarmUpJob, WorkloadChoice
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
-from stithy.workload.hammer import Hammer
-from stithy.workload.program import Watch
-from stithy.workload.words import reach
-from stithy.workload.workloads.order_entry import Choice
+from stithy.workloads.order_entry import Choice
+from stithy.workloads.words import reach
 from support.examples import wire_example
 
 SIZE = Choice(warehouses=3)

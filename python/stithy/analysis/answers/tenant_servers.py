@@ -11,7 +11,7 @@ import polars as pl
 from stithy.analysis.bottlenecks.observation import DEVICE, LOG, Sessions
 from stithy.analysis.bottlenecks.observe import by_server, sessions_of
 from stithy.analysis.values.series import Sampled
-from stithy.engines import Declaration
+from stithy.engines.declaration import Declaration
 
 Values = Mapping[tuple[str, str, str], float]
 

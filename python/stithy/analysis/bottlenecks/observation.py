@@ -9,7 +9,7 @@ from math import ceil, sqrt
 from typing import get_args
 
 from stithy.analysis.validity.instruments import Headroom
-from stithy.engines import WaitGroup
+from stithy.engines.declaration import WaitGroup
 
 HALF = 0.5
 """Own: from half on, all else together could at most double the throughput, and nothing else can

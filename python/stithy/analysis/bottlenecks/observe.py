@@ -31,7 +31,7 @@ from stithy.analysis.validity.checks.drives import DRIVE_SLOWED
 from stithy.analysis.validity.checks.driving import DRIVER_LATE
 from stithy.analysis.validity.instruments import headroom
 from stithy.analysis.values.series import EACH_ITS_OWN, OF_ALL, Sampled
-from stithy.engines import UNKNOWN, Declaration
+from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.point import Point
 from stithy.validity import Flag

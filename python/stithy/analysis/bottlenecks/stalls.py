@@ -8,7 +8,7 @@ import polars as pl
 
 from stithy.analysis.bottlenecks.observation import DEVICE, LOCKS, LOG
 from stithy.analysis.values.series import CHECKPOINT_WROTE
-from stithy.engines import Declaration
+from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
 
 STALLED_SHARE = 0.5

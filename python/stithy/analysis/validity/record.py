@@ -8,7 +8,7 @@ from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.surroundings import Watched
 from stithy.analysis.validity.work import Identity
-from stithy.engines import UNKNOWN, Declaration
+from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.validity import Row
 
 

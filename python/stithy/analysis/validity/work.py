@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 from stithy.activities.hammer import users_of
-from stithy.engines import CommitAllowance, Declaration
+from stithy.engines.declaration import CommitAllowance, Declaration
 from stithy.validity import Row
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 TOLERANCE_SHARE = 0.05
 SUM_TOLERANCE_SHARE = 0.001

@@ -79,7 +79,7 @@ def _row(trial: "Calibration", trial_s: float) -> list[str]:
 
 def answer(summary: "CalibrateSummary") -> str:
     """What to stay below, or that nothing was found."""
-    from stithy.workload.words import kept_up
+    from stithy.workloads.words import kept_up
 
     found = kept_up(summary.connections, summary.rate_per_s_max)
     if summary.rate_per_s_max is None:

@@ -40,7 +40,7 @@ def check(
     after_load
         Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
-    from stithy.workload.workload import Driving
+    from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
     choice = options.loaded(database, workload, units).choice(Driving())

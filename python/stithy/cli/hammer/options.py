@@ -13,11 +13,10 @@ from stithy.errors import PreconditionError, UserError
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from stithy.database.engine import Endpoint
+    from stithy.engines.engine import Endpoint
+    from stithy.wire.hammer import Hammer, Watch
     from stithy.wire.messages import AnyMessage, Warning
-    from stithy.workload.hammer import Hammer
-    from stithy.workload.program import Watch
-    from stithy.workload.workload import Section, Workload
+    from stithy.workloads.workload import Section, Workload
 
 Url = Annotated[str, Parameter(help="Database, as engine://user:password@host:port/database.")]
 PasswordEnv = Annotated[
@@ -38,7 +37,7 @@ Named = Annotated[
 def hammer(database: "Endpoint") -> "Hammer":
     """The hammer against a database."""
     from stithy.hosts.runner import LocalRunner
-    from stithy.workload.hammer import Hammer
+    from stithy.wire.hammer import Hammer
 
     return Hammer(LocalRunner(), database.url)
 
@@ -49,7 +48,7 @@ def watching(lines: Mapping[str, Callable[[Any], str | None]]) -> Iterator["Watc
 
     `lines`: by the kind of a message how it is said; None: not at all.
     """
-    from stithy.workload.program import Watch
+    from stithy.wire.hammer import Watch
 
     def tell(message: "AnyMessage") -> None:
         line = lines.get(message.message)
@@ -67,7 +66,7 @@ def warning_line(warning: "Warning") -> str:
 
 def open_database(url: str, password_env: str | None) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
-    from stithy.engines import engine_of
+    from stithy.engines.declaration import engine_of
     from stithy.registry import part
     from stithy.secrets import Secret, given_secret
 

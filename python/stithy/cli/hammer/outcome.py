@@ -8,6 +8,7 @@ from stithy.cli.talk.render import rate_text, table, time_text
 from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:
+    from stithy.wire.hammer import Driven
     from stithy.wire.jobs import RunRequest
     from stithy.wire.messages import (
         ConnectionCounts,
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
         Second,
         TransactionSecond,
     )
-    from stithy.workload.program import Driven
-    from stithy.workload.workload import Driving, Options, Section, Workload
+    from stithy.workloads.workload import Driving, Options, Section, Workload
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _totals(outcome: Outcome) -> Iterable[str]:
 def _who(asked: "RunRequest", of: Asked) -> str:
     """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
     from stithy.wire.jobs import Rate, Think
-    from stithy.workload import words
+    from stithy.workloads import words
 
     pace, is_open = asked.pace, isinstance(asked.pace, Rate)
     think_s = pace.mean_s if isinstance(pace, Think) else None
@@ -189,7 +189,7 @@ def _who(asked: "RunRequest", of: Asked) -> str:
 
 
 def _reached(outcome: Outcome) -> str:
-    from stithy.workload.words import reach
+    from stithy.workloads.words import reach
 
     section, driving = outcome.asked.section, outcome.asked.driving
     total, sizes = section.units, outcome.driven.summary.sizes

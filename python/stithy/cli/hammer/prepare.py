@@ -55,7 +55,7 @@ def prepare(
         Share of the text's values that have copies elsewhere in the table, such as 10%.
     """
     from stithy.wire.jobs import DataShape
-    from stithy.workload.workload import Driving
+    from stithy.workloads.workload import Driving
 
     options.within_bounds(loaders=loaders, seed=seed)
     data = DataShape(
@@ -101,7 +101,7 @@ def prepared(summary: "PrepareSummary") -> str:
 
 
 def _sample(summary: "PrepareSummary") -> str:
-    from stithy.workload.hammer import text_percent
+    from stithy.wire.hammer import text_percent
 
     sample = summary.sample
     saved, repeated = text_percent(sample)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from stithy.study.problems import Violation
     from stithy.wire.jobs import Pace, RunRequest
     from stithy.wire.messages import RunSummary
-    from stithy.workload.workload import Driving as Driven
-    from stithy.workload.workload import Section
+    from stithy.workloads.workload import Driving as Driven
+    from stithy.workloads.workload import Section
 
 
 @Parameter(name="*")
@@ -211,7 +211,7 @@ def run(
         hammer verify-ledger`. The file must not exist. Put it on another device, or one failure can
         lose both.
     """
-    from stithy.engines import declaration, engine_of
+    from stithy.engines.declaration import declaration, engine_of
     from stithy.study.sections import workload_named
     from stithy.wire.jobs import RunRequest
 

@@ -11,8 +11,8 @@ from stithy.cli.talk.render import show, show_json, table
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
+    from stithy.wire.hammer import LedgerVerified
     from stithy.wire.messages import LedgerFinding
-    from stithy.workload.program import LedgerVerified
 
 
 def verify_ledger(
@@ -37,7 +37,7 @@ def verify_ledger(
     ledger
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
-    from stithy.workload.workload import Driving
+    from stithy.workloads.workload import Driving
 
     database = options.open_database(url, password_env)
     choice = options.loaded(database, workload, units).choice(Driving())

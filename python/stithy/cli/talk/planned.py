@@ -38,8 +38,8 @@ from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import USUAL, workload_named
 from stithy.units import format_duration, format_percent, format_size
-from stithy.workload import words
-from stithy.workload.workload import Options
+from stithy.workloads import words
+from stithy.workloads.workload import Options
 
 
 def as_json(

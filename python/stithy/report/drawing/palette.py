@@ -5,7 +5,6 @@ from typing import Any
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.report.drawing import palette
 
 # The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each
 # stands out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey
@@ -146,7 +145,7 @@ LEGEND_LIMIT = 260
 def theme_config() -> dict[str, Any]:
     """The configuration, the same for static and interactive drawing."""
     text = {"labelFont": FONT, "titleFont": FONT, "labelFontSize": 12, "titleFontSize": 12}
-    ink, muted = palette.INK[0], palette.MUTED[0]
+    ink, muted = INK[0], MUTED[0]
     return {
         "background": "transparent",
         "font": FONT,
@@ -155,8 +154,8 @@ def theme_config() -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": {
             **text, "labelColor": muted, "titleColor": ink, "titleFontWeight": "normal",
-            "gridColor": palette.GRID[0], "domainColor": palette.AXIS[0],
-            "tickColor": palette.AXIS[0], "titlePadding": 8, "labelPadding": 4,
+            "gridColor": GRID[0], "domainColor": AXIS[0],
+            "tickColor": AXIS[0], "titlePadding": 8, "labelPadding": 4,
         },
         "axisY": {"domain": False, "ticks": False},
         "legend": {
@@ -172,7 +171,7 @@ def theme_config() -> dict[str, Any]:
             "frame": "group",
         },
         "text": {"font": FONT, "color": muted, "fontSize": 11},
-        "rule": {"color": palette.MARK[0]},
+        "rule": {"color": MARK[0]},
         "facet": {"spacing": 20},
         "concat": {"spacing": 20},
     }  # fmt: skip
@@ -199,16 +198,14 @@ class BottleneckStyle:
 def bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
     """All limits by name, in the order of a legend: rules, then what is none of them."""
     found = {
-        name: BottleneckStyle(
-            rule.letter, rule.words, palette.LIMIT_COLOURS.get(name, palette.OTHER_LIMIT)[0]
-        )
+        name: BottleneckStyle(rule.letter, rule.words, LIMIT_COLOURS.get(name, OTHER_LIMIT)[0])
         for name, rule in RULES.items()
     }
     if is_open:
         users = found["demand"]
         found["demand"] = BottleneckStyle(users.letter, "the requested rate", users.colour)
     return found | {
-        SEVERAL: BottleneckStyle("M", "several, none alone", palette.LIMIT_COLOURS[SEVERAL][0]),
-        UNKNOWN: BottleneckStyle("?", "not determined", palette.LIMIT_COLOURS[UNKNOWN][0]),
-        INVALID: BottleneckStyle("–", "invalid window", palette.PAPER[0]),
+        SEVERAL: BottleneckStyle("M", "several, none alone", LIMIT_COLOURS[SEVERAL][0]),
+        UNKNOWN: BottleneckStyle("?", "not determined", LIMIT_COLOURS[UNKNOWN][0]),
+        INVALID: BottleneckStyle("–", "invalid window", PAPER[0]),
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.engines import Declaration
+from stithy.engines.declaration import Declaration
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette

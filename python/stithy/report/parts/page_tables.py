@@ -15,7 +15,7 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts import machine
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import capital, upper_bound
-from stithy.workload.workload import HEADLINE_PER_MIN
+from stithy.workloads.workload import HEADLINE_PER_MIN
 
 
 def words(context: Context) -> str:

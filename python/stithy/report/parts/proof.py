@@ -13,7 +13,7 @@ from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, duration, listing, plural
 from stithy.results.manifest import LoadFacts, Manifest
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 COUNTS = (
     ("acknowledged", "Acknowledged"), ("lost", "Lost"), ("differing", "Differing"),

@@ -13,7 +13,7 @@ from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
 from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
 from stithy.units import format_duration, format_rate, format_size
-from stithy.workload.words import PACE
+from stithy.workloads.words import PACE
 
 ROLES = ("data", "log", "temp", "backup")
 FEW_LEVELS = 6

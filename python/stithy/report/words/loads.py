@@ -17,8 +17,8 @@ from stithy.results.comparability import SUBMISSION
 from stithy.results.drives import PLURALS
 from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest, WorkloadFacts
 from stithy.units import format_scale
-from stithy.workload import words
-from stithy.workload.workload import Workload
+from stithy.workloads import words
+from stithy.workloads.workload import Workload
 
 Row = Mapping[str, Any]
 

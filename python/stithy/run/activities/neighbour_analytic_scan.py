@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.database.chores import chores_of
+from stithy.engines.engine import chores_of
 from stithy.plan.scenarios.noisy_neighbour.aggressors.analytic_scan import NAME as ANALYTIC_SCAN
 from stithy.plan.steps import WindowPlan
 from stithy.run.activities.tenants.beside import Beside, lay_out

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stithy.database.backup import method_of
+from stithy.engines.backup import method_of
 from stithy.errors import InfrastructureError
 from stithy.plan.scenarios.noisy_neighbour.aggressors import backup
 from stithy.plan.steps import WindowPlan

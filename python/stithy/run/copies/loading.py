@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from stithy.database.engine import Instance
+from stithy.engines.engine import Instance
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.plan.steps import Dataset, Step, derive_seed
 from stithy.results import tables
@@ -17,10 +17,9 @@ from stithy.run.volumes import KEEPER, master_name
 from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents
 from stithy.units import format_duration
+from stithy.wire.hammer import Watch, text_percent
 from stithy.wire.messages import AnyMessage, PrepareSummary, Started
 from stithy.wire.messages import Progress as HammerProgress
-from stithy.workload.hammer import text_percent
-from stithy.workload.program import Watch
 
 LOADERS_MAX = 8
 

@@ -8,7 +8,7 @@ memory limit.
 from collections.abc import Iterable
 from typing import Any
 
-from stithy.database.remote import UNSEEN
+from stithy.engines.engine import UNSEEN
 from stithy.errors import InfrastructureError
 from stithy.plan.steps import Dataset, Step
 from stithy.results import tables

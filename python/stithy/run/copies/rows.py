@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from stithy.database.engine import Instance
+from stithy.engines.engine import Instance
 from stithy.errors import InfrastructureError, failures_of_the_machine
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context

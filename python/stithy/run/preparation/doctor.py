@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from stithy.database.backup import every_method, needs_of
-from stithy.database.engine import Configuration, Request
-from stithy.engines import declaration
+from stithy.engines.backup import every_method, needs_of
+from stithy.engines.declaration import declaration
+from stithy.engines.engine import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host

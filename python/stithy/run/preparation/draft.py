@@ -31,7 +31,7 @@ from stithy.study.model import Study, name_candidate
 from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
-from stithy.workload.workload import Workload
+from stithy.workloads.workload import Workload
 
 MIB = 2**20
 DATA_BYTES_MOST = 2400 * MIB

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import stithy
 from stithy.clock import Clock, SystemClock
-from stithy.database.engine import Configuration, Engine, Installation, Request
+from stithy.engines.engine import Configuration, Engine, Installation, Request
 from stithy.errors import Problems
 from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
@@ -42,9 +42,8 @@ from stithy.study.load import StudyFile
 from stithy.study.model import Quiet, Study
 from stithy.study.sections import is_emulated
 from stithy.units import format_size
+from stithy.wire.hammer import Hammer, Program
 from stithy.wire.program import HAMMER, find_program
-from stithy.workload.hammer import Hammer
-from stithy.workload.program import Program
 
 Fingerprint = Mapping[str, Scalar]
 """By the name of each thing, in words; None where the machine does not tell it."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from stithy.drives.profiles import profile_text
 from stithy.drives.varied import assumed_numbers
-from stithy.engines import declaration
+from stithy.engines.declaration import declaration
 from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import load

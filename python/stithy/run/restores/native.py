@@ -4,9 +4,7 @@ A session that goes on with a run loads each candidate again: whether what a kil
 is whole, nobody could tell without reading all of it.
 """
 
-from stithy.database.engine import Instance
-from stithy.database.native import native_of
-from stithy.database.remote import kept_of
+from stithy.engines.engine import Instance, kept_of, native_of
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
 from stithy.run.copies import rows

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stithy.activities.hammer import LOAD
-from stithy.database.engine import ServerFacts
+from stithy.engines.engine import ServerFacts
 from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
 from stithy.registry import plugins

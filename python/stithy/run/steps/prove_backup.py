@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.database.backup import method_of
-from stithy.database.engine import Instance
+from stithy.engines.backup import method_of
+from stithy.engines.engine import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import steps_of
 from stithy.plan.scenarios.backup import proven
@@ -23,7 +23,7 @@ from stithy.run.activities.backup.outcomes import LOST, UNEQUAL, is_of_the_machi
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database
 from stithy.units import format_measured_duration
-from stithy.workload.program import Watch
+from stithy.wire.hammer import Watch
 
 NAME = "prove-backup"
 WHAT, BRIEF = "back up, restore and compare all rows", "prove the backup"

@@ -18,8 +18,8 @@ from stithy.run.context import Context
 from stithy.run.events import MachineBusy
 from stithy.run.windows.surroundings import run_pids
 from stithy.units import format_duration
+from stithy.wire.hammer import NOWHERE, Watch, Work
 from stithy.wire.messages import BaselineSummary
-from stithy.workload.program import NOWHERE, Watch, Work
 
 SPIN_S = 0.2
 READ_S = 0.25

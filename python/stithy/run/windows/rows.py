@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.collect.sampler import series_rows
 from stithy.hosts.devices import mean_times_s
 from stithy.results import tables
 from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
@@ -12,6 +11,7 @@ from stithy.results.read import WINDOW_TABLES
 from stithy.results.tables import Row
 from stithy.results.write import write_table
 from stithy.run.context import Context
+from stithy.run.sampler import series_rows
 from stithy.run.windows import surroundings
 
 if TYPE_CHECKING:

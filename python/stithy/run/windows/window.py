@@ -11,14 +11,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from stithy.activity import expected_errors
-from stithy.collect.collector import Scope, TimedSample
-from stithy.collect.sampler import Sampler
+from stithy.collectors.collector import Scope, TimedSample
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
 from stithy.run.activity import Activity, Subject, Times
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
+from stithy.run.sampler import Sampler
 from stithy.run.session import Start
 from stithy.run.stop import Stop
 from stithy.run.windows.rows import write_window

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.database.remote import Mark, Remote, locate, remote_of
-from stithy.engines import engine_of
+from stithy.engines.declaration import engine_of
+from stithy.engines.engine import Mark, Remote, locate, remote_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
 from stithy.needs import Need

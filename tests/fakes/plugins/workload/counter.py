@@ -7,7 +7,7 @@ from pydantic import Field
 
 from stithy.metrics import Metric
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workload.workload import (
+from stithy.workloads.workload import (
     HEADLINE_PER_MIN,
     Driving,
     Misfit,

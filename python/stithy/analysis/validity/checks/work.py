@@ -6,7 +6,7 @@ from stithy.activities.hammer import users_of
 from stithy.analysis.validity.delay import NOTED_SHARE
 from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.work import commit_bounds
-from stithy.engines import Declaration
+from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
 from stithy.validity import Check, Flag, Reason, Row
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from stithy.activities.hammer import USERS
-from stithy.database.backup import (
+from stithy.engines.backup import (
     FULL,
     Options,
     check_options,

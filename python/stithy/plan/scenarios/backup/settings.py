@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from stithy.database.backup import Method, Options, method_of, repository_of
+from stithy.engines.backup import Method, Options, method_of, repository_of
 from stithy.errors import UserError
 from stithy.point import Point
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from stithy.activities.hammer import USERS
-from stithy.database.backup import Options, check_options, method_of
+from stithy.engines.backup import Options, check_options, method_of
 from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, loop, restore
 from stithy.plan.order import Block

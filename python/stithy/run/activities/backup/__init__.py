@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from stithy.database.backup import repository_of
+from stithy.engines.backup import repository_of
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
@@ -34,7 +34,7 @@ from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import parts_of
 from stithy.units import format_measured_duration, format_size
-from stithy.workload.program import Program, Watch
+from stithy.wire.hammer import Program, Watch
 
 NAME = "backup"
 NONE = "no backup of the window succeeded"

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.database.backup import (
+from stithy.engines.backup import (
     FULL,
     Method,
     Options,
@@ -26,7 +26,7 @@ from stithy.database.backup import (
     restore_commands,
     restored_settings,
 )
-from stithy.database.engine import Instance
+from stithy.engines.engine import Instance
 from stithy.errors import (
     InfrastructureError,
     Interrupted,

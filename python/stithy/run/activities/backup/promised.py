@@ -9,8 +9,8 @@ import os
 
 from stithy.results.layout import WindowDirectory
 from stithy.run.activities.backup.outcomes import LOST
+from stithy.wire.hammer import Program, Watch
 from stithy.wire.jobs import WorkloadChoice
-from stithy.workload.program import Program, Watch
 
 CHUNK_BYTES = 2**20
 ROOM_BYTES = 4096

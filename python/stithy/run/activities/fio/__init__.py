@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from stithy.activities.fio import IO_SECONDS, IO_STREAMS, IO_VOLUMES
-from stithy.collect.collector import TimedSample
+from stithy.collectors.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
 from stithy.plan.scenarios.block_io import PROFILE, spec_of

@@ -10,10 +10,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from stithy.activity import expected_errors
-from stithy.collect.collector import TimedSample
-from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
-from stithy.database.remote import NotStarted
-from stithy.engines import declaration
+from stithy.collectors.collector import TimedSample
+from stithy.engines.declaration import declaration
+from stithy.engines.engine import (
+    CheckpointRule,
+    CommitCounters,
+    Instance,
+    MaintenanceCounters,
+    NotStarted,
+)
 from stithy.errors import InfrastructureError
 from stithy.hosts.resources import MemoryGroup, MemoryLimit
 from stithy.metrics import ALL, values_needed
@@ -33,9 +38,9 @@ from stithy.run.activity import Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note, SecondPassed
 from stithy.run.volumes import tenant_name
+from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
 from stithy.wire.jobs import Pace, WorkloadChoice
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 
 NAME = "hammer"
 

@@ -15,10 +15,10 @@ from stithy.run.context import Context
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress
 from stithy.study.model import Study
+from stithy.wire.hammer import Watch
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
-from stithy.workload import words
-from stithy.workload.program import Watch
+from stithy.workloads import words
 
 TRIAL_S = 0.75
 """Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""

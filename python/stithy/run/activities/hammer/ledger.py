@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.database.engine import Instance
+from stithy.engines.engine import Instance
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.hosts.devices import shared_by
 from stithy.results import tables
@@ -16,7 +16,7 @@ from stithy.results.convert import ledger_finding_rows, ledger_rows
 from stithy.results.tables import Row, Table
 from stithy.run.context import Context
 from stithy.run.events import Note
-from stithy.workload.program import LedgerVerified, Program, Watch
+from stithy.wire.hammer import LedgerVerified, Program, Watch
 
 if TYPE_CHECKING:
     from stithy.run.activities.hammer import HammerActivity

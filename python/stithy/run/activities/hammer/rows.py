@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stithy.activities.hammer import LOAD
-from stithy.collect.collector import TimedSample
-from stithy.collect.sampler import checkpoints_inside
+from stithy.collectors.collector import TimedSample
 from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, error_share
 from stithy.point import Point
 from stithy.results import tables
@@ -19,10 +18,11 @@ from stithy.results.tables import Row, Table
 from stithy.run.activities.hammer import ledger
 from stithy.run.activities.hammer.request import pace_of, pause_s
 from stithy.run.activity import Measured
+from stithy.run.sampler import checkpoints_inside
 from stithy.study.model import Study
 from stithy.units import format_duration
 from stithy.wire.jobs import Rate
-from stithy.workload.workload import Options
+from stithy.workloads.workload import Options
 
 if TYPE_CHECKING:
     from stithy.run.activities.hammer import HammerActivity

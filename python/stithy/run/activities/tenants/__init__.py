@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
-from stithy.collect.collector import TimedSample
+from stithy.collectors.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row, Table

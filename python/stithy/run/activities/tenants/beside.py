@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.database.engine import Instance
+from stithy.engines.engine import Instance
 from stithy.errors import (
     InfrastructureError,
     Interrupted,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stithy.activities.hammer import LOAD
-from stithy.collect.collector import TimedSample
+from stithy.collectors.collector import TimedSample
 from stithy.results import tables
 from stithy.results.convert import (
     Latencies,

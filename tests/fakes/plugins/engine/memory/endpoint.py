@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from stithy.clock import Clock
-from stithy.collect.collector import Collector, Unavailable
-from stithy.database.engine import (
+from stithy.collectors.collector import Collector, Unavailable
+from stithy.engines.engine import (
     CheckpointRule,
     CommitCounters,
     Loaded,

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from stithy.database.engine import Configuration, Installation, Request, Start
+from stithy.engines.engine import Configuration, Installation, Request, Start
 from stithy.errors import UserError
 from stithy.secrets import Secret
 

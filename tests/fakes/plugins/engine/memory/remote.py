@@ -1,6 +1,6 @@
 """A database of it by URL, which somebody else has started in this process."""
 
-from stithy.database.remote import Mark, NotStarted
+from stithy.engines.engine import Mark, NotStarted
 from stithy.errors import PreconditionError
 from stithy.secrets import Secret
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.database.chores import chores_of
+from stithy.engines.engine import chores_of
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
 from stithy.storage.provider import Role
 from stithy.study.model import Study

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stithy.database.backup import FULL, Options, method_of, room_bytes
+from stithy.engines.backup import FULL, Options, method_of, room_bytes
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role

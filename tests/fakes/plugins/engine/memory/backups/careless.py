@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from stithy.database.backup import Options, Tools
+from stithy.engines.backup import Options, Tools
 from stithy.hosts.runner import Command
 
 from . import copy

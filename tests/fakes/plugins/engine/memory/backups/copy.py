@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stithy.database.backup import Options, Source, Tools
+from stithy.engines.backup import Options, Source, Tools
 from stithy.hosts.runner import Command
 from stithy.needs import Package
 

@@ -1,1 +1,0 @@
-"""Collectors sample one source each, once a second."""

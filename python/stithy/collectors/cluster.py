@@ -1,0 +1,243 @@
+"""What a cluster does: each OSD, each host, its pool, and the CPU time of storage.
+
+Subjects are OSDs (`osd.0`), hosts (`host1`), which are their OSDs together, and the pool of data
+(`volumes`); the value without one is of all OSDs. Latencies are of the requests that ended in the
+second; without any they are null. Requests of the pool are those of the image, as the way to its
+block device sees them, network included; the kernel's own clients do not tell them. Its recovery
+and space are those of all OSDs, for OSDs do not count by pool: headers of images, which an
+erasure-coded pool cannot hold, lie beside it in less than 1 MiB. CPU times are of hosts, and of
+`clients`: the monitor and the way from the image to its device. Of several clusters under a
+candidate each subject begins with its role: `log:osd.0`. Of a cluster that was there before only
+the requests of the image and the CPU time of `clients` are known.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stithy.clock import Clock
+from stithy.cluster.admin import image_counters, readings
+from stithy.cluster.layout import POOL, Entry, read_entry
+from stithy.collectors.collector import Sample, Scope, Unavailable
+from stithy.hosts.processes import pids_within, stat_of
+from stithy.metrics import CollectedMetric
+from stithy.needs import Need
+
+NAME = "cluster"
+SAMPLES = "the cluster"
+NEEDS: tuple[Need, ...] = ()
+"""It comes with clusters."""
+BLOCKS = True
+
+METRICS = (
+    CollectedMetric("reads_per_s", "1/s", "requests of clients that read", of_several="sum"),
+    CollectedMetric("writes_per_s", "1/s", "requests of clients that wrote", of_several="sum"),
+    CollectedMetric(
+        "read_latency_s",
+        "s",
+        "mean latency of reads: of an OSD in itself, of a pool to its client",
+        "lower",
+        weight="reads_per_s",
+    ),
+    CollectedMetric(
+        "write_latency_s",
+        "s",
+        "mean latency of writes until all copies or shards are safe: of an OSD in itself, of a "
+        "pool to its client",
+        "lower",
+        weight="writes_per_s",
+    ),
+    CollectedMetric("commit_latency_s", "s", "mean time until an OSD's own copy is safe", "lower"),
+    CollectedMetric(
+        "queue_length", "", "requests in progress at the end of the second", of_several="sum"
+    ),
+    CollectedMetric(
+        "recovery_per_s", "1/s", "objects recovered after a failure", of_several="sum"
+    ),
+    CollectedMetric(
+        "stored_bytes", "B", "bytes held, all copies, not compressed", of_several="sum",
+        compared=False,
+    ),
+    CollectedMetric(
+        "allocated_bytes", "B", "bytes that they take of the drives", of_several="sum",
+        compared=False,
+    ),
+    CollectedMetric(
+        "cpu_share",
+        "",
+        "CPU time of the storage itself, as a share of one CPU",
+        "lower",
+        of_several="sum",
+        noun="CPU time of the storage",
+    ),
+)  # fmt: skip
+
+SPACE = ("stored_bytes", "allocated_bytes")
+OF_POOL_BY_OSDS = frozenset({*SPACE, "recovery_per_s"})
+OF_IMAGES = ("reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s", "queue_length")
+OF_OSDS = tuple(each.name for each in METRICS[:-1])
+CLIENTS = "clients"
+NO_REQUEST = "no such request ended in this second"
+SILENT = "the OSD does not answer"
+SILENT_AMONG = "an OSD does not answer"
+NO_CLIENT = "the client of the image does not tell"
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+Pair = tuple[Any, Any]
+"""Counters at the last reading and now; None where there was no answer."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The counters of a cluster's OSDs, and of the client of its image."""
+
+    osds: Mapping[str, Any]
+    image: Any
+
+
+class Clusters:
+    """Rates between two readings of all clusters of a candidate."""
+
+    def __init__(self, folders: Mapping[Path, Entry], proc: Path, clock: Clock) -> None:
+        """`folders` are theirs, with their entries."""
+        self._folders = folders
+        self._proc = proc
+        self._clock = clock
+        self._last: dict[Path, Reading] = {}
+        self._ticks: dict[int, tuple[str, int]] = {}
+        self._last_s: float | None = None
+
+    def sample(self) -> Sequence[Sample]:
+        """All metrics of each OSD, host and pool, and the CPU time of each host."""
+        now = {each: Reading(readings(each), image_counters(each)) for each in self._folders}
+        ticks, now_s = self._read_ticks(), self._clock.monotonic_s()
+        last, self._last = self._last, now
+        before, self._ticks = self._ticks, ticks
+        last_s, self._last_s = self._last_s, now_s
+        if last_s is None:
+            return []
+        elapsed_s = now_s - last_s
+        found = [
+            sample
+            for folder, entry in self._folders.items()
+            for sample in of_cluster(
+                entry, last[folder], now[folder], elapsed_s, self._role(folder)
+            )
+        ]
+        pairs = [pair for folder in now for pair in _pairs(last[folder], now[folder]).values()]
+        return [*found, *of_osds("", pairs, elapsed_s), *_cpu(before, ticks, elapsed_s)]
+
+    def close(self) -> None:
+        """Nothing is held: each question is a connection of its own."""
+
+    def _role(self, folder: Path) -> str:
+        """What the subjects of a cluster begin with where there are several."""
+        return f"{folder.name.rpartition('-')[2]}:" if len(self._folders) > 1 else ""
+
+    def _read_ticks(self) -> dict[int, tuple[str, int]]:
+        """CPU ticks of each process of the clusters, with its host."""
+        found = {}
+        for folder, entry in self._folders.items():
+            hosts = {str(osd): f"host{host}" for osd, host in entry.osds}
+            for pid in pids_within(folder):
+                stat = stat_of(self._proc / str(pid))
+                if stat is not None:
+                    ticks = int(stat.fields[11]) + int(stat.fields[12])
+                    host = hosts.get(_osd_of(self._proc, pid), CLIENTS)
+                    found[pid] = (f"{self._role(folder)}{host}", ticks)
+        return found
+
+
+def _osd_of(proc: Path, pid: int) -> str:
+    """The number after `-i` of an OSD's words; nothing for another program."""
+    try:
+        words = (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    is_osd = words[0].endswith("ceph-osd") and "-i" in words
+    return words[words.index("-i") + 1] if is_osd else ""
+
+
+def _cpu(
+    before: Mapping[int, tuple[str, int]], now: Mapping[int, tuple[str, int]], elapsed_s: float
+) -> Iterator[Sample]:
+    spent: dict[str, int] = {}
+    for pid, (host, ticks) in now.items():
+        _, first = before.get(pid, (host, 0))
+        spent[host] = spent.get(host, 0) + ticks - first
+    for host, ticks in sorted(spent.items()):
+        yield Sample(host, "cpu_share", ticks / TICKS_PER_S / elapsed_s)
+
+
+def of_cluster(
+    entry: Entry, last: Reading, now: Reading, elapsed_s: float, role: str = ""
+) -> Iterator[Sample]:
+    """All metrics of each OSD, host and pool of one cluster between two readings."""
+    pairs, hosts = _pairs(last, now), dict[str, list[Pair]]()
+    for osd, host in entry.osds:
+        hosts.setdefault(f"host{host}", []).append(pairs[f"osd.{osd}"])
+    for subject, of in ({name: [pair] for name, pair in pairs.items()} | hosts).items():
+        yield from of_osds(f"{role}{subject}", of, elapsed_s)
+    pool = f"{role}{entry.pool if entry.access else POOL}"
+    whole = of_osds(pool, list(pairs.values()), elapsed_s)
+    yield from (each for each in whole if each.metric in OF_POOL_BY_OSDS)
+    yield from of_image(pool, (last.image, now.image), elapsed_s)
+
+
+def _pairs(last: Reading, now: Reading) -> dict[str, Pair]:
+    return {osd: (last.osds.get(osd), counted) for osd, counted in now.osds.items()}
+
+
+def of_osds(name: str, pairs: Sequence[Pair], elapsed_s: float) -> Iterator[Sample]:
+    """All metrics of some OSDs together; null where one of them did not answer both times."""
+    if not pairs:
+        return
+    if any(None in pair for pair in pairs):
+        why = SILENT if len(pairs) == 1 else SILENT_AMONG
+        yield from (Sample(name, metric, None, why) for metric in OF_OSDS)
+        return
+    osds, stores = ([(a[part], b[part]) for a, b in pairs] for part in ("osd", "bluestore"))
+    yield Sample(name, "reads_per_s", _grown(osds, "op_r") / elapsed_s)
+    yield Sample(name, "writes_per_s", _grown(osds, "op_w") / elapsed_s)
+    yield _mean(name, "read_latency_s", osds, "op_r_latency")
+    yield _mean(name, "write_latency_s", osds, "op_w_latency")
+    yield _mean(name, "commit_latency_s", stores, "commit_lat")
+    yield Sample(name, "queue_length", sum(now["op_wip"] for _, now in osds))
+    yield Sample(name, "recovery_per_s", _grown(osds, "recovery_ops") / elapsed_s)
+    for metric in SPACE:
+        yield Sample(name, metric, sum(now[f"bluestore_{metric[:-6]}"] for _, now in stores))
+
+
+def of_image(name: str, pair: Pair, elapsed_s: float) -> Iterator[Sample]:
+    """What the client of an image counted; null where it did not tell both times."""
+    if None in pair:
+        yield from (Sample(name, metric, None, NO_CLIENT) for metric in OF_IMAGES)
+        return
+    yield Sample(name, "reads_per_s", _grown([pair], "rd") / elapsed_s)
+    yield Sample(name, "writes_per_s", _grown([pair], "wr") / elapsed_s)
+    yield _mean(name, "read_latency_s", [pair], "rd_latency")
+    yield _mean(name, "write_latency_s", [pair], "wr_latency")
+    active = pair[1]["active"]
+    yield Sample(name, "queue_length", active, None if active is not None else NO_CLIENT)
+
+
+def _grown(pairs: Sequence[Pair], key: str) -> float:
+    return float(sum(now[key] - last[key] for last, now in pairs))
+
+
+def _mean(name: str, metric: str, pairs: Sequence[Pair], key: str) -> Sample:
+    of = [(last[key], now[key]) for last, now in pairs]
+    count = _grown(of, "avgcount")
+    if count <= 0:
+        return Sample(name, metric, None, NO_REQUEST)
+    return Sample(name, metric, max(0.0, _grown(of, "sum") / count))
+
+
+def create(scope: Scope) -> Clusters:
+    """The collector; Unavailable where there is no cluster."""
+    found = {folder: entry for folder in scope.clusters if (entry := read_entry(folder))}
+    if not found:
+        raise Unavailable("no cluster is under this candidate")
+    return Clusters(found, scope.proc, scope.clock)

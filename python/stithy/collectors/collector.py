@@ -1,0 +1,166 @@
+"""The interface of a collector: what it samples, with units and meanings, once a second.
+
+A collector is one module in `collectors/` with `NAME`, `SAMPLES` (what it looks at, in words),
+`METRICS` (every metric it can give) and `create(scope)`, which returns a `Collector` or raises
+`Unavailable`. `NEEDS` says what it needs of the machine (`stithy.needs`), apart from what a window
+brings. Rates are computed by the
+collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
+read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
+and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
+it raises InfrastructureError where that does not answer. `OF_NETWORK`: it sees what belongs to the
+network namespace of Stithy, and no other. `OF_INSTANCE`: it looks at one server, and there is one
+for each that a window has, made by `create(scope, instance)`; any other is of the machine and of
+the candidate, and there is one.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from stithy.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from stithy.engines.engine import Endpoint
+
+
+class Unavailable(Exception):
+    """Raised by `create` where this machine or window has nothing for the collector to sample.
+
+    Its text is the reason; the sampler records it and goes on without the collector.
+    """
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One value of one metric of one subject; `missing_because` is set when `value` is None."""
+
+    subject: str
+    metric: str
+    value: float | None
+    missing_because: str | None = None
+
+
+@dataclass(frozen=True)
+class TimedSample:
+    """A sample as the sampler keeps it: with its collector, unit and Unix time (interval's end).
+
+    `instance`: whose server it is of, where a window has several.
+    """
+
+    at_s: float
+    collector: str
+    unit: str
+    sample: Sample
+    instance: str = ""
+
+
+@dataclass(frozen=True)
+class InstanceScope:
+    """What collectors look at of one server.
+
+    `name`: by which its samples are told from those of others; empty for the only one of a window.
+    `database`: the running instance, None where there is none. `data`: its data directory, None
+    where that is not known. `memory_cgroup`: directory of its memory cgroup, `cpu_cgroup` of the
+    one that limits its CPU time; None where it has none of its own.
+    """
+
+    name: str = ""
+    database: "Endpoint | None" = None
+    data: Path | None = None
+    memory_cgroup: Path | None = None
+    cpu_cgroup: Path | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a window's collectors look at.
+
+    `volumes`: directories of the candidate's volumes. `instances`: the servers that run on it.
+    `drives`: the control sockets of its emulated drives, by the drives' names. `clusters`: folders
+    of the laboratory clusters under it. `server_cpus`: the CPUs that its servers are bound to, all
+    of them to the same, None for any. `proc`, `sys`: roots of those file systems (a seam for
+    tests).
+    """
+
+    volumes: tuple[Path, ...]
+    instances: tuple[InstanceScope, ...] = ()
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+    clock: Clock = field(default_factory=SystemClock)
+    drives: Mapping[str, Path] = field(default_factory=dict)
+    server_cpus: tuple[int, ...] | None = None
+    clusters: tuple[Path, ...] = ()
+
+
+class Collector(Protocol):
+    """A live collector; used by one thread, closed once."""
+
+    def sample(self) -> Sequence[Sample]:
+        """What happened since the last call. The first call returns an empty list."""
+        ...
+
+    def close(self) -> None:
+        """Give up connections and files."""
+        ...
+
+
+class KernelFile:
+    """One file, kept open; each `read` gives its present content."""
+
+    def __init__(self, path: Path, size_bytes: int = 16384) -> None:
+        """Open `path`; `size_bytes` is more than is ever needed of it. Raises OSError."""
+        self.path = path
+        self._size_bytes = size_bytes
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> bytes:
+        """Its first `size_bytes` bytes. Raises OSError."""
+        return os.pread(self._descriptor, self._size_bytes, 0)
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)
+
+
+T = TypeVar("T")
+
+
+class Rates(Generic[T]):
+    """What happened to each subject between two readings; one that is new has no samples yet."""
+
+    def __init__(
+        self,
+        read: Callable[[], Mapping[str, T]],
+        samples: Callable[[str, T, T, float], Iterable[Sample]],
+        clock: Clock,
+        files: Iterable[KernelFile] = (),
+    ) -> None:
+        """`read` reads all subjects, `files` are those that it reads.
+
+        `samples` gets a subject, its last reading and this one, and the seconds in between.
+        """
+        self._read = read
+        self._samples = samples
+        self._clock = clock
+        self._files = files
+        self._last: Mapping[str, T] = {}
+        self._last_s = 0.0
+
+    def sample(self) -> Sequence[Sample]:
+        """The samples of each subject that was there the last time."""
+        now, now_s = self._read(), self._clock.monotonic_s()
+        last, self._last = self._last, now
+        elapsed_s, self._last_s = now_s - self._last_s, now_s
+        return [
+            sample
+            for subject, reading in now.items()
+            if subject in last
+            for sample in self._samples(subject, last[subject], reading, elapsed_s)
+        ]
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self._files:
+            each.close()

@@ -1,0 +1,91 @@
+"""Share of time in which tasks waited for CPU, storage or memory: pressure stall information."""
+
+from collections.abc import Iterator, Mapping
+
+from stithy.collectors.collector import KernelFile, Rates, Sample, Scope, Unavailable
+from stithy.errors import reason_of
+from stithy.metrics import CollectedMetric
+from stithy.needs import Readable
+
+NAME = "pressure"
+SAMPLES = "waiting"
+NEEDS = (
+    Readable(
+        path="/proc/pressure/cpu",
+        why="how much tasks waited",
+        remedy="boot with psi=1, Linux 4.20 or newer",
+    ),
+)
+
+RESOURCES = ("cpu", "io", "memory")
+
+NEGLIGIBLE = 0.01
+"""Own: a percentage point; where nothing waits there is no ratio."""
+
+METRICS = (
+    CollectedMetric(
+        "some_share",
+        "",
+        "share of time in which at least one task waited for the resource",
+        better="lower",
+        of_several=None,
+        subjects=RESOURCES,
+        noun="share of time in which a task waited",
+        negligible=NEGLIGIBLE,
+    ),
+    CollectedMetric(
+        "full_share",
+        "",
+        "share of time in which all runnable tasks waited for it",
+        better="lower",
+        of_several=None,
+        subjects=RESOURCES,
+        noun="share of time in which all tasks waited",
+        negligible=NEGLIGIBLE,
+    ),
+)
+
+US_PER_S = 1_000_000
+
+
+def samples(
+    resource: str, last: Mapping[str, int], now: Mapping[str, int], elapsed_s: float
+) -> Iterator[Sample]:
+    """Two of a resource, from the kernel's totals and not from its moving averages."""
+    for name in (metric.name for metric in METRICS):
+        key = name.removesuffix("_share")
+        if key in last and key in now:
+            # Both clocks are read at slightly different moments: no share exceeds the whole.
+            share = (now[key] - last[key]) / (elapsed_s * US_PER_S)
+            yield Sample(resource, name, min(1.0, share))
+        else:
+            yield Sample(resource, name, None, "this kernel does not report it for this resource")
+
+
+def parse(text: bytes) -> dict[str, int]:
+    """Microseconds waited in all, by `some` and `full`.
+
+    A line is `some avg10=0.00 avg60=0.00 avg300=0.00 total=13437`.
+    Source: Documentation/accounting/psi.rst of Linux.
+    """
+    return {
+        line[: line.index(b" ")].decode(): int(line[line.rindex(b"=") + 1 :])
+        for line in text.splitlines()
+    }
+
+
+def create(scope: Scope) -> Rates[dict[str, int]]:
+    """The collector; Unavailable where the kernel has no pressure stall information."""
+    try:
+        files = {each: KernelFile(scope.proc / "pressure" / each, 512) for each in RESOURCES}
+        for each in files.values():
+            each.read()
+    except OSError as error:
+        raise Unavailable(
+            f"this kernel gives no pressure stall information ({reason_of(error)})"
+        ) from error
+
+    def read() -> dict[str, dict[str, int]]:
+        return {resource: parse(file.read()) for resource, file in files.items()}
+
+    return Rates(read, samples, scope.clock, files.values())

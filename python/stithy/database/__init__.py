@@ -1,1 +1,0 @@
-"""Database engines and their running instances."""

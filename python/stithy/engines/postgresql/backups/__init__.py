@@ -1,0 +1,1 @@
+"""The ways to back PostgreSQL up, a module each; `engines/backup.py` is their interface."""

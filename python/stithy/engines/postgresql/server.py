@@ -1,0 +1,265 @@
+"""One running PostgreSQL server: reach it, keep it in order, end it."""
+
+import ctypes
+import re
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from stithy.engines.engine import Start
+from stithy.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    connect,
+    literal,
+)
+from stithy.engines.postgresql.endpoint import Endpoint
+from stithy.engines.postgresql.upkeep import OTHERS, fill_log, freeze
+from stithy.engines.postgresql.url import parse_url
+from stithy.errors import InfrastructureError, StithyError
+from stithy.hosts.processes import end, pids_inside
+from stithy.hosts.runner import Running
+from stithy.secrets import Secret
+
+SHM = Path("/dev/shm")
+SEGMENT_PATIENCE_S = 5.0
+"""How long the memory of killed processes may take to be unmapped."""
+
+_IPC_RMID = 0
+_NAME = "PostgreSQL."
+
+
+def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
+    """What must be known of a living server's shared memory; what cannot be read is left out."""
+    facts: dict[str, str] = {}
+    with suppress(OSError, IndexError, ValueError):
+        # Line 7 of postmaster.pid: key and id of the System V segment.
+        key, shmid = pid_file.read_text().splitlines()[6].split()
+        facts |= {"key": str(int(key)), "shmid": str(int(shmid))}
+    with suppress(OSError):
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        names = sorted(set(re.findall(rf"/dev/shm/({re.escape(_NAME)}\d+)", maps)))
+        facts |= {"files": " ".join(names)}
+    return facts
+
+
+def remove_segment(facts: Mapping[str, str]) -> None:
+    """Remove what `segment_facts` named, and all that its list of files names. Idempotent.
+
+    Raises InfrastructureError where it stays: while any process uses the System V segment, for a
+    living server keeps it; but that is waited for a while, because processes that were just killed
+    still hold it when they can no longer be found. Without that segment in the facts nobody can
+    tell, so nothing is removed.
+    """
+    if "shmid" in facts:
+        _remove(facts)
+    if not is_gone(facts):
+        raise InfrastructureError(
+            "it is still there",
+            where="shared memory of a server",
+            remedy="find its users with `ipcs -m -p`, and end them",
+        )
+
+
+def _remove(facts: Mapping[str, str]) -> None:
+    attached = _attached_at_last(facts)
+    if attached:
+        return
+    for name in facts.get("files", "").split():
+        if re.fullmatch(rf"{re.escape(_NAME)}\d+", name):
+            _remove_files(SHM / name)
+    if attached == 0:
+        ctypes.CDLL(None).shmctl(int(facts["shmid"]), _IPC_RMID, None)
+
+
+def _attached_at_last(facts: Mapping[str, str]) -> int | None:
+    """As `_attached`, once that is none, or when patience is over."""
+    until_s = time.monotonic() + SEGMENT_PATIENCE_S
+    while (attached := _attached(facts)) and time.monotonic() < until_s:
+        time.sleep(0.02)
+    return attached
+
+
+def _remove_files(control: Path) -> None:
+    """Remove a file and all files whose numbers it holds, of the same owner.
+
+    The control segment lists the handles of all others as 32-bit numbers, and a handle is the
+    number in a file's name. Reading every word for one spares knowing the layout of each version.
+    """
+    try:
+        content, owner = control.read_bytes(), control.stat().st_uid
+    except OSError:
+        return
+    words = {int.from_bytes(content[at : at + 4], "little") for at in range(0, len(content), 4)}
+    for path in SHM.glob(f"{_NAME}*"):
+        with suppress(OSError):
+            if path.name.removeprefix(_NAME) in map(str, words) and path.stat().st_uid == owner:
+                path.unlink()
+    with suppress(OSError):
+        control.unlink()
+
+
+def _attached(facts: Mapping[str, str]) -> int | None:
+    """Processes that use the System V segment; None where it is gone or belongs to another."""
+    with suppress(OSError):
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[:2] == [facts["key"], facts["shmid"]]:
+                return int(fields[6])
+    return None
+
+
+def is_gone(facts: Mapping[str, str]) -> bool:
+    """Whether nothing of it is left."""
+    files = [SHM / name for name in facts.get("files", "").split()]
+    segment = _attached(facts) if "shmid" in facts else None
+    return segment is None and not any(each.exists() for each in files)
+
+
+PROGRAM = "postgres"
+ROLE = "stithy"
+DATABASE = "stithy"
+TEMP_TABLESPACE = "stithy_temp"
+STOP_PATIENCE_S = 300.0
+"""How long a fast shutdown may take: it writes all dirty pages to the device under test."""
+
+AT_ONCE_PATIENCE_S = 20.0
+"""How long an immediate shutdown may take: it writes nothing, and kills its children after 5 s."""
+
+ANSWER_PATIENCE_S = 86_400.0
+"""A vacuum or a checkpoint on a slow device takes as long as it takes."""
+
+LAST_LINES = 3
+STARTING = "the database system is starting up"
+
+
+class Server(Endpoint):
+    """A server process and the way to talk to it."""
+
+    def __init__(self, running: Running, start: Start, password: Secret) -> None:
+        """`running` was started as `start` says."""
+        self._running = running
+        self._since = start.log.stat().st_size if start.log.exists() else 0
+        self.data = start.data
+        self.sockets = start.sockets
+        self.log = start.log
+        self.password = password
+
+    @property
+    def url(self) -> Secret:
+        """Its URL through the socket, with the password of now."""
+        word = quote(self.password.reveal(), safe="")
+        host = quote(str(self.sockets), safe="/")
+        return Secret(f"postgresql://{ROLE}:{word}@/{DATABASE}?host={host}")
+
+    def kept_url(self) -> str:
+        """Its URL with a file beside the sockets in place of the password."""
+        file = self.sockets / "pgpass"
+        file.touch(mode=0o600)
+        file.write_text(f"*:*:*:*:{self.password.reveal()}\n")
+        return f"postgresql://{ROLE}@/{DATABASE}?host={self.sockets}&passfile={file}"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the postmaster."""
+        return self._running.pid
+
+    def answers(self) -> bool:
+        """Whether a session can be opened now."""
+        try:
+            with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
+                connection.run("SELECT 1")
+            return True
+        except StithyError:
+            return False
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """What stays in memory if the server is killed."""
+        return segment_facts(self.pid, self.data / "postmaster.pid")
+
+    def make_database(self) -> None:
+        """Make the database under test, where the server that loads does not have it yet."""
+        with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
+            if not connection.run(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"):
+                connection.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
+
+    def use_for_temp(self, place: Path) -> None:
+        """Make the tablespace of temporary files in `place`, where the database has none yet.
+
+        It is made in each restored copy, because the master copy knows nothing of candidates.
+        """
+        with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as session:
+            name = TEMP_TABLESPACE
+            if not session.run(f"SELECT 1 FROM pg_tablespace WHERE spcname = '{name}'"):
+                session.run(f"CREATE TABLESPACE {name} LOCATION {literal(str(place))}")
+
+    def ended_by(self) -> str | None:
+        """How the server ended by itself, in words; None while it runs."""
+        code = self._running.poll()
+        if code is None:
+            return None
+        return (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        )
+
+    def last_words(self) -> str:
+        """The last lines of its log that matter, as one line."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it left no log"
+        return last_words(lines)
+
+    def checkpoint(self) -> None:
+        """Write all dirty pages now."""
+        with self._session() as session:
+            session.run("CHECKPOINT")
+
+    def finish_loading(self, log_bytes: int) -> None:
+        """Freeze and analyse, and leave log segments that a window only has to overwrite.
+
+        A server that has run for a while recycles its segments; making new ones in a window would
+        measure the making of files.
+        """
+        with ExitStack() as stack:
+            freeze([stack.enter_context(self._session(name)) for name in (*OTHERS, DATABASE)])
+        with self._session() as session:
+            fill_log(session, log_bytes)
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Fast shutdown, or immediate; SIGKILL for whatever is left. Idempotent."""
+        first, patience_s = (
+            (signal.SIGQUIT, AT_ONCE_PATIENCE_S) if at_once else (signal.SIGINT, STOP_PATIENCE_S)
+        )
+        if self._running.poll() is None:
+            end([self.pid], first, patience_s)
+            self._running.poll()
+        # Children of a postmaster that was killed end by themselves, but not at once.
+        end(pids_inside(self.data, PROGRAM), signal.SIGQUIT)
+
+    @contextmanager
+    def _session(self, database: str = DATABASE) -> Iterator[Connection]:
+        """A session; errors name the server and what it said last."""
+        try:
+            target = parse_url(self.url)
+            with connect(target, database=database, timeout_s=ANSWER_PATIENCE_S) as session:
+                yield session
+        except StithyError as error:
+            raise InfrastructureError(
+                f"PostgreSQL failed: {error.text}; its last messages: {self.last_words()}",
+                where=str(self.data),
+                remedy=f"read {self.log}; a full or failing device is the usual cause",
+            ) from error
+
+
+def last_words(lines: Sequence[str]) -> str:
+    """The last lines of a log that tell of an error, or else its last lines, as one line.
+
+    The probes that wait for the server's start leave refusals in its log; they tell nothing.
+    """
+    heard = [line for line in lines if STARTING not in line]
+    shown = [line for line in heard if any(tag in line for tag in ("FATAL", "PANIC", "ERROR"))]
+    return " | ".join((shown or heard)[-LAST_LINES:]) or "it wrote nothing"

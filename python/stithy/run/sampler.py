@@ -1,0 +1,255 @@
+"""Samples every collector once per second, on the second, and stores the values.
+
+Collectors that only read files of the kernel share one thread. A collector that asks a server
+(`BLOCKS`) has its own thread, so that a stalled database does not silence the others. Of a
+collector that looks at one server there is one for each server of the window. Several servers are
+asked one after the other, each at its own part of the second: asked at once, a dozen would work for
+the sampler in the same moment. The sampler records its own lateness and cost as collector
+`sampler`. A collector that dies leaves a null with the reason in each of its series, and is not
+asked again.
+
+Cost, measured over 60 s with a PostgreSQL 15 under load: 0.12 % of a core here, 0.04 % in the
+server; of twelve servers 1.1 % of a core here. Every run records it again.
+"""
+
+import math
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from stithy.clock import thread_cpu_s
+from stithy.collectors.collector import (
+    Collector,
+    InstanceScope,
+    Sample,
+    Scope,
+    TimedSample,
+    Unavailable,
+)
+from stithy.errors import InfrastructureError, reason_of
+from stithy.metrics import SAMPLER, SAMPLER_METRICS
+from stithy.registry import fault_of
+from stithy.results.tables import STOPPED, UNANSWERED
+
+LEAVE_PATIENCE_S = 5.0
+"""How long `stop` waits for a collector that asks a server which no longer answers."""
+
+
+class Sampler:
+    """All collectors of a window; `start` once, `stop` once."""
+
+    def __init__(self, scope: Scope, modules: Mapping[str, ModuleType]) -> None:
+        """`modules` are the collectors by name, those of a host."""
+        names = [each.name for each in scope.instances]
+        assert len(names) == len(set(names)), "samples of servers could not be told apart"
+        every = [each for module in modules.values() for each in _watched(module, scope)]
+        self._stop = threading.Event()
+        self._rounds = [_Rounds(scope, [each], self._stop) for each in every if each.blocks]
+        if quick := [each for each in every if not each.blocks]:
+            self._rounds.append(_Rounds(scope, quick, self._stop))
+
+    def start(self) -> None:
+        """Begin; the first readings come with the next whole second."""
+        for each in self._rounds:
+            each.start()
+
+    def stop(self) -> tuple[TimedSample, ...]:
+        """End, and return all readings in the order of their time."""
+        self._stop.set()
+        readings = [reading for each in self._rounds for reading in each.leave()]
+        return tuple(sorted(readings, key=lambda reading: reading.at_s))
+
+
+class _Rounds(threading.Thread):
+    """One thread with some collectors, and what they said; one that blocks has it for itself."""
+
+    def __init__(self, scope: Scope, watched: Sequence["_Watched"], stop: threading.Event) -> None:
+        alone = watched[0] if watched[0].blocks else None
+        self._subject = alone.name if alone else ""
+        self._instance = alone.instance if alone else ""
+        super().__init__(name=f"sampler-{self._subject or 'kernel'}{self._instance}", daemon=True)
+        self._after_s = alone.after_s if alone else 0.0
+        self._clock = scope.clock
+        self._ended = stop
+        self._watched = watched
+        self._readings: list[TimedSample] = []
+
+    def run(self) -> None:
+        """Once a second until told to stop."""
+        self._prime()
+        due_s = self._begun_s() + 1.0
+        while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
+            self._round(due_s)
+            # A round that took longer than a second leaves out the seconds it slept through.
+            due_s = max(due_s, self._begun_s()) + 1.0
+        for each in self._watched:
+            each.close()
+
+    def _begun_s(self) -> float:
+        """When it was its turn last: on the second, or so long after it."""
+        return math.floor(self._clock.now_s() - self._after_s) + self._after_s
+
+    def leave(self) -> list[TimedSample]:
+        """What was read; a thread that hangs is left behind, and its series say so."""
+        self.join(LEAVE_PATIENCE_S)
+        readings = list(self._readings)
+        if self.is_alive():
+            now_s = self._clock.now_s()
+            why = f"it did not answer for {LEAVE_PATIENCE_S:.0f} s"
+            readings += [lost for each in self._watched for lost in each.left_behind(now_s, why)]
+        return readings
+
+    def _prime(self) -> None:
+        at_s = self._clock.now_s()
+        for each in self._watched:
+            self._readings += each.prime(at_s)
+
+    def _round(self, due_s: float) -> None:
+        at_s, begin_s, cpu_s = self._clock.now_s(), self._clock.monotonic_s(), thread_cpu_s()
+        for each in self._watched:
+            self._readings += each.read(at_s)
+        own = (at_s - due_s, self._clock.monotonic_s() - begin_s, thread_cpu_s() - cpu_s)
+        self._readings += [
+            TimedSample(
+                at_s,
+                SAMPLER,
+                metric.unit,
+                Sample(self._subject, metric.name, value),
+                self._instance,
+            )
+            for metric, value in zip(SAMPLER_METRICS, own, strict=True)
+        ]
+
+
+def _watched(module: ModuleType, scope: Scope) -> Iterator["_Watched"]:
+    """One for the machine, or one for each server; without a server one that says so."""
+    if not getattr(module, "OF_INSTANCE", False):
+        yield _Watched(module, (scope,))
+        return
+    every = scope.instances or (InstanceScope(),)
+    for number, each in enumerate(every):
+        yield _Watched(module, (scope, each), each.name, number / len(every))
+
+
+class _Watched:
+    """One collector: its module, itself while it lives, and which series it has begun.
+
+    `after_s`: how long after the second it is to be asked, if it is asked by itself.
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
+        looks_at: tuple[Any, ...],
+        instance: str = "",
+        after_s: float = 0.0,
+    ) -> None:
+        self._module = module
+        self._looks_at = looks_at
+        self.instance = instance
+        self.after_s = after_s
+        self.name: str = module.NAME
+        self.blocks = bool(getattr(module, "BLOCKS", False))
+        self._units = {metric.name: metric.unit for metric in module.METRICS}
+        self._collector: Collector | None = None
+        self._series: set[tuple[str, str]] = set()
+
+    def prime(self, at_s: float) -> list[TimedSample]:
+        """Make the collector and take its first reading."""
+        try:
+            self._collector = self._module.create(*self._looks_at)
+        except Unavailable as reason:
+            return self.lost(at_s, str(reason))
+        except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
+            return self.lost(at_s, self._why(error))
+        return self.read(at_s)
+
+    def read(self, at_s: float) -> list[TimedSample]:
+        """What the collector says now; nothing once it is dead."""
+        if self._collector is None:
+            return []
+        try:
+            samples = self._collector.sample()
+            readings = [self._timed(at_s, sample) for sample in samples]
+        except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
+            self.close()
+            return self.lost(at_s, self._why(error))
+        self._series.update((sample.subject, sample.metric) for sample in samples)
+        return readings
+
+    def lost(self, at_s: float, why: str) -> list[TimedSample]:
+        """A null with the reason for each series it has begun, or for each metric if none."""
+        series = sorted(self._series) or [("", metric) for metric in self._units]
+        return [self._timed(at_s, Sample(subject, metric, None, why)) for subject, metric in series]
+
+    def _timed(self, at_s: float, sample: Sample) -> TimedSample:
+        return TimedSample(at_s, self.name, self._units[sample.metric], sample, self.instance)
+
+    def left_behind(self, at_s: float, why: str) -> list[TimedSample]:
+        """What is lost of a collector that does not come back."""
+        return self.lost(at_s, f"{UNANSWERED if self._is_under_test else STOPPED}{why}")
+
+    def _why(self, error: Exception) -> str:
+        silent = self._is_under_test and isinstance(error, InfrastructureError)
+        return f"{UNANSWERED if silent else STOPPED}{_text(error)}"
+
+    @property
+    def _is_under_test(self) -> bool:
+        return bool(getattr(self._module, "UNDER_TEST", False))
+
+    def close(self) -> None:
+        """Let the collector give up what it holds."""
+        collector, self._collector = self._collector, None
+        try:
+            if collector is not None:
+                collector.close()
+        except Exception:  # noqa: BLE001 it is given up; a connection that will not close is gone
+            return
+
+
+def _text(error: Exception) -> str:
+    said = reason_of(error) if isinstance(error, OSError) and error.errno else str(error)
+    text = (said.splitlines() or [""])[0] or type(error).__name__
+    fault = fault_of(error)
+    return f"{type(error).__name__}: {text}, at {fault.where}" if fault else text
+
+
+def series_rows(
+    window_id: str, readings: Iterable[TimedSample], started_at_s: float | None
+) -> list[dict[str, Any]]:
+    """Rows of SERIES; `second` counts from `started_at_s`, and is null where that is not known."""
+    return [
+        {
+            "window_id": window_id,
+            "at_s": each.at_s,
+            "second": None if started_at_s is None else each.at_s - started_at_s,
+            "collector": each.collector,
+            "instance": each.instance,
+            "subject": each.sample.subject,
+            "metric": each.sample.metric,
+            "unit": each.unit,
+            "value": each.sample.value,
+            "missing_because": each.sample.missing_because,
+        }
+        for each in readings
+    ]
+
+
+def checkpoints_inside(readings: Iterable[TimedSample], from_s: float, to_s: float) -> int | None:
+    """How many checkpoints began and ended between two moments of Unix time.
+
+    The server tells, in whole seconds, when the last complete checkpoint began; one that began in
+    the first second of the span may be missed, none is counted that began before. None where the
+    collector of the database gave no reading in the span, or where there are several servers.
+    """
+    seen = [
+        each.sample.value
+        for each in readings
+        if each.collector == "database"
+        and not each.instance
+        and each.sample.metric == "last_checkpoint_at_s"
+        and each.sample.value is not None
+        and from_s <= each.at_s <= to_s
+    ]
+    return len({began_s for began_s in seen if began_s >= from_s}) if seen else None
