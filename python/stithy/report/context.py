@@ -348,7 +348,7 @@ class Context:
         made = (module for module in plugins("finding").values() if hasattr(module, "find"))
         more = (each for module in made for each in module.find(self))
         limited = self.limited if "load" in self.tables else None
-        return (*findings(self.evidence, limited), *more)
+        return (*findings(self.evidence, limited, self.limit), *more)
 
     @cached_property
     def answer_level(self) -> Point | None:

@@ -27,6 +27,7 @@ from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
 from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, error_share, parse_quantity
 from stithy.point import Point
 from stithy.report.findings.growth import growth
+from stithy.search import ResponseTarget
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.validity import Reason
 from support import flags
@@ -272,6 +273,20 @@ def test_the_question_stands_where_its_own_level_has_blocks_with_both() -> None:
 def shown(evidence: Evidence, limited: Mapping[str, Limited]) -> Sequence[Any]:
     """The findings, of which a test knows the kinds."""
     return findings(evidence, limited)
+
+
+@pytest.mark.parametrize(("limit_s", "meets"), [
+    (0.002, (True, True)), (0.0008, (False, True)), (0.0001, (False, False)),
+])  # fmt: skip
+def test_the_comparison_knows_who_meets_the_target(
+    limit_s: float, meets: tuple[bool, bool]
+) -> None:
+    """By the valid windows at its level; without a valid window of one nothing is claimed."""
+    target = ResponseTarget("p95", "all", limit_s)
+    evidence = run({1: CLEAR[:4], 4: CLEAR[:4]})
+    answer = findings(evidence, None, target)[0]
+    assert isinstance(answer, Comparison)
+    assert answer.meets == tuple(zip("ab", meets, strict=True))
 
 
 def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:

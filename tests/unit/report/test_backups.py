@@ -64,7 +64,7 @@ def test_the_fastest_setting_within_the_limit_is_named_and_what_is_not_drawn(
     [figure] = backups.draw(context)
     assert isinstance(figure, Figure)
     assert figure.title == (
-        "Fastest backup that keeps p95 within +20 %: 2.00 s on disk (compression none), "
+        "Fastest backup shown to keep p95 within +20 %: 2.00 s on disk (compression none), "
         "2.00 s on memory (compression none)"
     )
     every = figure.table.frame.to_dicts()

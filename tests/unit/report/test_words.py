@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.findings import Comparison, Finding, Limits
+from stithy.analysis.answers.findings import Comparison, Finding, LimitedCapacity, Limits
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
 from stithy.analysis.verdict.decide import Call, Verdict
@@ -210,6 +210,25 @@ SATA, DRIVER = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2)), "the driver
 def test_users_served_are_said_with_what_it_rests_on(of: list[Capacity], words: str) -> None:
     """Nothing is claimed beyond the windows; what misses by little does not read as the limit."""
     assert words in _say(CapacityFinding(SEARCH, tuple(of), None))
+
+
+def test_users_served_are_said_with_what_limited_them() -> None:
+    """In the same sentence: a reader of the first one takes no CPU for the storage."""
+    limits = Limits(at(36), (("sata", Cause("server-cpu", 0.97, 2, 2, "", 0.2, False)),))
+    text = _say(LimitedCapacity(SEARCH, (SATA,), None, None, limits))
+    assert "; at 36 users, the server's CPUs limited sata; " in text
+
+
+@pytest.mark.parametrize(("meets", "words"), [
+    ((True, True), "; both meet the target (p95 of new-order ≤ 1 s)."),
+    ((False, False), "; both miss the target (p95 of new-order ≤ 1 s)."),
+    ((False, True), "; memory meets the target (p95 of new-order ≤ 1 s), disk misses it."),
+])  # fmt: skip
+def test_the_answer_says_who_meets_the_target(meets: tuple[bool, bool], words: str) -> None:
+    """In its first sentence."""
+    both = tuple(zip(("disk", "memory"), meets, strict=True))
+    answer = _compared(0.5, Call.BETTER, "p95", target=SEARCH.limit, meets=both)
+    assert words in _say(answer).split(" The ")[0]
 
 
 def test_reasons_that_differ_in_numbers_alone_are_said_once() -> None:

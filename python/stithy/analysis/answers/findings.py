@@ -12,7 +12,11 @@ from typing import ClassVar
 from stithy.analysis.answers.comparisons import Compared, causes, descriptive, pairs_of, primary
 from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.search.capacity import CapacityFinding, capacity_findings
+from stithy.analysis.search.capacity import (
+    CapacityFinding,
+    capacity_findings,
+    users_within_target,
+)
 from stithy.analysis.verdict.decide import (
     Next,
     Progress,
@@ -25,6 +29,7 @@ from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import INTERIM_BLOCKS
 from stithy.metrics import P95, Quantity
 from stithy.point import Point
+from stithy.search import ResponseTarget
 from stithy.validity import Flag
 
 MAIN = 3
@@ -38,7 +43,8 @@ class Comparison:
     `verdict` is that on `b`. `instead_of` is the level that
     was asked about, where it has no block in which both are valid. `limits`: what limited the two,
     of the comparison that answers the question alone; empty where nothing shows it. `flags`: what
-    disturbed their windows by so much that the interval includes it.
+    disturbed their windows by so much that the interval includes it. `meets`: which of the two meet
+    the response-time target of the study at the point; empty if it has none, or one is not known.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -53,6 +59,8 @@ class Comparison:
     instead_of: Point | None = None
     limits: "Limits | None" = None
     flags: tuple[Flag, ...] = ()
+    target: ResponseTarget | None = None
+    meets: tuple[tuple[str, bool], ...] = ()
 
     @property
     def is_floor(self) -> bool:
@@ -107,6 +115,13 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class LimitedCapacity(CapacityFinding):
+    """How many users each candidate serves, and what limited them at the highest common level."""
+
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True)
 class Nothing:
     """There is nothing to say, and why."""
 
@@ -117,19 +132,39 @@ class Nothing:
 Finding = Comparison | CapacityFinding | Alone | Limits | Nothing
 
 
-def findings(evidence: Evidence, limited: Mapping[str, Limited] | None) -> tuple[Finding, ...]:
+def findings(
+    evidence: Evidence,
+    limited: Mapping[str, Limited] | None,
+    target: ResponseTarget | None = None,
+) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
     `limited`: what limited each window, by its id; may be empty. None where nobody asks that.
+    `target`: the response-time target of the study.
     Own: the primary question, how many users are served where that was searched for, the same pair
     by the other metric, what limited.
     """
     answer, found = _answer(evidence), capacity_findings(evidence)
     limits = None if limited is None else limits_of(evidence, limited)
+    others = [each for each in found if each != answer]
+    answer = _with_target(evidence, answer, target)
     answer = answer if limited is None else _with_limits(answer, limits)
-    rest: list[Finding | None] = [_other_metric(evidence, answer), limits]
-    rest = [*(each for each in found if each != answer), *rest]
+    rest: list[Finding | None] = [*others, _other_metric(evidence, answer), limits]
     return (answer, *(finding for finding in rest if finding is not None))
+
+
+def _with_target(evidence: Evidence, answer: Finding, target: ResponseTarget | None) -> Finding:
+    """The comparison with who of the two meets the target at its level, where both are known."""
+    if not isinstance(answer, Comparison) or target is None:
+        return answer
+    level, meets = answer.point.level, []
+    for name in (answer.a, answer.b):
+        within = users_within_target(evidence, name, target)
+        if within.level is not None and within.level >= level:
+            meets.append((name, True))
+        elif within.not_at is not None and within.not_at <= level:
+            meets.append((name, False))
+    return replace(answer, target=target, meets=tuple(meets)) if len(meets) == 2 else answer
 
 
 def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
@@ -138,6 +173,10 @@ def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
         names: tuple[str, ...] = (answer.a, answer.b)
     elif isinstance(answer, Alone):
         names = (answer.candidate,)
+    elif isinstance(answer, CapacityFinding):
+        here = limits is not None and answer.setting in (None, Point(limits.point.others))
+        of = (answer.search, answer.of, answer.most, answer.setting)
+        return LimitedCapacity(*of, limits) if here else answer
     else:
         return answer
     known = limits is not None and limits.point == answer.point

@@ -13,7 +13,7 @@ from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.compose import busiest
 from stithy.report.figure import Title
-from stithy.report.words.wording import capital, factor, listing, rate
+from stithy.report.words.wording import capital, factor, listing, plural, rate
 from stithy.report.words.wording import margin as said_margin
 
 Row = Mapping[str, Any]
@@ -39,16 +39,25 @@ def named(
     most: int = NAMED_MOST,
     joined: Callable[[Sequence[str]], str] = listing,
 ) -> str:
-    """What is reported about each, in their order; of more than `most`, the least and the most."""
+    """What is reported about each, in their order; of more than `most`, the least and the most.
+
+    The others are counted: of those without a value nothing is claimed.
+    """
     if len(each) <= most:
         return joined([reported(one) for one in each])
     ordered = sorted(each, key=by)
-    return f"{joined([reported(ordered[0]), reported(ordered[-1])])}, the others between them"
+    others = f"the other {len(each) - 2}" if len(each) > 3 else "the other"
+    return f"{joined([reported(ordered[0]), reported(ordered[-1])])}, {others} between them"
 
 
 def named_by(values: Mapping[str, float], shown: Callable[[float], str], **how: Any) -> str:
     """The same of values by candidate: `12 ms on sata and 3 ms on nvme`."""
     return named([*values], values.__getitem__, lambda at: f"{shown(values[at])} on {at}", **how)
+
+
+def without_value(points: int) -> str:
+    """How many points a largest was not chosen from, to end a title with; empty of none."""
+    return f"; {plural(points, 'point has', 'points have')} no valid value" if points else ""
 
 
 def compare_title(

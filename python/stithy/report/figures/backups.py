@@ -119,7 +119,7 @@ def _finding(
             found.append(f"{took(best.value('duration_s') or 0.0)} on {name} ({best.text})")
     if not found:
         return f"No setting was shown to keep {tail} within +{percent(share)}{at}"
-    return f"Fastest backup that keeps {tail} within +{percent(share)}{at}: {', '.join(found)}"
+    return f"Fastest backup shown to keep {tail} within +{percent(share)}{at}: {', '.join(found)}"
 
 
 def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: str) -> Spec:

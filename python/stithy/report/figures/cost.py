@@ -26,7 +26,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer,
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import rate
+from stithy.report.words.wording import listing, rate
 from stithy.units import Money
 
 NAME = "cost"
@@ -70,7 +70,8 @@ def draw(context: Context) -> list[Drawn]:
             _chart(context, drawing, places, points), _table(metric, places, points),
             caption=f"{metric.title} {context.at(point)} against the cost of each "
             "candidate as the study gives it. Both axes begin at zero. "
-            f"{_best(places).candidate} has the lowest cost per {metric.label}. Points on the "
+            f"{_best(places).candidate} has the lowest cost per {metric.label}"
+            f"{_among(context, places)}. Points on the "
             f"broken line have the same cost per {metric.label}; points below it have a higher "
             f"one.{bars_told(points)} "
             "Only the author of the study knows what the cost includes.",
@@ -97,6 +98,15 @@ def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
 
 def _best(places: Sequence[_Place]) -> _Place:
     return min(places, key=lambda place: place.each)
+
+
+def _among(context: Context, places: Sequence[_Place]) -> str:
+    """Among whom the best was chosen, where not all candidates can be compared."""
+    names = {place.candidate for place in places}
+    missing = [name for name in context.evidence.candidates if name not in names]
+    if not missing:
+        return ""
+    return f" of those with a cost and a valid window (without: {listing(missing)})"
 
 
 def _told(places: Sequence[_Place]) -> str:

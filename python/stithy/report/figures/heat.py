@@ -44,12 +44,14 @@ class _Panel:
     """The cells of a candidate's window, of so many seconds.
 
     `slowest_s`: p95 of its slowest measured second, of those with enough values beyond it.
+    `has_few`: whether a measured second has too few.
     """
 
     window: Window
     cells: Cells
     seconds: int
     slowest_s: float | None
+    has_few: bool
 
     @property
     def columns(self) -> int:
@@ -100,7 +102,7 @@ def _panels(context: Context, block: Block) -> dict[str, _Panel]:
             block.windows[name],
             cells(found, column_s, edges),
             longest,
-            _slowest_s(block.windows[name], found),
+            *_slowest_s(block.windows[name], found),
         )
         for name, found in logs.items()
     }
@@ -110,10 +112,10 @@ def _width(panels: int) -> int:
     return (WIDTH + 20) // min(panels, 3) - 45
 
 
-def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float | None:
+def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> tuple[float | None, bool]:
     """The largest 95th percentile of a second of the measurement, over all types.
 
-    None where no second has enough values beyond it.
+    None where no second has enough values beyond it; and whether any has too few of them.
     """
     by_second: dict[int, list[Histogram]] = {}
     for second, histogram in found:
@@ -121,7 +123,8 @@ def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float | No
             by_second.setdefault(second, []).append(histogram)
     merged = [merge(each) for each in by_second.values()]
     enough = [each for each in merged if each is not None and each.count >= values_needed(95)]
-    return max((each.percentile_s(95) or 0.0 for each in enough), default=None)
+    slowest_s = max((each.percentile_s(95) or 0.0 for each in enough), default=None)
+    return slowest_s, len(enough) < len(merged)
 
 
 def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
@@ -131,7 +134,9 @@ def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     if len(slowest) < len(known):
         return f"Response times of each second {context.at(block.point)}"
     at, each = capital(context.at(block.point)), named_by(slowest, took)
-    return f"{at}, the 95th percentile of the slowest second was {each}"
+    few = any(panel.has_few for panel in panels.values())
+    of = f" with at least {values_needed(95)} transactions" if few else ""
+    return f"{at}, the 95th percentile of the slowest second{of} was {each}"
 
 
 def _caption(

@@ -95,28 +95,41 @@ def _by_transaction(context: Context) -> Drawn:
 
 
 def _slowest(context: Context, kinds: list[str]) -> str:
-    """Which type took longest at the highest level, and how long on each candidate.
+    """Name the type that took longest at the highest level, by a percentile that all types have.
 
-    Where it is not the slowest on every one, the title says on which one it was.
+    Where it is not the slowest on every candidate, the title says on which one it was. Where types
+    have too few values even for a median, it says that it compares the others.
     """
     evidence = context.evidence
-    times_s = {
-        (point, kind, name): value
-        for point in evidence.levels
-        for kind in kinds
-        for name in evidence.candidates
-        if (value := evidence.printable_level(name, point, "response_p95_s", kind)) is not None
-    }
-    if not times_s:
-        return f"Response times of the {len(kinds)} transaction types"
-    highest = max(point for point, _, _ in times_s)
-    here = {(kind, name): s for (point, kind, name), s in times_s.items() if point == highest}
-    slowest, on = max(here, key=lambda key: here[key])
-    of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
-    others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
-    who = f"{slowest} on {on}" if others else slowest
-    at, each = capital(context.at(highest)), named_by(of_it, took)
-    return f"{at}, {who} takes longest: its 95th percentile is {each}"
+    for point in reversed(evidence.levels):
+        answered = [
+            (kind, name)
+            for kind in kinds
+            for name in evidence.candidates
+            if any(window.completed(kind) for window in evidence.valid_at(name, point))
+        ]
+        by_percentile = {
+            key: {
+                (kind, name): value
+                for kind, name in answered
+                if (value := evidence.printable_level(name, point, f"response_{key}_s", kind))
+                is not None
+            }
+            for key in ("p95", "p50")
+        }
+        whole = (key for key, of in by_percentile.items() if len(of) == len(answered))
+        key = next(whole, "p50")
+        here = by_percentile[key]
+        if not here:
+            continue
+        slowest, on = max(here, key=lambda of: here[of])
+        of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
+        others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
+        who = f"{slowest} on {on}" if others else slowest
+        few = "" if len(here) == len(answered) else " of the types with enough transactions"
+        at, times = capital(context.at(point)), named_by(of_it, took)
+        return f"{at}, {who} takes longest{few}: its {PERCENTILES[key]} is {times}"
+    return f"Response times of the {len(kinds)} transaction types"
 
 
 def _row(

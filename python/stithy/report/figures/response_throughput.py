@@ -63,19 +63,23 @@ CANDIDATES_LABELLED = 3
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a candidate stands at a level: throughput per minute and response time, seconds."""
+    """Where a candidate stands at a level: throughput per minute and response time, seconds.
+
+    Too few values for the percentile are None: such a level has no mark.
+    """
 
     candidate: str
     point: Point
     done: float
-    response_s: float
+    response_s: float | None
 
 
 def draw(context: Context) -> list[Drawn]:
     """One figure where throughput is free and has two levels; else why not."""
     shows = "response time against throughput"
     quantity = _quantity(context)
-    places = list(_places(context, quantity))
+    levels = list(_places(context, quantity))
+    places = [place for place in levels if place.response_s]
     if (because := _why_none(context, quantity, places)) is not None:
         return [Absent(NAME, shows, because)]
     points = list(_points(context, quantity))
@@ -83,7 +87,7 @@ def draw(context: Context) -> list[Drawn]:
     limit = response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
     return [
         drawing.figure(
-            context, NAME, _title(context, quantity, places),
+            context, NAME, _title(context, quantity, levels),
             _chart(context, drawing, quantity, places, points),
             _table(context, quantity, places, points),
             caption=f"{capital(quantity.noun)} against {noun}. Each large mark is "
@@ -137,7 +141,7 @@ def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
         for point in evidence.levels:
             done = evidence.level_of(name, point, evidence.throughput)
             response_s = evidence.printable_level(name, point, *of)
-            if done and response_s:
+            if done:
                 yield _Place(name, point, done, response_s)
 
 
@@ -165,11 +169,16 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         [max((at for at in places if at.candidate == name), key=_done) for name in names],
         _done,
         lambda at: (
-            f"{count(at.done)} on {at.candidate} {context.at(at.point)} "
-            f"({quantity.label} {took(at.response_s)})"
+            f"{count(at.done)} on {at.candidate} {context.at(at.point)} ({_answered(quantity, at)})"
         ),
     )
     return f"Highest {noun}: {each}"
+
+
+def _answered(quantity: Quantity, place: _Place) -> str:
+    if place.response_s is None:
+        return f"too few values for {quantity.label}"
+    return f"{quantity.label} {took(place.response_s)}"
 
 
 def _done(place: _Place) -> float:
@@ -199,7 +208,7 @@ def _chart(
     levels = [
         {
             **context.place(place.point), "candidate": place.candidate, "done": place.done,
-            "value": place.response_s * MS_PER_S,
+            "value": (place.response_s or 0.0) * MS_PER_S,
         }
         for place in places
     ]  # fmt: skip

@@ -228,7 +228,9 @@ def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
         return "no valid window"
     if len(spans) > 3:
         widest = max(spans, key=lambda name: spans[name][1] / max(spans[name][0], 1.0))
-        return f"{_span(widest, spans)}, the widest range"
+        few = len(spans) < len(context.evidence.candidates)
+        among = f" of {len(spans)} candidates with a valid window" if few else ""
+        return f"{_span(widest, spans)}, the widest range{among}"
     return "; ".join(_span(name, spans) for name in spans)
 
 

@@ -42,7 +42,7 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     if finding.instead_of is not None:
         level += f" (no block {finding.instead_of.at(unit)} has valid values of both)"
     limits = clause(finding.limits, of_floor=finding.is_floor)
-    yield f"{level}, {_found(finding)}{limits}"
+    yield f"{level}, {_found(finding)}{_target(finding)}{limits}"
     yield from _values(finding)
     if finding.effect.value is None:
         return
@@ -53,6 +53,17 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
         yield f"a test needs at least {BLOCKS_LEAST} blocks"
     elif finding.verdict.call is Call.UNDECIDED:
         yield f"reason: {finding.verdict.because}"
+
+
+def _target(finding: Comparison) -> str:
+    """Who meets the study's response-time target, to end a sentence with; empty if not known."""
+    if finding.target is None or not finding.meets:
+        return ""
+    meet = [name for name, is_met in finding.meets if is_met]
+    if len(meet) == 1:
+        [missing] = [name for name, is_met in finding.meets if not is_met]
+        return f"; {meet[0]} meets the target ({finding.target.text}), {missing} misses it"
+    return f"; {'both meet' if meet else 'both miss'} the target ({finding.target.text})"
 
 
 def _found(finding: Comparison) -> str:

@@ -1,7 +1,9 @@
 """How many users each candidate serves within a target, by a search."""
 
+from stithy.analysis.answers.findings import LimitedCapacity
 from stithy.analysis.search.bracket import WINDOWS_ENOUGH
 from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
+from stithy.report.findings.limits import clause
 from stithy.report.words.wording import (
     duration,
     listing,
@@ -14,8 +16,12 @@ NAME = "served"
 
 
 def say(finding: CapacityFinding, unit: str) -> str:
-    """The bracket of every candidate, and who serves most where the brackets tell."""
+    """The bracket of every candidate, what limited it, and who serves most if brackets tell."""
     parts = [_capacity(finding, each, unit) for each in finding.of]
+    if isinstance(finding, LimitedCapacity) and finding.limits is not None:
+        parts.append(
+            f"{finding.limits.point.at(unit)}{clause(finding.limits).replace(';', ',', 1)}"
+        )
     where = f"With {finding.setting.in_words()}, " if finding.setting else ""
     return f"{where}{'; '.join(parts)}; {_closing(finding)}."
 

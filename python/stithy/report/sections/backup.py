@@ -178,9 +178,9 @@ def _within(context: Context, settings: tuple[Setting, ...]) -> Iterator[str]:
                  for each in best if each is not None]  # fmt: skip
         label, at = here[0].tail_of.label, at_load(context, load)
         if found:
-            yield f"Fastest backups that keep {label} within +{percent(share)}{at}, by the upper " \
-                  f"end of the interval: {listing(found)}. A backup ran during {_covered(best)} " \
-                  "of the measurement."  # fmt: skip
+            yield f"Fastest backups shown to keep {label} within +{percent(share)}{at}, by the " \
+                  f"upper end of the interval: {listing(found)}. A backup ran during " \
+                  f"{_covered(best)} of the measurement."  # fmt: skip
         lacking = [name for name, each in zip(names, best, strict=True) if each is None]
         if lacking:
             yield f"No setting was shown to keep {label} within +{percent(share)} on " \

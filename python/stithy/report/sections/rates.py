@@ -28,7 +28,7 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
 from stithy.report.drawing.points import groups_but
-from stithy.report.drawing.titles import named
+from stithy.report.drawing.titles import named, without_value
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
@@ -86,7 +86,7 @@ def tables(page: Page) -> Iterator[PageTable]:
     rows = [
         {key: value for key, value in context.factor_values(place.point).items() if key != RATE}
         | place.row()
-        for _, places in _groups(context)
+        for _, places, _ in _groups(context)
         for place in places
     ]
     yield table_of(NAME, TITLE, shows, rows, **REAL)
@@ -104,12 +104,12 @@ def _numbers() -> tuple[Show, ...]:
 
 def draw(page: Page) -> Iterator[Drawn]:
     """A figure for each pattern and setting of what else varies."""
-    for rest, places in islice(_groups(page.context), FIGURES_MOST):
-        yield _figure(page.context, rest, places)
+    for rest, places, missing in islice(_groups(page.context), FIGURES_MOST):
+        yield _figure(page.context, rest, places, missing)
 
 
-def _groups(context: Context) -> Iterator[tuple[Point, list[_Place]]]:
-    """By all factors but the rate, those that have several rates."""
+def _groups(context: Context) -> Iterator[tuple[Point, list[_Place], int]]:
+    """By all factors but the rate, those that have several rates, and how many have no value."""
     evidence = context.evidence
     for rest, points in groups_but(RATE, evidence.points).items():
         rising = sorted(points, key=lambda each: amount(each.values[RATE]))
@@ -120,7 +120,7 @@ def _groups(context: Context) -> Iterator[tuple[Point, list[_Place]]]:
             if (place := _place(context, name, point)) is not None
         ]
         if len({place.point for place in places}) > 1:
-            yield rest, places
+            yield rest, places, len(rising) * len(evidence.candidates) - len(places)
 
 
 def _place(context: Context, candidate: str, point: Point) -> _Place | None:
@@ -138,8 +138,9 @@ def _place(context: Context, candidate: str, point: Point) -> _Place | None:
     return _Place(candidate, point, asked, achieved, found, state)
 
 
-def _figure(context: Context, rest: Point, places: list[_Place]) -> Figure:
-    name, title = f"{NAME}-{rest.slug}", f"{rest.brief}: {_finding(places)}"
+def _figure(context: Context, rest: Point, places: list[_Place], missing: int) -> Figure:
+    name = f"{NAME}-{rest.slug}"
+    title = f"{rest.brief}: {_finding(places)}{without_value(missing)}"
     drawing = Drawing()
     shows = (Show("candidate", "candidate"), Show("rate", "rate"), *_numbers())
     return drawing.figure(

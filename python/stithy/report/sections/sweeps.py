@@ -21,7 +21,7 @@ from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.chart import Axis, domain_of, joined_points, value_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
 from stithy.report.drawing.points import groups_but
-from stithy.report.drawing.titles import named
+from stithy.report.drawing.titles import named, without_value
 from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import KINDS, PageTable, Show, table_of
@@ -70,11 +70,12 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Sweep:
-    """The places of a key, where all else is as in `rest`."""
+    """The places of a key, where all else is as in `rest`; so many others have no value."""
 
     key: str
     rest: Point
     places: tuple[_Place, ...]
+    missing: int
 
     @property
     def noun(self) -> str:
@@ -129,7 +130,9 @@ def _sweeps(context: Context) -> Iterator[_Sweep]:
     for key in KEYS:
         for rest, points in groups_but(key, context.evidence.points).items():
             rising = sorted(points, key=lambda each: _amount(each.values[key]))
-            sweep = _Sweep(key, rest, tuple(_places(context, key, rising)))
+            places = tuple(_places(context, key, rising))
+            missing = len(rising) * len(context.evidence.candidates) - len(places)
+            sweep = _Sweep(key, rest, places, missing)
             if len(sweep.values) >= VALUES_LEAST and None not in map(magnitude, sweep.values):
                 yield sweep
 
@@ -175,7 +178,7 @@ def _finding(sweep: _Sweep) -> str:
         best, _iops,
         lambda place: f"{count(_iops(place))}/s on {place.candidate} (at {said(place.value)})",
     )  # fmt: skip
-    return f"by {sweep.noun}, the most requests were {each}"
+    return f"by {sweep.noun}, the most requests were {each}{without_value(sweep.missing)}"
 
 
 def _iops(place: _Place) -> float:
