@@ -55,14 +55,15 @@ def odd_blocks(files: Files) -> int:
     """Blocks before which the machine was off its median by more than three median deviations."""
     rows = files.rows("SELECT * FROM baseline")
     odd = set()
-    floors = {"one_rounds_per_s": 0.05, "all_rounds_per_s": 0.05, "read_p50_s": 1 / 3}
-    for column, floor in floors.items():
+    cpu = (0.05, 0.5)
+    bounds = {"one_rounds_per_s": cpu, "all_rounds_per_s": cpu, "read_p50_s": (1 / 3, 1)}
+    for column, (floor, ceiling) in bounds.items():
         known = {row["window_id"]: row[column] for row in rows if row[column] is not None}
-        if len(known) >= 4:
+        if known:
             middle = median(known.values())
             off = {name: abs(value / middle - 1) for name, value in known.items()}
-            allowed = max(3 * median(off.values()), floor)
-            odd |= {name for name, each in off.items() if each > allowed}
+            usual = max(3 * median(off.values()), floor) if len(known) >= 4 else ceiling
+            odd |= {name for name, each in off.items() if each > min(usual, ceiling)}
     return len(odd)
 
 

@@ -69,11 +69,11 @@ def report(
     junit
         Write the study's thresholds to this file, as JUnit XML.
     json
-        Print the paths, the main findings and the thresholds as JSON.
+        Print the paths, the main findings, what weakens them, and the thresholds as JSON.
     """
     from stithy.cli.running.conclude import judge
     from stithy.report.context import context_of
-    from stithy.report.parts.answer import main_findings
+    from stithy.report.parts.answer import cautions, main_findings
     from stithy.report.write import formats_named, write_report_of
     from stithy.results.read import read_run
 
@@ -82,14 +82,15 @@ def report(
     context = context_of(read_run(directory))
     pairs = _pairs(context, compare, ignore, metric)
     written = [path.resolve() for path in write_report_of(context, wanted, pairs)]
-    found = main_findings(context)
+    found, weak = main_findings(context), cautions(context)
     judged = judge(context, junit)
     if json:
         files = {name: str(path) for name, path in zip(wanted, written, strict=True)}
         shown = {"report": str(written[0]), "files": files, "findings": list(found)}
-        show_json({**shown, "thresholds": judged.values})
+        show_json({**shown, "cautions": list(weak), "thresholds": judged.values})
     else:
-        for sentence in (*found, *judged.lines):
+        marked = (f"Caution: {sentence}" for sentence in weak)
+        for sentence in (*found, *marked, *judged.lines):
             show(sentence)
         for path in written:
             show(f"Report: {path}")

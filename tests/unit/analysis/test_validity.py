@@ -300,9 +300,10 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
     ((100, 100, 100, 100, 95.1), []), ((100, 100, 100, 100, 94.9), [4]),
     ((100, 80, 120, 85, 115, 90, 110), []), ((100, 100, 50), []), ((100, 100, 100, 50), [3]),
     ((100, None, 100, 100, 100), []), ((100, 100, None, 50), []), ((), []),
+    ((127, 90, 127, 90, 24), [4]), ((127, 127, 24), [2]), ((100, 80, 120, 60, 110), []),
 ])  # fmt: skip
 def test_a_baseline_check_is_odd(rates: tuple[float | None, ...], odd: list[int]) -> None:
-    """Beyond a floor and three median deviations, of four or more that are known."""
+    """Beyond a floor and three median deviations, of four or more; at less than half always."""
     found = baselines.judged(checks(*rates)[::-1])
     assert [each.row["block"] for each in found if each.off] == odd
     assert [each.row["block"] for each in found] == sorted(each.row["block"] for each in found)

@@ -22,6 +22,7 @@ from stithy.errors import (
 )
 from stithy.registry import plugins
 from stithy.report.context import context_of
+from stithy.report.parts.answer import answer
 from stithy.results.files import write_with_checksum
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -195,6 +196,25 @@ def test_how_much_blocks_varied_is_remembered_and_what_can_be_gone_on_with_is_to
     values = [row["headline_per_min"] for row in rows]
     logs = [math.log(b / a) for a, b in zip(values[:4], values[4:], strict=True)]
     assert earlier_noise("nopm") == pytest.approx([stdev(logs)])
+
+
+def test_the_last_lines_have_the_cautions_of_the_first_screen(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """After the findings, of a run as of its report, and for programs."""
+    root = build(tmp_path / "run", repeat=4, memory_limit_enforced=False)
+    outcome = Outcome(RunDirectory(Path(root)), "finished", None, (), {})
+    page = answer(context_of(read_run(Path(root))))
+    assert [each for each in page.flaws if "memory limit was not enforced" in each]
+    for told in (lambda: conclude(outcome, None, json=False), lambda: run(["report", root])):
+        capsys.readouterr()
+        told()
+        lines = capsys.readouterr().out.splitlines()
+        assert [each.removeprefix("Caution: ") for each in lines if each.startswith("Caution")] == [
+            *page.flaws
+        ]
+    run(["report", root, "--json"])
+    assert reported(capsys)["cautions"] == [*page.flaws]
 
 
 def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Captured) -> None:

@@ -15,7 +15,7 @@ from statistics import median
 from stithy.validity import Row
 
 LEAST = 4
-"""Own: of three or fewer nobody can say which one is odd."""
+"""Own: of three or fewer nobody can say which one is odd, unless it is beyond any noise."""
 
 DEVIATIONS = 3.0
 """Median deviations. Source: docs/explanation/method.md, "Baseline checks of the machine"."""
@@ -29,11 +29,13 @@ class Gauge:
     """One figure of a baseline check: its column, its words, and what nobody can tell from noise.
 
     `floor_share`: a difference from the median that says nothing, however small the others are.
+    `ceiling_share`: one that no noise explains, however large the others are.
     """
 
     column: str
     what: str
     floor_share: float
+    ceiling_share: float
 
     @property
     def is_rate(self) -> bool:
@@ -42,12 +44,13 @@ class Gauge:
 
 
 GAUGES = (
-    Gauge("one_rounds_per_s", "one CPU", 0.05),
-    Gauge("all_rounds_per_s", "all CPUs", 0.05),
-    Gauge("read_p50_s", "reads", 1 / 3),
+    Gauge("one_rounds_per_s", "one CPU", 0.05, 0.5),
+    Gauge("all_rounds_per_s", "all CPUs", 0.05, 0.5),
+    Gauge("read_p50_s", "reads", 1 / 3, 1.0),
 )
-"""Own: measured on a quiet virtual machine, where CPUs did their work within 0.3 % of the median
-but once (2.4 %), and the median read took 36 to 48 µs, up to 27 % off, with the host's neighbours.
+"""Own: half the work, or twice the time of a read, is another machine. The floors were measured on a
+quiet virtual machine, where CPUs did their work within 0.3 % of the median but once (2.4 %), and the
+median read took 36 to 48 µs, up to 27 % off, with the host's neighbours.
 """
 
 
@@ -55,11 +58,11 @@ but once (2.4 %), and the median read took 36 to 48 µs, up to 27 % off, with th
 class Usual:
     """What is usual of a figure: its median, and by which share of it a value may be off.
 
-    `allowed_share` is None with fewer than `LEAST` values.
+    With fewer than `LEAST` values it is the ceiling of the figure.
     """
 
     middle: float
-    allowed_share: float | None
+    allowed_share: float
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class Trend:
 def judged(rows: Sequence[Row]) -> tuple[Baseline, ...]:
     """All baseline checks in the order of their time, each held against all of them.
 
-    Edge cases: with fewer than `LEAST` of a figure nothing is off; what is not known is not judged.
+    Edge cases: with fewer than `LEAST` of a figure only what is beyond its ceiling is off; what is
+    not known is not judged.
     Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
     ordered = sorted(rows, key=lambda row: row["at_s"])
@@ -160,9 +164,10 @@ def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
     if not values or not (middle := median(values)):
         return None
     if len(values) < LEAST:
-        return Usual(middle, None)
+        return Usual(middle, gauge.ceiling_share)
     deviation = median(abs(value / middle - 1) for value in values)
-    return Usual(middle, max(DEVIATIONS * deviation, gauge.floor_share))
+    allowed = max(DEVIATIONS * deviation, gauge.floor_share)
+    return Usual(middle, min(allowed, gauge.ceiling_share))
 
 
 def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
@@ -172,7 +177,7 @@ def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
         if value is None or known is None:
             continue
         share = shares[gauge.column] = value / known.middle - 1
-        if known.allowed_share is not None and abs(share) > known.allowed_share:
+        if abs(share) > known.allowed_share:
             off.append(Off(gauge, share, known.allowed_share))
     return Baseline(row, shares, tuple(off))
 

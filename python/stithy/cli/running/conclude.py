@@ -19,8 +19,8 @@ from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.exits import Exit
 from stithy.report.context import Context, context_of
 from stithy.report.junit import junit_xml
+from stithy.report.parts.answer import cautions, lines, main_findings
 from stithy.report.parts.answer import judged as judgements_of
-from stithy.report.parts.answer import lines, main_findings
 from stithy.results.files import write_durably
 from stithy.results.read import read_run
 from stithy.run.executor import Outcome
@@ -64,20 +64,23 @@ def conclude(
     context = context_of(read_run(directory.resolve()))
     page: Path | None = None
     found: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
     if _measured(directory):
         say("writing the report")
         page, *_ = write_report_of(context, formats_there(outcome.directory))
-        found = main_findings(context)
+        found, weak = main_findings(context), cautions(context)
         remember_noise(context)
         remember_drives(context)
     judged = judge(context, junit)
     _tell_left(outcome)
     if json:
         words = context.manifest.profile_words if context.manifest else {}
-        show_json(_as_json(outcome, page, found, judged) | {"profile_words": words})
+        also = {"cautions": list(weak), "profile_words": words}
+        show_json(_as_json(outcome, page, found, judged) | also)
     else:
         ahead = (first(context), "") if first and page else ()
-        _show(outcome, page, (*ahead, *found, *judged.lines))
+        marked = (f"Caution: {sentence}" for sentence in weak)
+        _show(outcome, page, (*ahead, *found, *marked, *judged.lines))
     if outcome.error is not None:
         say(f"error: {outcome.error}")
         if outcome.error.resumable:

@@ -50,8 +50,8 @@ def draw(context: Context) -> list[Drawn]:
             caption="Results of the baseline check before each block, as differences from the "
             "median of all checks. For one CPU and for all CPUs the result is the work per second: "
             "more is faster. For reads it is the median time: more is slower. Large marks lie "
-            "outside the band. The band is three times the median deviation, or the smallest "
-            "difference that counts if that is more.",
+            "outside the band. The band is three times the median deviation, within bounds: the "
+            "smallest difference that counts, and half the work or twice the time.",
             description="Three charts against the time since the first baseline check, "
             "each with a mark for each block and a band for what is usual.",
         )
@@ -104,7 +104,7 @@ def _chart(
 ) -> Spec:
     mine = [row for row in rows if row["gauge"] == gauge.what]
     usual = usual_of([baseline.row for baseline in baselines], gauge)
-    allowed = (usual.allowed_share if usual else None) or gauge.floor_share
+    allowed = usual.allowed_share if usual else gauge.floor_share
     most = max(LEAST_DRAWN_SHARE, allowed, *(abs(row["value"]) for row in mine)) * 1.15
     last = max(row["minutes"] for row in mine) or 1.0
     x = alt.X(

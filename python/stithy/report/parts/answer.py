@@ -186,8 +186,13 @@ def answer(context: Context) -> Answer:
     said = sentences(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
     others = (*said[1:], *bottlenecks.stall_sentences(context))
-    flaws, support = (tuple(filter(None, of(context))) for of in (_flaws, _support))
-    return Answer(f"{headline}." if dot else headline, detail, flaws, others, support)
+    support = tuple(filter(None, _support(context)))
+    return Answer(f"{headline}." if dot else headline, detail, cautions(context), others, support)
+
+
+def cautions(context: Context) -> tuple[str, ...]:
+    """What weakens the answer, a sentence each: on top of the page, and the last lines of a run."""
+    return tuple(filter(None, _flaws(context)))
 
 
 def _support(context: Context) -> Iterator[str | None]:

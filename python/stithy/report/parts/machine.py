@@ -62,7 +62,7 @@ def machine_sentence(context: Context) -> str | None:
     if not baselines:
         return None
     known = [baseline for baseline in baselines if baseline.shares]
-    if len(known) < LEAST:
+    if len(known) < LEAST and not any(baseline.off for baseline in known):
         return (
             f"{plural(len(known), 'baseline check')} cannot show whether the machine stayed the "
             "same."
