@@ -273,7 +273,9 @@ def _of_comparison(files: Files, first: bool, number: str) -> float | None:
         block, end = map(int, number.removeprefix("effect.bounds.").split("."))
         return bounds_of(files, row["a"], row["b"], row["users"], row["metric"])[block][end]
     plan = files.manifest["plan"]["question"] or {}
+    target = asked.limit_of(files)
     known = {
+        "target.limit_s": target[0]["limit_s"] if target else None,
         "point.users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],
         "effect.high": seen["high"], "effect.pairs": len(logs), "verdict.blocks": len(logs),
         "verdict.margin_share": plan.get("margin_share") or 0.02,

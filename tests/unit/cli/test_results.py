@@ -206,13 +206,14 @@ def test_the_last_lines_have_the_cautions_of_the_first_screen(
     outcome = Outcome(RunDirectory(Path(root)), "finished", None, (), {})
     page = answer(context_of(read_run(Path(root))))
     assert [each for each in page.flaws if "memory limit was not enforced" in each]
-    for told in (lambda: conclude(outcome, None, json=False), lambda: run(["report", root])):
-        capsys.readouterr()
-        told()
-        lines = capsys.readouterr().out.splitlines()
-        assert [each.removeprefix("Caution: ") for each in lines if each.startswith("Caution")] == [
-            *page.flaws
-        ]
+    printed = []
+    conclude(outcome, None, json=False)
+    printed.append(capsys.readouterr().out)
+    run(["report", root])
+    printed.append(capsys.readouterr().out)
+    for text in printed:
+        lines = [line for line in text.splitlines() if line.startswith("Caution: ")]
+        assert lines == [f"Caution: {flaw}" for flaw in page.flaws]
     run(["report", root, "--json"])
     assert reported(capsys)["cautions"] == [*page.flaws]
 

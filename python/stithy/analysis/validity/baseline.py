@@ -48,9 +48,9 @@ GAUGES = (
     Gauge("all_rounds_per_s", "all CPUs", 0.05, 0.5),
     Gauge("read_p50_s", "reads", 1 / 3, 1.0),
 )
-"""Own: half the work, or twice the time of a read, is another machine. The floors were measured on a
-quiet virtual machine, where CPUs did their work within 0.3 % of the median but once (2.4 %), and the
-median read took 36 to 48 µs, up to 27 % off, with the host's neighbours.
+"""Own: half the work, or twice the time of a read, is another machine. The floors were measured on
+a quiet virtual machine, where CPUs did their work within 0.3 % of the median but once (2.4 %), and
+the median read took 36 to 48 µs, up to 27 % off, with the host's neighbours.
 """
 
 
