@@ -139,6 +139,8 @@ def base_words(target: Target, seed: int) -> Words:
         "fallocate": "none",
         "invalidate": 0,
         "random_generator": "tausworthe64",
+        # Without it, `randseed` leaves the first submitter of each section its places.
+        "randrepeat": 0,
         "randseed": seed,
         "continue_on_error": "none",
         "exitall_on_error": 1,

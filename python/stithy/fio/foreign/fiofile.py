@@ -24,6 +24,7 @@ MODES = {
 READ, PACING, DEPTH, DECIDED, IDLE = (
     OPTIONS[key].split() for key in ("read", "pacing", "depth", "decided", "idle")
 )
+NOT_ZERO = ("iodepth_batch", "iodepth_batch_complete_min")
 UNUSED = {"iodepth": "a synchronous engine has one request outstanding"}
 BUFFERED = "measured with direct I/O, where fio would measure the page cache"
 BYTES = "bytes are another share of each target: write a percentage"
@@ -115,11 +116,11 @@ class _Job:
         return None
 
     def pass_on(self, *keys: str) -> None:
-        """Hand options to fio as they are, as far as they are given and not 0."""
+        """Hand options to fio as they are, as far as they say more than fio's default."""
         for key in keys:
             parts = [self.value(str, "", key, place=place) for place in (0, 1)]
             text = parts[0] if parts[0] == parts[1] else ",".join(parts)
-            if text.strip("0,"):
+            if text.strip("0,") or text and key in NOT_ZERO:
                 self.passed[key] = text
         for base in ("rate", "thinktime", "flow"):
             if self.passed.keys().isdisjoint({base, f"{base}_iops"}):
@@ -283,6 +284,9 @@ def _translate_submission(job: _Job) -> dict[str, Any]:
     depth = job.value(_parse_number, 1, "iodepth") if submission == "async" else 1
     if engine == "io_uring" and (kept := ring_of(depth)) != depth:
         job.note(f"iodepth={depth}", "used", f"{kept} outstanding, as fio's io_uring keeps them")
+        for key, usual in (("iodepth_low", "0"), ("iodepth_batch", "1")):
+            limit = _parse_number(job.passed.get(key, usual)) or depth
+            job.passed[key] = str(min(limit, depth))
         depth = kept
     return {"engine": engine, "submission": submission, "iodepth": depth}
 

@@ -1,0 +1,249 @@
+"""A job file run by fio and by Stithy is the same load, as the trace of the drive has it.
+
+Both draw from one seed, so the requests of each job are the same in the same order, whatever its
+options: direction, place and size. The runs of a pair are at the same time, on a drive each; they
+differ in how far each job came, and in the requests that are then outstanding. The drives are so
+slow and even that the machine matters little; a pair whose rate or latency differs is measured
+again, and the median of all pairs must not.
+"""
+
+import json
+import random
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+import pytest
+
+from stithy.drives.spec import DriveSpec
+from stithy.fio import library
+from stithy.fio.drive_trace import read_trace
+from stithy.fio.load import Load
+from stithy.fio.measure import measure
+from stithy.fio.profile import DIRECTIONS, Pattern
+from support.raised_drive import Raised, all_raised
+
+pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_fio]
+
+MIB = 2**20
+SIZE_BYTES = 64 * MIB
+FILES = 30
+DURATION_S = 0.4
+TRIES = 4
+AHEAD_SHARE = 0.1
+"""By how much one of several jobs may be ahead of where it was in the other run."""
+
+DIFFERENCE_MOST, MEDIAN_MOST = 0.25, 0.05
+"""Of rates and mean latencies: of a pair, and of the median pair."""
+
+REQUESTS_LEAST = 50
+"""Of fewer, one that the machine held up is a large share of the latency."""
+
+PROFILE = f"""version = 1
+name = "even"
+title = "slow and even"
+capacity_bytes = {SIZE_BYTES}
+channels = 32
+[read]
+p50_us = 8000
+p99_us = 8100
+bytes_per_s = 1e10
+[write]
+p50_us = 8000
+p99_us = 8100
+bytes_per_s = 1e10
+[flush]
+cost_us = 1000
+[provenance]
+assumed = ["capacity_bytes", "channels", "read", "write", "flush"]
+"""
+
+ENGINES = ("", "ioengine=psync", "ioengine=pvsync2", "ioengine=libaio", "ioengine=libaio",
+           "ioengine=io_uring")  # fmt: skip
+SIZES = ("", "bs=8k", "bs=4k,16k", "bs=32k,", "bssplit=4k/60:8k/30:64k/10", "bsrange=4k-16k",
+         "bssplit=4k/50:16k/,8k/")  # fmt: skip
+PLACES = (
+    "", "", "norandommap", "percentage_random=50", "percentage_random=100,30", "ba=16k",
+    "random_distribution=zoned:60/10:30/20:10/",
+    # Not where reads and writes differ in size, which is refused.
+    "random_distribution=zipf:1.1", "random_distribution=pareto:0.2",
+    "random_distribution=normal:20",
+)  # fmt: skip
+SHARES = ("", "", "size=50%", "offset=25%\nsize=50%", "offset_increment=25%")
+BYTES = ("size=64m", "offset=16m\nsize=48m", "offset=32m\nsize=16m\noffset_increment=16m")
+PACES = ("", "", "", "thinktime=20ms\nthinktime_blocks=8", "rate_iops=150", "rate=1m")
+BATCHES = ("", "", "iodepth_batch=2\niodepth_batch_complete_min=2", "iodepth_low=1",
+           "iodepth_batch=0")  # fmt: skip
+SYNCS = ("", "", "fsync=4", "fdatasync=1", "sync=dsync")
+
+
+def job_file(draw: random.Random) -> str:
+    """A job file of options that are translated; where and how long is said elsewhere."""
+    sections = [["[global]", "direct=1", draw.choice(ENGINES), draw.choice(SIZES)]]
+    regions = draw.choice([SHARES, SHARES, BYTES])
+    for number in range(draw.choice([1, 1, 2])):
+        mode = draw.choice(["randread", "randwrite", "randrw", "read", "write", "rw"])
+        jobs = 2 if "increment=16m" in (region := draw.choice(regions)) else draw.randint(1, 3)
+        lines = [f"[job{number}]", f"rw={mode}", f"numjobs={jobs}", region]
+        lines += [f"iodepth={draw.choice([1, 2, 5, 8])}", draw.choice(BATCHES)]
+        if draw.random() < 0.3:
+            lines.append(draw.choice(["bs=8k", "bs=16k", "bs=32k"]))
+        if mode.startswith("rand"):
+            lines.append(draw.choice(PLACES[: 7 if "," in sections[0][-1] else None]))
+        if mode.endswith("rw"):  # which of both comes first at a rate is a matter of moments
+            lines.append(draw.choice(["", "rwmixread=70", "rwmixwrite=40"]))
+        else:
+            lines.append(draw.choice(PACES))
+        if not mode.endswith("read"):
+            lines.append(draw.choice(SYNCS))
+        sections.append(lines)
+    return "".join(f"{line}\n" for lines in sections for line in lines if line)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the drive saw of a run, in the order of its answers, and what its program says."""
+
+    requests: list[tuple[str, int, int]]
+    flushes: int
+    deepest: int
+    iops: float
+    mean_s: float
+
+
+Measure = Callable[[Raised, int, Path], tuple[float, float]]
+"""Requests a second and their mean latency, of a run with this seed."""
+
+
+def trace_all(drives: Mapping[str, Raised], runs: list[Measure], seed: int) -> list[Run]:
+    """Runs at the same time, one on each drive, with the drive's trace."""
+
+    def trace(run: Measure, drive: Raised) -> Run:
+        with tempfile.TemporaryDirectory(dir=drive.folder) as folder:
+            path = Path(folder) / "trace"
+            drive.program.control.trace(drive.name, path)
+            iops, mean_s = run(drive, seed, Path(folder) / "run")
+            drive.program.control.trace(drive.name, None)
+            return read_run(path, iops, mean_s)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(trace, runs, drives.values()))
+
+
+def read_run(path: Path, iops: float, mean_s: float) -> Run:
+    """What a trace has of a run."""
+    trace = read_trace(path)
+    assert trace.lost == 0
+    moved = trace.requests.filter(pl.col("operation").is_in(DIRECTIONS))
+    deepest = moved["depth"].max()
+    assert isinstance(deepest, int)
+    requests = moved.select("operation", "offset_bytes", "length_bytes").rows()
+    return Run(requests, trace.requests.height - moved.height, deepest, iops, mean_s)
+
+
+def by_fio(text: str) -> Measure:
+    """A job file as a person runs it, by fio's own document."""
+
+    def run(drive: Raised, seed: int, _folder: Path) -> tuple[float, float]:
+        head = (
+            f"[global]\nfilename={drive.target.path}\ntime_based\n"
+            f"runtime={1000 * DURATION_S:.0f}ms\n"
+            f"randrepeat=0\nrandseed={seed}\nrandom_generator=tausworthe64\n"
+        )
+        words = [drive.machine.found.program, "--output-format=json", "-"]
+        done = subprocess.run(words, input=head + text, capture_output=True, text=True, check=True)
+        document = json.loads(done.stdout[done.stdout.index("{\n") :])
+        sides = [job[direction] for job in document["jobs"] for direction in DIRECTIONS]
+        waited_s = sum(side["total_ios"] * side["lat_ns"]["mean"] for side in sides) / 1e9
+        count = sum(side["total_ios"] for side in sides)
+        return sum(side["iops"] for side in sides), waited_s / count
+
+    return run
+
+
+def by_stithy(pattern: Pattern) -> Measure:
+    """The same, as `stithy block` measures it in a window."""
+
+    def run(drive: Raised, seed: int, folder: Path) -> tuple[float, float]:
+        load = Load(DURATION_S, 0.0, seed, engine=drive.machine.engine, logs=False)
+        answers = measure(drive.machine, pattern, [(drive.target, load)], folder).answers
+        waited_s = sum(answer.latency.sum_s for answer in answers)
+        count = sum(answer.latency.count for answer in answers)
+        return sum(answer.iops for answer in answers), waited_s / count
+
+    return run
+
+
+def differences(fio: Run, stithy: Run, pattern: Pattern) -> Iterator[str]:
+    """What of two runs is not the same load."""
+    streams = pattern.streams
+    jobs = sum(stream.jobs for stream in streams)
+    outstanding = sum(stream.outstanding for stream in streams)
+    fewer = min(len(fio.requests), len(stithy.requests))
+    common = (Counter(fio.requests) & Counter(stithy.requests)).total()
+    if common < fewer - outstanding - (AHEAD_SHARE * fewer if jobs > 1 else 0):
+        yield f"{common} of {fewer} requests are the same"
+    if outstanding == 1 and fio.requests[:fewer] != stithy.requests[:fewer]:
+        yield "another order"
+    if fio.deepest != stithy.deepest and not any(stream.is_paced for stream in streams):
+        yield f"{fio.deepest} and {stithy.deepest} outstanding"
+    # Flushes of several jobs may be one for the drive.
+    if bool(fio.flushes) != bool(stithy.flushes):
+        yield f"{fio.flushes} and {stithy.flushes} flushes"
+    shares = [run.flushes / len(run.requests) for run in (fio, stithy)]
+    if outstanding == 1 and abs(shares[0] - shares[1]) * fewer > 2:
+        yield f"{shares[0]:.2f} and {shares[1]:.2f} flushes a request"
+
+
+@pytest.fixture(scope="module")
+def drives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Raised]]:
+    """Two drives, one for each program."""
+    specs = [DriveSpec(name, PROFILE, SIZE_BYTES) for name in ("fio", "stithy")]
+    with all_raised(specs, tmp_path_factory.mktemp("state")) as raised:
+        yield raised
+
+
+def test_thirty_job_files_are_the_same_load_by_fio_and_by_stithy(
+    drives: Mapping[str, Raised], tmp_path: Path
+) -> None:
+    """The same requests, as many outstanding, as many flushes; rates and latencies within noise."""
+    wrong: list[str] = []
+    ratios: list[tuple[float, float]] = []
+    for number in range(FILES):
+        text = job_file(random.Random(f"job file {number}"))
+        pattern = translate(text, drives, tmp_path / f"{number}.fio")
+        for _ in range(TRIES):
+            fio, stithy = trace_all(drives, [by_fio(text), by_stithy(pattern)], number + 1)
+            problems = list(differences(fio, stithy, pattern))
+            ratio = stithy.iops / fio.iops, stithy.mean_s / fio.mean_s
+            off = max(abs(part - 1) for part in ratio)
+            if off > DIFFERENCE_MOST and len(stithy.requests) >= REQUESTS_LEAST:
+                problems.append(f"rate and latency differ by {off:.0%}")
+            if not problems:
+                break
+        ratios.append(ratio)
+        wrong += [f"{', '.join(problems)}:\n{text}"] if problems else []
+    assert not wrong, "\n".join(wrong)
+    for kind in zip(*ratios, strict=True):
+        assert abs(median(kind) - 1) < MEDIAN_MOST
+
+
+def test_the_seed_decides_all_places(drives: Mapping[str, Raised], tmp_path: Path) -> None:
+    """No submitter goes to the same places again with another seed, so no cache knows them."""
+    pattern = translate("[job]\ndirect=1\nrw=randread\n", drives, tmp_path / "seeded.fio")
+    runs = [trace_all(drives, [by_stithy(pattern)], seed)[0] for seed in (1, 2)]
+    places = [{offset for _, offset, _ in run.requests} for run in runs]
+    assert len(places[0] & places[1]) < len(places[0]) / 10
+
+
+def translate(text: str, drives: Mapping[str, Raised], file: Path) -> Pattern:
+    """The pattern of a job file that runs on the second drive."""
+    file.write_text(f"[global]\nfilename={drives['stithy'].target.path}\n{text}")
+    (pattern,) = library.find(str(file)).patterns
+    return pattern
