@@ -46,7 +46,7 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
     spans = run.spans.to_dicts()
     failed = [each for each in spans if each["invalid_because"]]
     assert [each["outcome"] for each in failed] == ["failed"]
-    assert failed[0]["invalid_because"] == "door: nobody hears it"
+    assert failed[0]["invalid_because"] == "door: nobody hears it: none"
     assert {"neighbour", "neighbour 1", "neighbour 1: rap"} <= {each["name"] for each in spans}
     page = Page(context_of(run))
     [row] = page.tables["neighbours"].frame.to_dicts()

@@ -144,3 +144,5 @@ def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
     (place / "study.yaml").write_text(written.stdout)
     planned = stithy.run("plan", place / "study.yaml", "--out", f"{place}-out")
     assert planned.returncode == 0
+    barred = [("space", closed / "in"), ("run", place / "study.yaml", "--out", closed / "out")]
+    assert [stithy.run(*words).returncode for words in barred] == [2, 3]

@@ -1,5 +1,6 @@
 """`stithy space`: what files take on storage, of a run, of a directory, or as a study plans it."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,18 +50,18 @@ def space(target: Path, /, *, json: bool = False) -> Exit:
     json
         Print the numbers as JSON: bytes, null where a number is not known.
     """
-    if target.is_file():
+    if os.path.isfile(target):
         rows, notes = _planned(target)
         columns = tuple(rows[0])
-    elif (target / "manifest.json").is_file():
+    elif os.path.isfile(target / "manifest.json"):
         rows, notes = _measured(target)
         columns = ("candidate", "role", "moment", *(key for _, key in MEASURED), LOG)
-    elif target.is_dir():
+    elif os.path.isdir(target):
         rows, notes = _now(target)
         columns = tuple(key for _, key in MEASURED)
     else:
         raise UserError(
-            "there is no such file or directory",
+            "there is no such file or directory that this user may see",
             where=str(target),
             remedy="name a run directory, another directory, or a study file",
         )

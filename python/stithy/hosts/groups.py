@@ -68,7 +68,7 @@ class Controller:
             for mount in mounts(proc):
                 if mount.kind == "cgroup" and self.old in controllers:
                     path = inside(mount, own)
-                    if self.old in mount.options.split(",") and (path / self.sign).exists():
+                    if self.old in mount.options.split(",") and os.path.exists(path / self.sign):
                         return path
         return None
 

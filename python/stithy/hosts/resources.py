@@ -12,6 +12,7 @@ scheduler alone wakes a drive on the CPU of the server that waits for it, or on 
 at a time, and the throughput jumps by half (benches/NOTES.md, "Two speeds").
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -171,7 +172,7 @@ def parents(proc: Path) -> Iterator[tuple[Path, Files]]:
 def inside(mount: Mount, group: str) -> Path:
     """Where a group of /proc/self/cgroup is; in a container it may lie outside of the mount."""
     path = mount.point / group.removeprefix(mount.root).lstrip("/")
-    return path if group.startswith(mount.root) and path.is_dir() else mount.point
+    return path if group.startswith(mount.root) and os.path.isdir(path) else mount.point
 
 
 def own_groups(proc: Path) -> Iterator[tuple[list[str], str]]:

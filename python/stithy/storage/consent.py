@@ -116,7 +116,7 @@ def may_use(path: Path, where: str) -> Use:
     """
     if not path.is_absolute():
         raise _refuse(f"{path} is a relative path", where, f"write it in full: {Path.cwd() / path}")
-    if path.is_symlink() and not path.exists():
+    if os.path.islink(path) and not os.path.exists(path):
         raise _refuse(f"{path} points to nothing", where, "name a directory, or correct the link")
     try:
         found = os.stat(path)

@@ -27,7 +27,7 @@ MEMORY_BACKED = frozenset({"tmpfs", "ramfs"})
 
 def existing_part(path: Path) -> Path:
     """`path`, or its nearest parent that exists."""
-    return next(each for each in (path, *path.parents) if each.exists())
+    return next(each for each in (path, *path.parents) if os.path.exists(each))
 
 
 def describe(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Volume:
@@ -198,7 +198,7 @@ def _folders(mount: Mount, proc: Path, home: Path | None) -> Iterator[Path]:
     usual = [Path("/var/tmp"), Path("/tmp"), *([home] if home else [])]
     own = [] if mount.point == Path("/") else [mount.point]
     for folder in (*own, *usual):
-        if folder.is_dir() and mount_of(folder, proc).point == mount.point:
+        if os.path.isdir(folder) and mount_of(folder, proc).point == mount.point:
             yield folder
 
 

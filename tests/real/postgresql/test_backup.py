@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIGKILL, SIGXFSZ
 from time import perf_counter
 
 import pytest
@@ -34,7 +34,6 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
 from stithy.run.activities.backup.cycles import size_of
 from stithy.storage.volume import remove_tree
-from support.noise import once_of
 from support.servers import PASSWORD, engine, request, server_place, start
 
 pytestmark = pytest.mark.needs_postgresql
@@ -183,33 +182,38 @@ def test_what_is_restored_has_all_rows_of_its_moment_and_leaves_the_source_alone
 
 
 @pytest.mark.parametrize(
-    "name", ["basebackup", "dump", pytest.param("pgbackrest", marks=NEEDS_PGBACKREST)]
+    ("name", "slowly", "under"),
+    [
+        ("basebackup", Options(bytes_per_s=4 * 2**20), ()),
+        ("dump", Options(), ("prlimit", "--core=0", f"--fsize={2**20}", "--")),
+        pytest.param("pgbackrest", Options(), (), marks=NEEDS_PGBACKREST),
+    ],
 )
 def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
-    loaded: tuple[Path, PostgreSQL], name: str
+    loaded: tuple[Path, PostgreSQL], name: str, slowly: Options, under: tuple[str, ...]
 ) -> None:
-    """It is whole, not what was left continued; the server has not noticed."""
+    """It is whole, not what was left continued; the server has not noticed.
+
+    Killed in the middle, however late that is seen: one is slow, of one the kernel lets no file
+    grow beyond it, and one waits for its log.
+    """
     kept = Kept(*loaded, name, Options())
     with served(kept) as server:
         run(server, "INSERT INTO kept SELECT n, n FROM generate_series(1, 300000) n")
         source = Source(server.url, kept.place / "data")
-        command = kept.method.take(kept.tools, source, kept.folder, kept.options)
-
-        def is_killed() -> None:
-            """In the middle; where the machine is busy it may have ended before that is seen."""
-            running = LocalRunner().start(
-                replace(command, user=USER.name if USER else None, detached=True)
-            )
-            while running.poll() is None and size_of(kept.folder) < 2**20:
-                pass
-            running.send_signal(SIGKILL)
-            code = running.wait(60)
-            if repository_of(kept.method) is None:
-                remove_tree(kept.folder)
-                folder(kept.place, "backup")
-            assert code == -SIGKILL
-
-        once_of(5, is_killed)
+        command = kept.method.take(kept.tools, source, kept.folder, slowly)
+        command = replace(command, argv=[*under, *command.argv])
+        before_bytes = size_of(kept.folder)
+        running = LocalRunner().start(
+            replace(command, user=USER.name if USER else None, detached=True)
+        )
+        while running.poll() is None and size_of(kept.folder) < before_bytes + 2**20:
+            pass
+        running.send_signal(SIGKILL)
+        assert -running.wait(60) in (SIGKILL, SIGXFSZ)
+        if repository_of(kept.method) is None:
+            remove_tree(kept.folder)
+            folder(kept.place, "backup")
         kept.take(server)
         with kept.restored() as second:
             assert second.checksums() == server.checksums()

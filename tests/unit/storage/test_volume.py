@@ -1,11 +1,17 @@
-"""What the machine tells of the devices under a volume, by a made-up /proc and /sys."""
+"""What the machine tells of volumes and the devices under them, by a made-up /proc and /sys."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from stithy.errors import PreconditionError
+from stithy.hosts.resources import parents
+from stithy.hosts.throttle import IO
 from stithy.results.manifest import Fact
+from stithy.storage.consent import may_use
 from stithy.storage.provider import Volume
-from stithy.storage.volume import describe, facts_of
+from stithy.storage.volume import describe, existing_part, facts_of, open_places
 
 
 def _disk(sys: Path, name: str, number: str, model: str) -> None:
@@ -52,3 +58,20 @@ def test_where_a_file_system_names_no_devices_those_of_its_volume_are_facts(tmp_
     assert found["device.sda.model"].value == "FAST"
     unknown = _told(tmp_path / "other", "zfs", ())["devices"]
     assert unknown.missing_because == "the kernel does not name the devices under zfs"
+
+
+def test_a_mount_that_this_user_cannot_reach_is_passed_over(tmp_path: Path) -> None:
+    """As of somebody else under a closed directory; a name too long fails for root, too."""
+    proc, beyond = tmp_path / "proc", Path("/", "x" * 300)
+    (proc / "self").mkdir(parents=True)
+    (proc / "self/mountinfo").write_text(
+        f"1 0 0:1 / / rw - overlay overlay rw\n2 1 0:2 / {beyond} rw - nfs server rw\n"
+        f"3 1 0:3 / {beyond} rw - cgroup cgroup rw,memory,blkio\n"
+    )
+    (proc / "self/cgroup").write_text("1:memory:/group\n2:blkio:/group\n")
+    assert beyond not in [place.mount_point for place in open_places(proc, home=beyond)]
+    assert [folder for folder, _ in parents(proc)] == [beyond]
+    assert IO.problem(proc) is not None
+    assert existing_part(beyond / "data") == Path("/")
+    with pytest.raises(PreconditionError, match="cannot be read"):
+        may_use(beyond / "data", "a")

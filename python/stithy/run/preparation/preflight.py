@@ -364,22 +364,22 @@ def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
                 where="--out",
                 remedy="keep the results outside the measured directories",
             )
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+    there = existing_part(directory)
+    if there.is_dir() and not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        raise PreconditionError(
+            f"{there} is not writable for this user",
+            where="--out",
+            remedy="name another directory with --out",
+        )
+    if there == directory and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(
             f"{directory} exists and is not an empty directory",
             where="--out",
             remedy="name another one: results are never overwritten",
         )
-    there = existing_part(directory)
     if not there.is_dir():
         raise UserError(
             f"{there} is not a directory", where="--out", remedy="name another directory with --out"
-        )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise PreconditionError(
-            f"{there} is not writable for this user",
-            where="--out",
-            remedy="name another directory with --out",
         )
 
 
