@@ -166,7 +166,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
 def test_a_disk_that_runs_full_ends_the_run_with_its_name(
     stithy: Stithy, place: Path, on: str, size: str, shown: str
 ) -> None:
-    """Of a candidate, or under results and master copy; it is no bug, and nothing is left."""
+    """It is no bug; what a resume uses stays until it is cleaned."""
     with mounted(place / on, size) as volume:
         out = volume / "out" if on == "results" else place / "out"
         candidate = {"a": volume / "x" if on == "a" else place / "a"}
@@ -183,6 +183,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
         assert process.returncode == 4, stderr
         assert shown in stderr
         assert "bug" not in stderr
+        assert stithy.run("clean", out).returncode == Exit.OK
         assert [*left_by(out), *stithy.registered()] == []
         assert {path.name for path in volume.iterdir()} <= {"filler", "out"}
         if on == "a":
