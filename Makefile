@@ -23,12 +23,18 @@ RUST_AT_A_TIME ?= 2
 RUST_TEST_MAX_S := 1200
 PYTHON_TEST_MAX_S := 1800
 
+# Where rustup puts Rust, of a shell that is older than its installation.
+CARGO_BIN := $(wildcard $(or $(CARGO_HOME),$(HOME)/.cargo)/bin)
+ifneq ($(CARGO_BIN),)
+export PATH := $(CARGO_BIN):$(PATH)
+endif
+
 # Where it is set, each program that a test starts would compile every module again: half of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo papers papers-users papers-hci papers-block evidence-backups evidence-neighbours test test-all test-kernel setup browser check lint tests golden bench prove lock
+.PHONY: help demo papers papers-users papers-hci papers-block evidence-backups evidence-neighbours test test-all test-kernel setup browser check lint tests golden bench prove lock wheel image
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -89,13 +95,17 @@ check: setup lint ## lint, types and style, in about a minute
 	@PYTHONPATH=tests $(PYTHON) tests/tidy/ratchet.py
 	@$(PYTHON) -m pytest tests/tidy
 
+# Debian packages cargo without them; what is not checked is said, and CI requires them.
+IF_HERE = if cargo $(1) --version >/dev/null 2>&1 || [ -n "$(REQUIRE)" ]; then $(2); \
+	else echo "not checked: cargo $(1) is not installed (rustup component add $(if $(filter fmt,$(1)),rustfmt,$(1)))"; fi
+
 lint:
-	cargo fmt --all --check
+	@$(call IF_HERE,fmt,cargo fmt --all --check)
 	$(PYTHON) -m ruff check --quiet $(CODE)
 	$(PYTHON) -m ruff format --quiet --check $(CODE)
 	@echo both at a time: mypy, and clippy with -D warnings; code=0; \
 	$(PYTHON) -m mypy --no-error-summary & types=$$!; \
-	cargo clippy --quiet --locked --workspace --all-targets --profile ci -- -D warnings || code=$$?; \
+	{ $(call IF_HERE,clippy,cargo clippy --quiet --locked --workspace --all-targets --profile ci -- -D warnings); } || code=$$?; \
 	wait $$types || code=$$?; exit $$code
 
 RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) \
@@ -120,6 +130,14 @@ prove: setup ## prove for hours that drives are disks (root), killed runs resume
 
 bench: setup ## measure hammer, collectors, a ledger, many users, drives, learned profiles, verdicts and the report
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
+
+wheel: setup ## build the wheel, which needs no Rust where it is installed
+	@rm -rf target/wheels
+	@PATH="$$PWD/.venv/bin:$$PATH" maturin build --profile $(or $(STITHY_BUILD),release) --out target/wheels
+	@echo "Install it, in an environment or for a user: pip install $$(ls target/wheels/*.whl), or uv tool install"
+
+image: ## build a container image with it and PostgreSQL, of Containerfile (needs podman or docker)
+	@$$(command -v podman || command -v docker) build --tag stithy --file Containerfile .
 
 lock: ## pin the newest allowed versions again (needs uv)
 	@tools/lock.py

@@ -16,9 +16,10 @@ NAMED_DOCUMENT = re.compile(r"\b(?:[\w.-]+/)+[\w.-]+\.md\b")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
 ROOT_FILES = {
-    ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
-    "Cargo.lock", "Cargo.toml", "LICENSE", "Makefile", "README.md", "RELEASE.md", "SECURITY.md",
-    "STYLE.md", "clippy.toml", "deny.toml", "pyproject.toml", "rustfmt.toml", "mkdocs.yml",
+    ".containerignore", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff",
+    "CONTRIBUTING.md", "Cargo.lock", "Cargo.toml", "Containerfile", "LICENSE", "Makefile",
+    "README.md", "RELEASE.md", "SECURITY.md", "STYLE.md", "clippy.toml", "deny.toml",
+    "pyproject.toml", "rustfmt.toml", "mkdocs.yml",
 }  # fmt: skip
 
 
