@@ -171,6 +171,26 @@ def test_a_demo_that_cannot_have_drives_says_so_before_anything_is_built(
     assert recipe.index("tools/setup can-emulate") < recipe.index("stithy run")
 
 
+@pytest.mark.parametrize(("profile", "log", "shown"), [
+    ("release", "   Building [=> ] 0/157: libc\r", ""),
+    ("release", "  Building [=> ] 10/150: libc\r\x1b[K  Compiling libc\nBuilding [==> ] 50/150: a",
+     ", 50 of 150 parts compiled, about 9 min left"),
+    ("ci", "Building [==> ] 50/150: a", ", 50 of 150 parts compiled, about 3 min left"),
+    ("release", "Building [==> ] 149/150: a\n   Compiling stithy-programs v0.1.0 (/x)",
+     ", linking program 1 of 2"),
+])  # fmt: skip
+def test_a_build_shows_its_parts_and_the_time_left(
+    tmp_path: Path, root: Path, profile: str, log: str, shown: str
+) -> None:
+    """After 60 s, by Cargo's own count; the programs are last."""
+    text = (root / "tools/setup").read_text()
+    function = text[text.index("show_build()") :].partition("\n}\n")[0] + "\n}\n"
+    (tmp_path / "log").write_text(log)
+    script = f"set -eu; profile={profile}\n{function}show_build {tmp_path}/log 60"
+    printed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert printed.stdout == shown
+
+
 def test_a_package_is_cut_out_of_a_lock_with_its_hashes() -> None:
     """Names are compared whole."""
     lock = (
