@@ -134,7 +134,7 @@ def folder_printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("own")
     for page in (ROOT / "docs/how-to").glob("add-a*.md"):
         for name, content in PRINTED.findall(page.read_text()):
-            (made / name).parent.mkdir(exist_ok=True)
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_text(content)
     return made
 

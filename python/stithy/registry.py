@@ -32,8 +32,6 @@ FAMILIES = {
     "engine": "stithy.engines",
     "workload": "stithy.workloads",
     "collector": "stithy.collectors",
-    "scenario": "stithy.plan.scenarios",
-    "aggressor": "stithy.plan.scenarios.noisy_neighbour.aggressors",
     "restore": "stithy.plan.restores",
     "restoring": "stithy.run.restores",
     "step": "stithy.run.steps",
@@ -112,7 +110,16 @@ def _instances(kind: type[P], places: tuple[Path, ...]) -> Mapping[str, P]:
 @cache
 def _modules(family: Family, places: tuple[Path, ...]) -> tuple[ModuleType, ...]:
     """Load each module that a family's plug-ins may lie in."""
-    return tuple(importlib.import_module(name) for name in _module_names(family, places))
+    for place in places:
+        _require_families(place)
+    try:
+        return tuple(importlib.import_module(name) for name in _module_names(family, places))
+    except StithyError:
+        raise
+    except Exception as error:
+        if (fault := fault_of(error)) is None:
+            raise
+        raise _unloadable(error, fault.family, fault.where) from error
 
 
 def _module_names(family: Family, places: tuple[Path, ...]) -> Iterator[str]:
@@ -121,19 +128,19 @@ def _module_names(family: Family, places: tuple[Path, ...]) -> Iterator[str]:
             yield f"stithy.{family.package}.{name}"
     for package in SLICES if family.stage else ():
         for folder in _children(package, places):
-            module = f"stithy.{package}.{folder}.{family.stage}"
-            if importlib.util.find_spec(module) is not None:
-                yield module
+            module = importlib.import_module(f"stithy.{package}.{folder}")
+            stages = (_names(path) for path in getattr(module, "__path__", ()))
+            if any(family.stage in names for names in stages):
+                yield f"{module.__name__}.{family.stage}"
 
 
 def _children(package: str, places: tuple[Path, ...]) -> list[str]:
     """Name the modules of a package, whose parts may lie in directories of one's own as well."""
     module = importlib.import_module(f"stithy.{package}")
-    for place in places:
-        folder = str(place.absolute() / package.replace(".", "/"))
-        if Path(folder).is_dir() and folder not in module.__path__:
-            module.__path__.append(folder)
-    return list(dict.fromkeys(name for path in module.__path__ for name in _names(path)))
+    own = [str(place.absolute() / package.replace(".", "/")) for place in places]
+    folders = [module.__path__[0], *(folder for folder in own if Path(folder).is_dir())]
+    module.__path__ += [folder for folder in folders if folder not in module.__path__]
+    return list(dict.fromkeys(name for folder in folders for name in _names(folder)))
 
 
 def own_plugins(family: str) -> dict[str, ModuleType]:
@@ -164,7 +171,9 @@ def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
 
 
 def _names(folder: str) -> list[str]:
-    return sorted(info.name for info in pkgutil.iter_modules([folder]))
+    """Name the modules and the folders of a folder, which need no `__init__.py`."""
+    folders = {path.parent.name for path in Path(folder).glob("[a-z]*/*.py")}
+    return sorted({info.name for info in pkgutil.iter_modules([folder])} | folders)
 
 
 def _take(package: ModuleType, folder: str, name: str, found: dict[str, ModuleType]) -> None:
@@ -214,6 +223,8 @@ def fault_of(error: BaseException) -> Fault | None:
                 family, *rest = Path(file).relative_to(place.absolute()).parts
                 if family in FAMILIES and rest:
                     return Fault(family, _name(family, Path(rest[0]).stem), f"{file}:{line}")
+                if rest:  # as in Stithy's own tree: scenarios/append/plan.py
+                    return Fault(family.removesuffix("s"), Path(rest[0]).stem, f"{file}:{line}")
     return None
 
 

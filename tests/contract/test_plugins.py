@@ -12,11 +12,13 @@ from stithy.engines.declaration import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.restore import Method as Declared
 from stithy.registry import part, plugins
-from stithy.run.preparation.doctor import FAMILIES
+from stithy.run.preparation.doctor import FAMILIES, list_needs
 from stithy.run.preparation.draft import Wishes, draft
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor
 from stithy.storage.layer import OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
+from stithy.study.scenario import Scenario
 from stithy.validity import Flag
 from stithy.workloads.workload import Workload
 from support.studies import study
@@ -25,7 +27,7 @@ PROVIDERS = plugins("provider")
 WORKLOADS = plugins("workload")
 SPECS = {**PROVIDERS, **WORKLOADS}
 METHODS = [name for name in vars(Provider) if not name.startswith("_")]
-MODULES = {f"{each} {name}": module for each in FAMILIES for name, module in plugins(each).items()}
+NEEDS = {f"{family} {name}": of for family in FAMILIES for name, of in list_needs(family).items()}
 
 
 @pytest.mark.parametrize("module", SPECS.values(), ids=SPECS)
@@ -99,7 +101,7 @@ def test_a_workload_has_sizes_a_mix_and_a_provenance(name: str) -> None:
     assert "not a TPC" in workload.provenance or "TPC" not in workload.provenance
 
 
-@pytest.mark.parametrize("name", plugins("scenario"))
+@pytest.mark.parametrize("name", plugins(Scenario))
 def test_a_scenario_ends_what_it_begins(name: str) -> None:
     """`stithy new` writes a study of it; each candidate is provisioned, measured and torn down."""
     server, wishes = Judgement("server", "there", "1.0"), Wishes(scenario=name)
@@ -113,11 +115,13 @@ def test_a_scenario_ends_what_it_begins(name: str) -> None:
     assert set(measured) == set(torn_down)
 
 
-@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
-def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(module: ModuleType) -> None:
+@pytest.mark.parametrize("needs", NEEDS.values(), ids=NEEDS)
+def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(
+    needs: tuple[Need, ...],
+) -> None:
     """A person who lacks one reads for what; the made-up machine grows with what is asked for."""
-    assert isinstance(module.NEEDS, tuple)
-    for need in module.NEEDS:
+    assert isinstance(needs, tuple)
+    for need in needs:
         assert isinstance(need, Need)
         assert need.why
         found = need.judge(FakeMachine())
@@ -155,19 +159,19 @@ def test_a_check_gives_judgements(module: ModuleType) -> None:
         assert each.found
 
 
-@pytest.mark.parametrize("module", plugins("aggressor").values(), ids=plugins("aggressor"))
+@pytest.mark.parametrize("aggressor", plugins(Aggressor).values(), ids=plugins(Aggressor))
 def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
-    module: ModuleType,
+    aggressor: Aggressor,
 ) -> None:
     """Its examples are accepted, each key is described, and it says what room it takes."""
-    assert all(field.description for field in module.Spec.model_fields.values())
-    spec = module.Spec.model_validate(examples_of(module.Spec))
-    levels = module.levels(spec)
+    assert all(field.description for field in aggressor.keys.model_fields.values())
+    keys = aggressor.keys.model_validate(examples_of(aggressor.keys))
+    levels = aggressor.list_levels(keys)
     assert list(levels) == sorted(levels)
     assert min(levels) > 0
-    assert len({module.said(each) for each in levels}) == len(levels)
-    assert set(module.added_bytes(spec, 2**30, study())) <= {"data", "backup"}
-    name = f"neighbour-{module.NAME}"
+    assert len({aggressor.describe(level) for level in levels}) == len(levels)
+    assert set(aggressor.count_added_bytes(keys, 2**30, study())) <= {"data", "backup"}
+    name = f"neighbour-{aggressor.name}"
     assert name in plugins("activity")
     assert callable(plugins("acting")[name].lay_out)
 

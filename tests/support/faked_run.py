@@ -20,6 +20,7 @@ from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
+from stithy.study.scenario import Scenario
 from support.running import write_study
 
 
@@ -27,8 +28,9 @@ def load_plugins() -> None:
     """What a run loads on its way, for those who fork before it: it is loaded once, and not each
     time.
     """
-    for family in ("provider", "engine", "workload", "collector", "scenario"):
+    for family in ("provider", "engine", "workload", "collector"):
         plugins(family)
+    plugins(Scenario)
 
 
 def two_more(so_far: SoFar) -> Additional | None:

@@ -13,7 +13,8 @@ from stithy.registry import plugins
 from stithy.study.document import as_yaml
 from stithy.study.keys import scenarios
 from stithy.study.model import Study
-from stithy.study.sections import OPTIONAL, USUAL, candidate_model, sections_of
+from stithy.study.scenario import OPTIONAL, Scenario
+from stithy.study.sections import USUAL, candidate_model, sections_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCALAR = {"type": ["string", "number", "boolean"]}
@@ -33,12 +34,12 @@ def study_schema() -> dict[str, Any]:
         properties[name] = _present(properties[name])
     properties["workload"]["anyOf"] = _specs(workloads)
     del properties["scenario"]["type"]
-    named = {"type": "string", "enum": list(plugins("scenario"))}
+    named = {"type": "string", "enum": list(plugins(Scenario))}
     keyed = [
         _keyed(name, each) for name, kind, spec in scenarios() for each in _specs({kind: spec})
     ]
     properties["scenario"]["anyOf"] = [named, *keyed]
-    schema["allOf"] = [_needed(name) for name in plugins("scenario")]
+    schema["allOf"] = [_needed(name) for name in plugins(Scenario)]
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins("engine"))
     _names(database["settings"], SCALAR)
@@ -151,7 +152,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
     yield _page_section("`load`", schema["$defs"]["Load"])
     for spec in top["scenario"]["anyOf"][1:]:
         for name, keys in spec["properties"].items():
-            choice = getattr(plugins("scenario")[name], "CHOICE", None)
+            choice = plugins(Scenario)[name].choice
             of_kind = f" with `{choice}: {keys['title']}`" if choice else ""
             yield _page_section(f"`scenario.{name}`{of_kind}", keys)
     yield _page_section("`primary`", schema["$defs"]["Primary"])

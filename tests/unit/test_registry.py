@@ -60,9 +60,9 @@ def test_a_plug_in_that_cannot_be_loaded_is_refused_by_its_family_and_its_place(
 def test_a_folder_that_belongs_to_no_family_is_refused(place: Path) -> None:
     """Its plug-ins would not be found; what tools leave behind is no folder of plug-ins."""
     add(place, "__pycache__/x.py", "x")
-    plugins("scenario")
-    add(place, "scenarios/sleeps.py", "sleeps")
-    with pytest.raises(UserError, match="scenarios is no family.*did you mean `scenario`"):
+    plugins("format")
+    add(place, "sections/sleeps.py", "sleeps")
+    with pytest.raises(UserError, match="sections is no family.*did you mean `section`"):
         plugins("check")
 
 

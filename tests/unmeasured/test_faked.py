@@ -356,7 +356,7 @@ def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_fro
             assert {key: row[key] for key in numbers} == pytest.approx(numbers)
     shown = [each.column for each in page.tables["factors"].columns]
     assert shown == ["factor", "value", "candidate", "asked", "windows"]
-    assert f"by-{LENGTH.replace('.', '-')}" in {each.name for each in page.figures}
+    assert f"by-{LENGTH}" in {each.name for each in page.figures}
 
 
 LENGTH = "scenario.notes.length"

@@ -74,6 +74,7 @@ def new(
     """
     from stithy.hosts.host import LocalHost
     from stithy.run.preparation.draft import Wishes, draft
+    from stithy.study.scenario import Scenario
     from stithy.study.sections import USUAL
 
     if file != STANDARD_OUTPUT:
@@ -81,12 +82,9 @@ def new(
     elif json:
         remedy = "leave out --json, or name a file"
         raise UserError("a study is printed as YAML", where="- --json", remedy=remedy)
-    for family, name, what in (
-        ("engine", engine, "a database engine"),
-        ("workload", workload, "a workload"),
-        ("scenario", scenario, "a scenario"),
-    ):
-        require_plugin(family, name, f"{name!r} is not {what}", f"--{family}")
+    require_plugin("engine", engine, f"{engine!r} is not a database engine", "--engine")
+    require_plugin("workload", workload, f"{workload!r} is not a workload", "--workload")
+    require_plugin(Scenario, scenario, f"{scenario!r} is not a scenario", "--scenario")
     wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
     drafted = draft(LocalHost(), wishes)
     if file == STANDARD_OUTPUT:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from stithy.plan.expand import around
 from stithy.plan.order import block
+from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Plan, Step, WindowPlan, window_id
 from stithy.point import Point
-from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study.model import Study
 
@@ -103,7 +103,7 @@ def tried(
     """
     known = [step.window.block for step in steps if step.window and step.window.point == point]
     drawn = block(list(study.candidates), point, max(known, default=-1) + 1, study.seed)
-    windows = plugins("scenario")[study.scenario.name].windows_of(study, drawn, tried=True)
+    windows = scenario_of(study).plan_windows(study, drawn, tried=True)
     wanted = (window for window in windows if window.candidate in candidates)
     return tuple(replace(window, position=place) for place, window in enumerate(wanted))
 

@@ -27,6 +27,7 @@ from stithy.metrics import (
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
 from stithy.plan.order import block
+from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Question
 from stithy.point import Point
 from stithy.registry import plugins
@@ -160,11 +161,11 @@ def _of_thresholds(study: Study) -> Iterator[Requested]:
 
 
 def _planned(study: Study) -> Planned:
-    scenario, names = plugins("scenario")[study.scenario.name], tuple(study.candidates)
+    scenario, names = scenario_of(study), tuple(study.candidates)
     return {
         point: frozenset(
             name
-            for window in scenario.windows_of(study, block(names, point, 0, study.seed))
+            for window in scenario.plan_windows(study, block(names, point, 0, study.seed))
             for name in window.activities
         )
         for point in study.points
@@ -275,7 +276,7 @@ def _of_devices(study: Study, asked: Requested) -> UserError | None:
 
 def _tenants(study: Study) -> int:
     """How many servers a candidate has at a point; `study` is as it is there."""
-    return int(getattr(study.scenario.spec, "tenants", 1))
+    return study.scenario.keys.count_tenants()
 
 
 def _are(names: Sequence[str]) -> str:

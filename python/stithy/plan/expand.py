@@ -1,6 +1,6 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from stithy.errors import UserError
 from stithy.plan import cost
 from stithy.plan.restore import inside_bytes, method_named
-from stithy.plan.scenario import DatabaseScene, Scene
+from stithy.plan.scenario import DatabaseScene, Scene, scenario_of
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
 from stithy.registry import plugins
@@ -33,7 +33,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     """
     study = nulled(study) if null else study
     scene, images = _scene(study)
-    steps = tuple(plugins("scenario")[study.scenario.name].steps(study, scene))
+    steps = tuple(scenario_of(study).plan_steps(study, scene))
     windows = {(step.window.candidate, step.window.point) for step in steps if step.window}
     lost = [pair for pair in product(study.candidates, study.points) if pair not in windows]
     if lost or len({step.id for step in steps}) < len(steps):
@@ -67,8 +67,8 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
     """
     study = nulled(study) if null else study
     scene, _ = _scene(study)
-    steps = plugins("scenario")[study.scenario.name].around
-    return tuple(step for window in windows for step in steps(study, scene, window))
+    plan_around = scenario_of(study).plan_around
+    return tuple(step for window in windows for step in plan_around(study, scene, window))
 
 
 def needed_bytes(study: Study) -> dict[Role, int]:
@@ -81,11 +81,10 @@ def needed_bytes(study: Study) -> dict[Role, int]:
         sizes = [size for _, size in _datasets(study)]
         inside = inside_bytes(method_named(study.database.restore), sizes)
         roles = cost.role_bytes(study, sizes, inside)
-        added = getattr(plugins("scenario")[study.scenario.name], "added_bytes", None)
-        more = added(study, roles["data"]) if added else {}
+        more = scenario_of(study).count_added_bytes(study, roles["data"])
         return {role: size + more.get(role, 0) for role, size in roles.items()}
-    asked: Mapping[Role, int] = plugins("scenario")[study.scenario.name].needed_bytes(study)
-    return {role: asked.get(role, 0) for role in ROLES}
+    needed = scenario_of(study).count_needed_bytes(study)
+    return {role: needed.get(role, 0) for role in ROLES}
 
 
 def less_room(study: Study) -> str:
@@ -93,13 +92,12 @@ def less_room(study: Study) -> str:
     if study.given_database is not None:
         tenants = "fewer tenants, " if study.tenants > 1 else ""
         return f"{tenants}fewer {_workload(study).units} or shorter windows"
-    return str(getattr(plugins("scenario")[study.scenario.name], "LESS_ROOM", ""))
+    return scenario_of(study).less_room
 
 
 def as_found(study: Study) -> bool:
     """Whether devices without a file system keep what they hold until the first window."""
-    asked = getattr(plugins("scenario")[study.scenario.name], "as_found", None)
-    return asked is not None and bool(asked(study))
+    return scenario_of(study).leaves_devices(study)
 
 
 def data_bytes(study: Study) -> int | None:

@@ -1,42 +1,21 @@
-"""The interface of a scenario: what a study does, as steps.
+"""The seam of scenarios as a plan sees them: what a study does, as steps.
 
-A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
-`stithy.needs`), optionally `Spec` (its keys in a study, below its name; `FIXED` names those that
-`vary` cannot list, `POINTS` those of them that say which points are measured and how often: runs
-that differ in these are comparable; `io_profiles` are the I/O profiles that fio runs, which are
-facts of the run, as fio's version then is; `stithy.study` asks it for `first_points`, `impossible`,
-`spared_points`, `misfits`, `at_shares` and `without_users`, where it has them; of several kinds of
-keys `specs()` instead, by the word that names each at the key `CHOICE`, the usual kind first),
-`needs_of(study)` (what its keys need of the machine besides, checked before a run), `facts(study)`
-(what its keys come to, by name, as the manifest keeps it for the report) and `SECTIONS` (those of
-`database`, `workload` and `load` that it needs; without it all), and
-
-- `factors(spec, load)`, what it varies by itself: at least one factor with its values;
-- `steps(study, scene)`, which gives the steps in their order;
-- `windows_of(study, block, tried)`, the windows of a block; and
-- `around(study, scene, window)`, the steps of a window and what belongs to it.
-
-Without a database it says itself `needed_bytes(study)`, what each role of a candidate may come to
-hold (0 for roles that it does not name), and `METRIC`, by which candidates are compared; optionally
-`LESS_ROOM`, with what a study would need less of it, as a remedy names it, and `as_found(study)`,
-whether devices without a file system keep what they hold. With one it may have a `METRIC`, too,
-instead of throughput or response time, and say
-`added_bytes(study, held)`, what roles hold beside the database of so many bytes,
-`backups(study)`, the methods of backup that it uses, with their options, `CHECKS_AT_END`, whether
-all consistency conditions are checked after its windows (the report says where that lacks), and
-`restore_problem(study, method)`, why it cannot have a restore method (`plan.restore`), else None.
-One that measures as `load` does may take all from it.
-It decides; it neither asks the machine nor changes it. Each step names its kind, a module in
-`stithy.run.steps`; each window its activity, a module in `stithy.run.activities`.
+Each step names its kind, a module in `stithy.run.steps`; each window its activities, modules in
+`stithy.run.activities`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stithy.engines.backup import Options
 from stithy.plan.cost import Sizes
-from stithy.plan.steps import Dataset, Question
+from stithy.plan.order import Block
+from stithy.plan.steps import Dataset, Question, Step, WindowPlan
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.storage.provider import Role
+from stithy.study.model import Study
+from stithy.study.scenario import Scenario
 from stithy.workloads.workload import Workload
 
 
@@ -102,3 +81,48 @@ class DatabaseScene(Scene):
     def loading_memory(self) -> int:
         """The same of the server that loads the database."""
         return self.loading_memory_bytes + self.pages(self.master_candidate)
+
+
+class PlannedScenario(Scenario):
+    """What a study does: steps, windows, and what they take. Every scenario is one."""
+
+    less_room: str = ""
+    """With what a study without a database would need less room, as a remedy names it."""
+
+    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
+        """Plan all steps in their order."""
+        raise NotImplementedError
+
+    def plan_windows(
+        self, study: Study, block: Block, *, tried: bool = False
+    ) -> Iterator[WindowPlan]:
+        """Plan the windows of a block; `tried` where a search chose its point."""
+        raise NotImplementedError
+
+    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """Plan a window and the steps that belong to it."""
+        raise NotImplementedError
+
+    def count_needed_bytes(self, study: Study) -> Mapping[Role, int]:
+        """Count what roles of a candidate may come to hold in a study without a database."""
+        raise NotImplementedError
+
+    def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
+        """Count what roles hold beside a database of `held` bytes."""
+        del study, held
+        return {}
+
+    def leaves_devices(self, study: Study) -> bool:
+        """Whether devices without a file system keep what they hold until the first window."""
+        del study
+        return False
+
+    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+        """List the methods of backup that a study uses, with their options."""
+        del study
+        return []
+
+
+def scenario_of(study: Study) -> PlannedScenario:
+    """Find the scenario of a study."""
+    return plugins(PlannedScenario)[study.scenario.name]

@@ -98,9 +98,8 @@ def _metric(study: Study) -> str:
 
     Of a load response time where the users themselves, and not the storage, say how much is done.
     """
-    own = getattr(plugins("scenario")[study.scenario.name], "METRIC", None)
-    if own is not None:
-        return str(own)
+    if study.scenario.plugin.metric is not None:
+        return study.scenario.plugin.metric
     load = study.at(study.asked_point).load
     paced = load.pauses or load.is_open
     throughput = workload_named(study.workload.name).throughput

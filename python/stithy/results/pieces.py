@@ -24,6 +24,7 @@ from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
 from stithy.results.manifest import NOT_THERE, SCHEMA_VERSION, Manifest
 from stithy.results.tables import SERIES, WINDOW, Table, empty_frame, schema
+from stithy.study.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +80,7 @@ def manifest_of(path: Path) -> Manifest:
         if gone := [each["msg"] for each in error.errors() if each["type"] == NOT_THERE]:
             raise without_plugin(gone[0], path) from error
         raise Damaged(_impossible_fact(error)) from error
-    if (scenario := manifest.scenario.partition(" ")[0]) not in plugins("scenario"):
+    if (scenario := manifest.scenario.partition(" ")[0]) not in plugins(Scenario):
         raise without_plugin(f"scenario {scenario}", path)
     return manifest
 

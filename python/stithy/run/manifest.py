@@ -9,7 +9,6 @@ from pydantic import BaseModel
 import stithy
 from stithy.engines.engine import UNSEEN
 from stithy.hosts.processes import boot_id
-from stithy.registry import plugins
 from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
     ArrayFacts,
@@ -297,8 +296,7 @@ class ManifestFile:
 
 
 def _scenario_facts(study: Study) -> dict[str, Scalar]:
-    asked = getattr(plugins("scenario")[study.scenario.name], "facts", None)
-    return dict(asked(study)) if asked else {}
+    return dict(study.scenario.plugin.list_facts(study))
 
 
 def _workload(asked: Section, driving: Driving) -> WorkloadFacts:

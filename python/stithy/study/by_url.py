@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from stithy.registry import plugins
 from stithy.study.problems import Violation
+from stithy.study.scenario import Scenario
 from stithy.study.sections import CandidateKeys, url_of
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def misfits(study: "Study", data: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation(what, right, name, ("candidates", name))
         else:
             yield from _of_candidate(study, name, urls[name])
-    if not getattr(plugins("scenario")[study.scenario.name], "BY_URL", False):
-        able = [name for name, each in plugins("scenario").items() if hasattr(each, "BY_URL")]
+    if not study.scenario.plugin.is_by_url:
+        able = [name for name, scenario in plugins(Scenario).items() if scenario.is_by_url]
         what = f"the scenario {study.scenario.name} needs storage that Stithy can see"
         yield Violation(what, f"use {' or '.join(able)}", study.scenario.name, ("scenario",))
     yield from _of_database(study, data)

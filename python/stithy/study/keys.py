@@ -11,7 +11,8 @@ from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
 from stithy.study.model import Study
 from stithy.study.problems import Loc
-from stithy.study.sections import CandidateKeys, specs_of
+from stithy.study.scenario import Scenario
+from stithy.study.sections import CandidateKeys
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -104,9 +105,8 @@ def _below(loc: Loc, plugin: str | None = None) -> list[Key]:
 
 def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
     """The scenarios that have keys of their own, with each kind of them."""
-    return [
-        (name, kind, spec) for name in plugins("scenario") for kind, spec in specs_of(name).items()
-    ]
+    every = plugins(Scenario).items()
+    return [(name, kind, keys) for name, of in every for kind, keys in of.list_keys().items()]
 
 
 def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:

@@ -36,11 +36,11 @@ from stithy.study.load_keys import DAY_S, Load, without_users
 from stithy.study.load_values import conflicts
 from stithy.study.primary import Primary
 from stithy.study.problems import Violation, refuse, rule_error, together, within
+from stithy.study.scenario import OPTIONAL
 from stithy.study.sections import (
-    OPTIONAL,
     USUAL,
     Candidate,
-    Scenario,
+    ChosenScenario,
     example_workload,
     is_idle,
     own_factors,
@@ -48,7 +48,6 @@ from stithy.study.sections import (
     read_candidates,
     read_scenario,
     read_workload,
-    says,
     sections_of,
     sections_wrong,
     transactions_of,
@@ -72,10 +71,6 @@ from stithy.study.vary import (
 from stithy.thresholds import Threshold
 from stithy.units import Seconds, format_duration
 from stithy.workloads.workload import Driving, Options, Section
-
-BESIDE, CONNECTIONS_BESIDE = "beside", "connections_beside"
-"""What the keys of a scenario may say of servers beside those of the users: how many there are, and
-how many connections each has."""
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -143,9 +138,11 @@ class Study(BaseModel):
         examples=[{"disk": {"path": "/var/tmp/stithy"}}],
     )
     scenario: Annotated[
-        Scenario, PlainValidator(read_scenario), WithJsonSchema({"type": ["string", "object"]})
+        ChosenScenario,
+        PlainValidator(read_scenario),
+        WithJsonSchema({"type": ["string", "object"]}),
     ] = Field(
-        default=Scenario(),
+        default=ChosenScenario(),
         json_schema_extra={"default": USUAL},
         description=(
             "What the study does: the name of a scenario, or its name with its keys. `load` "
@@ -310,8 +307,7 @@ class Study(BaseModel):
     @property
     def repeat(self) -> int | None:
         """Number of blocks at every point; None: until the primary question is decided."""
-        found: int | None = getattr(self.given_load or self.scenario.spec, "repeat", None)
-        return found
+        return self.given_load.repeat if self.given_load else self.scenario.keys.count_blocks()
 
     @property
     def own_factors(self) -> Mapping[str, Sequence[Value]]:
@@ -364,25 +360,25 @@ class Study(BaseModel):
     @property
     def cpu_percent(self) -> int | None:
         """The most CPU time of each server, of the CPUs that servers have; None: no limit."""
-        return getattr(self.scenario.spec, "cpu_percent", None)
+        return self.scenario.keys.limit_cpus()
 
     @property
     def tenants(self) -> int:
         """How many instances of the database share each candidate; the most where that varies."""
-        return max(int(getattr(each.scenario.spec, "tenants", 1)) for each in self.variants)
+        return max(variant.scenario.keys.count_tenants() for variant in self.variants)
 
     @property
     def servers(self) -> int:
         """How many servers run on a candidate at once: its tenants', and those beside them."""
-        beside = max(int(getattr(each.scenario.spec, BESIDE, 0)) for each in self.variants)
+        beside = max(variant.scenario.keys.count_servers_beside() for variant in self.variants)
         return self.tenants + beside
 
     @property
     def connections_max(self) -> int:
         """The most connections that a server has at any point."""
         return max(
-            max(each.load.connections_max, int(getattr(each.scenario.spec, CONNECTIONS_BESIDE, 0)))
-            for each in self.variants
+            max(variant.load.connections_max, variant.scenario.keys.count_connections())
+            for variant in self.variants
         )
 
     @property
@@ -411,7 +407,7 @@ class Study(BaseModel):
         study._data = data
         refuse(by_url.misfits(study, data))
         load = study.given_load
-        if load is not None and says(study.scenario, "at_shares", False, load):
+        if load is not None and study.scenario.keys.has_shares(load):
             load.arrive_at_shares()
         refuse(each._replace(loc=("vary", *each.loc)) for each in problems(study, data))
         return study
@@ -430,10 +426,10 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _restore_fits_the_scenario(self) -> Self:
-        asked = getattr(plugins("scenario")[self.scenario.name], "restore_problem", None)
-        if self.given_database is None or asked is None:
+        if self.given_database is None:
             return self
-        every = {name: asked(self, each) for name, each in plugins("restore").items()}
+        explain = self.scenario.plugin.explain_refusal
+        every = {name: explain(self, method) for name, method in plugins("restore").items()}
         if problem := every[self.database.restore]:
             right = f"use {' or '.join(name for name in every if every[name] is None)}"
             refuse([Violation(problem, right, self.database.restore, ("database", "restore"))])
@@ -451,7 +447,7 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _load_fits_the_scenario(self) -> Self:
         if self.given_load is not None:
-            found = says(self.scenario, "misfits", (), self.given_load)
+            found = self.scenario.keys.find_conflicts(self.given_load)
             refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
 
@@ -486,7 +482,7 @@ class Study(BaseModel):
         if not set(sections_of(self.scenario.name)) <= self._given:
             return self  # reported already
         types = transactions_of(self.given_workload)
-        usual = getattr(plugins("scenario")[self.scenario.name], "METRIC", None)
+        usual = self.scenario.plugin.metric
         found = self.primary.conflicts(
             self.factors, list(self.candidates), types, self.repeat, usual
         )

@@ -24,6 +24,7 @@ from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
+from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
 from stithy.workloads.workload import Section, Workload
@@ -326,11 +327,21 @@ USUAL = "load"
 
 
 @dataclass(frozen=True)
-class Scenario:
+class ChosenScenario:
     """What a study does: the name of a scenario, and its `Spec`; None where it has no keys."""
 
     name: str = USUAL
-    spec: BaseModel | None = None
+    spec: ScenarioKeys | None = None
+
+    @property
+    def keys(self) -> ScenarioKeys:
+        """Its keys, also where it has none."""
+        return self.spec or NoKeys()
+
+    @property
+    def plugin(self) -> Scenario:
+        """The scenario itself."""
+        return plugins(Scenario)[self.name]
 
     def __str__(self) -> str:
         """The name, and its keys if it has any: `sleep {seconds: 2}`.
@@ -338,11 +349,11 @@ class Scenario:
         Those that the spec has as `IMPLIED` only where they are not as usual.
         """
         every = type(self.spec).model_fields if self.spec else {}
-        known = getattr(self.spec, "IMPLIED", ())
+        unset = self.spec.model_dump(exclude_defaults=True) if self.spec else {}
         usual = {
-            each.alias or name
-            for name, each in every.items()
-            if (each.alias or name) in known and getattr(self.spec, name) == each.default
+            key.alias or name
+            for name, key in every.items()
+            if (key.alias or name) in self.keys.IMPLIED and name not in unset
         }
         return self._written(frozenset(usual))
 
@@ -352,8 +363,8 @@ class Scenario:
 
         Two runs may differ in that: what they share can be compared.
         """
-        fixed: frozenset[str] = getattr(self.spec, "FIXED", frozenset())
-        return self._written(getattr(self.spec, "POINTS", fixed))
+        points = self.keys.POINTS
+        return self._written(self.keys.FIXED if points is None else points)
 
     def _written(self, without: frozenset[str]) -> str:
         spec = self.spec
@@ -370,10 +381,10 @@ def _written(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
-def read_scenario(value: Any) -> Scenario:
+def read_scenario(value: Any) -> ChosenScenario:
     """The scenario that a name or a mapping `{name: {key: …}}` describes."""
-    known = plugins("scenario")
-    if isinstance(value, Scenario):
+    known = plugins(Scenario)
+    if isinstance(value, ChosenScenario):
         return value
     given = {value: {}} if isinstance(value, str) else value
     if not isinstance(given, dict) or len(given) != 1:
@@ -387,23 +398,13 @@ def read_scenario(value: Any) -> Scenario:
         found = spec.model_validate(asked)
     except ValidationError as error:
         raise below(name, error) from error
-    return Scenario(name, None if spec is NoKeys else found)
+    return ChosenScenario(name, None if spec is NoKeys else found)
 
 
-def specs_of(scenario: str) -> Mapping[str, type[BaseModel]]:
-    """The keys of a scenario; of several kinds by the word that names each at its key `CHOICE`."""
-    module = plugins("scenario")[scenario]
-    if several := getattr(module, "specs", None):
-        found: Mapping[str, type[BaseModel]] = several()
-        return found
-    spec = getattr(module, "Spec", None)
-    return {} if spec is None else {scenario: spec}
-
-
-def _spec(scenario: str, keys: Any) -> type[BaseModel]:
+def _spec(scenario: str, keys: Any) -> type[ScenarioKeys]:
     """Which keys these are meant to be; without a choice the first kind."""
-    specs = specs_of(scenario)
-    choice = getattr(plugins("scenario")[scenario], "CHOICE", None)
+    specs = plugins(Scenario)[scenario].list_keys()
+    choice = plugins(Scenario)[scenario].choice
     asked = keys.get(choice) if choice and isinstance(keys, dict) else None
     if asked is None:
         return next(iter(specs.values()), NoKeys)
@@ -413,26 +414,16 @@ def _spec(scenario: str, keys: Any) -> type[BaseModel]:
     return specs[asked]
 
 
-class NoKeys(BaseModel):
-    """The keys of a scenario that has none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-OPTIONAL = ("database", "workload", "load")
-"""The sections that only some scenarios need."""
-
-
 def sections_of(scenario: str) -> tuple[str, ...]:
     """Those of `OPTIONAL` that a scenario needs: it has no others."""
-    return tuple(getattr(plugins("scenario")[scenario], "SECTIONS", OPTIONAL))
+    return plugins(Scenario)[scenario].sections
 
 
 def sections_wrong(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
     """The sections that a study lacks, or has for nothing, as its scenario needs them."""
     said = data.get("scenario", USUAL)
     name = next(iter(said), None) if isinstance(said, Mapping) else said
-    known = plugins("scenario")
+    known = plugins(Scenario)
     needed = sections_of(name) if isinstance(name, str) and name in known else OPTIONAL
     for each in OPTIONAL:
         if each in needed and data.get(each) is None:
@@ -445,24 +436,16 @@ def sections_wrong(data: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
         yield InitErrorDetails(type="missing", loc=("database", "memory"), input=database)
 
 
-def own_factors(scenario: Scenario, load: Any) -> Mapping[str, Sequence[Value]]:
+def own_factors(scenario: ChosenScenario, load: Any) -> Mapping[str, Sequence[Value]]:
     """What a scenario varies by itself, by factor; `load` is the section, None without one.
 
     Nothing where the scenario needs a load that is missing.
     """
     if load is None and "load" in sections_of(scenario.name):
         return {}
-    found: Mapping[str, Sequence[Value]] = plugins("scenario")[scenario.name].factors(
-        scenario.spec, load
-    )
+    found = scenario.plugin.list_factors(scenario.spec, load)
     require_usable(found, scenario.name)
     return found
-
-
-def says(scenario: Scenario, what: str, otherwise: Any, *words: Any) -> Any:
-    """What its `Spec` says by the function `what` (`stithy.plan.scenario`), if it has that."""
-    asked = getattr(scenario.spec, what, None)
-    return asked(*words) if asked else otherwise
 
 
 def is_idle(data: Mapping[str, Any]) -> bool:
@@ -474,9 +457,9 @@ def is_idle(data: Mapping[str, Any]) -> bool:
     if not isinstance(said, Mapping) or len(said) != 1:
         return False
     [(name, keys)] = said.items()
-    spec = getattr(plugins("scenario").get(name), "Spec", None)
-    asked = getattr(spec, "without_users", None)
-    return bool(asked and isinstance(keys, Mapping) and asked(keys))
+    known = plugins(Scenario)
+    model = known[name].keys if name in known else None
+    return model is not None and isinstance(keys, Mapping) and not model.has_users(keys)
 
 
 def url_of(candidate: Candidate) -> str | None:
@@ -529,7 +512,9 @@ def asked(source: Candidate, question: str, otherwise: Any, *words: Any) -> Any:
     return answer(source.spec, *words) if answer else otherwise
 
 
-def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
+def without_server(
+    candidates: Mapping[str, Candidate], scenario: ChosenScenario
+) -> Iterator[Violation]:
     """Keys of candidates that are for a server, where the scenario has none."""
     if "database" in sections_of(scenario.name):
         return
@@ -542,12 +527,14 @@ def without_server(candidates: Mapping[str, Candidate], scenario: Scenario) -> I
                 yield Violation(what, "leave this key out", value, (name, key))
 
 
-def without_files(candidates: Mapping[str, Candidate], scenario: Scenario) -> Iterator[Violation]:
+def without_files(
+    candidates: Mapping[str, Candidate], scenario: ChosenScenario
+) -> Iterator[Violation]:
     """Candidates that are block devices without a file system, where the scenario needs files.
 
-    A scenario that does not says so by `BLOCK_DEVICES`.
+    A scenario says so by `has_block_devices`.
     """
-    if getattr(plugins("scenario")[scenario.name], "BLOCK_DEVICES", False):
+    if scenario.plugin.has_block_devices:
         return
     for name, candidate in candidates.items():
         if any(asked(source, "raw", False) for source in candidate.sources.values()):

@@ -12,7 +12,8 @@ from stithy.factor import level_factor
 from stithy.study.document import as_yaml, quoted
 from stithy.study.keys import Key, key_at, known_at, needed_at
 from stithy.study.problems import Loc
-from stithy.study.sections import OPTIONAL, USUAL, sections_of
+from stithy.study.scenario import OPTIONAL
+from stithy.study.sections import USUAL, sections_of
 from stithy.units import format_duration, format_size
 
 WIDTH = 100

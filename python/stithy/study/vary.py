@@ -22,7 +22,7 @@ from stithy.factor import level_factor
 from stithy.point import Point, Value
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, refuse, rule_error
-from stithy.study.sections import says, workload_named
+from stithy.study.sections import workload_named
 from stithy.suggest import closest
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def impossible(study: "Study") -> Mapping[Point, str]:
     found: Mapping[Point, str] = {}
     if study.vary and study.given_database is not None:
         asked = study.database.engine, points({}, study.vary)
-        found = says(study.scenario, "impossible", {}, *asked)
+        found = study.scenario.keys.find_impossible(*asked)
     return found
 
 
@@ -100,8 +100,8 @@ def measured(study: "Study") -> tuple[Point, ...]:
              if combination_of(study, each) in possible]  # fmt: skip
     spared: tuple[Point, ...] = ()
     if study.vary and study.given_database is not None:
-        spared = says(study.scenario, "spared_points", (), study.database.engine, every)
-    first = says(study.scenario, "first_points", (), every)
+        spared = study.scenario.keys.list_spared_points(study.database.engine, every)
+    first = study.scenario.keys.list_first_points(every)
     return (*first, *(each for each in every if each not in spared))
 
 
@@ -288,8 +288,7 @@ def _of_scenario(study: "Study") -> list[str]:
     name, spec = study.scenario.name, study.scenario.spec
     fields = type(spec).model_fields.items() if spec else ()
     keys = [info.alias or field for field, info in fields]
-    fixed: frozenset[str] = getattr(spec, "FIXED", frozenset())
-    return [f"scenario.{name}.{key}" for key in keys if key not in fixed]
+    return [f"scenario.{name}.{key}" for key in keys if key not in study.scenario.keys.FIXED]
 
 
 def _without_effect(study: "Study") -> Iterator[Violation]:

@@ -108,7 +108,7 @@ APART = (
 INTERFACES = {
     FAMILIES[family].removeprefix("stithy."): names for family, names in INTERFACES_OF.items()
 }
-AMONG = ("plan.scenarios", "activities", "run.activities", "storage.providers")
+AMONG = ("scenarios", "activities", "run.activities", "storage.providers")
 ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findings",
                 "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip
 # Who else imports one of them, and what: the users of a load and their table are everybody's.
@@ -120,10 +120,10 @@ ACCEPTED = {
     "results.read": "activities.hammer",
     "run.resuming.remaining": "activities.hammer",
     "run.manifest": "run.activities.hammer",
-    "report.parts.backups": "plan.scenarios.backup",
-    "report.parts.neighbour": "plan.scenarios.noisy_neighbour",
-    "report.parts.neighbour_findings": "plan.scenarios.noisy_neighbour",
-    "report.parts.neighbour_marks": "plan.scenarios.noisy_neighbour",
+    "report.parts.backups": "scenarios.backup",
+    "report.parts.neighbour": "scenarios.noisy_neighbour",
+    "report.parts.neighbour_findings": "scenarios.noisy_neighbour",
+    "report.parts.neighbour_marks": "scenarios.noisy_neighbour",
     "run.preparation.equip": "storage.providers.path",
     "run.by_hand": "storage.providers.ceph",
     "cli.cluster.up": "storage.providers.ceph",
@@ -200,8 +200,8 @@ RULES = (
                 "python/stithy/run/steps/c.py": "from stithy.run.activities.fio import targets\n",
                 "python/stithy/results/read.py": "from stithy.activities.hammer import LOAD\n"}),
     Rule("only plug-ins import scenarios", plugins_are_asked_through_the_registry,
-         breaks={"python/stithy/plan/a.py": "from stithy.plan.scenarios import load\n"},
-         keeps={"python/stithy/plan/a.py": "import stithy.plan.scenarios\n"}),
+         breaks={"python/stithy/plan/a.py": "from stithy.scenarios.load import plan\n"},
+         keeps={"python/stithy/plan/a.py": "import stithy.scenarios\n"}),
     Rule("imports are declared", imports_are_declared,
          breaks=_DECLARED | {"python/stithy/a.py": "import numpy\n"},
          keeps=_DECLARED | {"python/stithy/a.py": "import os, vl_convert\n"}),

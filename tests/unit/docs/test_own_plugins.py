@@ -9,6 +9,7 @@ from fakes.clock import FakeClock, HurriedClock
 from stithy.collectors.collector import Sample, Scope, Unavailable
 from stithy.errors import UserError
 from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.scenario import PlannedScenario
 from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
@@ -55,7 +56,7 @@ def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
     file = read_study(printed / "append.yaml")
     steps = expand(file.study).steps
     wrong = [_mistyped(step) if name == "apend" else replace(step, kind=name) for step in steps]
-    monkeypatch.setattr(plugins("scenario")["append"], "steps", lambda *_: wrong)
+    monkeypatch.setattr(plugins(PlannedScenario)["append"], "plan_steps", lambda *_: wrong)
     with pytest.raises(UserError, match=f"names `{name}`, which is no plug-in"):
         preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
 

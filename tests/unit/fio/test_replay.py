@@ -13,7 +13,7 @@ from stithy.fio.blktrace import EVENT
 from stithy.fio.jobfile import job_file, why_no_rate
 from stithy.fio.load import Load, Target
 from stithy.fio.traces import read_requests
-from stithy.plan.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.keys import Spec
 
 MIB = 2**20
 

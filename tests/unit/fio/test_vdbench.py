@@ -7,7 +7,7 @@ import pytest
 from stithy.errors import StithyError
 from stithy.fio import library
 from stithy.fio.profile import Pattern, Stream
-from stithy.plan.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.keys import Spec
 
 SD = "sd=sd1,lun=/dev/sdb,openflags=o_direct\n"
 WD = "wd=wd1,sd=sd1,xfersize=8k\n"

@@ -9,19 +9,19 @@ from fakes.machine import FakeMachine
 from stithy.errors import UserError
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.backup import (
+from stithy.plan.steps import Plan, WindowPlan
+from stithy.point import OFF, ON
+from stithy.run.preparation.preflight import cautions
+from stithy.scenarios.backup.plan import (
     BACKUP,
     CYCLES_MOST,
     MAXIMUM,
+    PLUGINS,
     RATE,
-    facts,
     off_at,
     proven,
     spec_of,
 )
-from stithy.plan.steps import Plan, WindowPlan
-from stithy.point import OFF, ON
-from stithy.run.preparation.preflight import cautions
 from support.studies import load, primary, refused, study
 
 ASKED = primary("{users: 4, blocks: 6}")
@@ -210,10 +210,13 @@ def test_a_run_keeps_the_limit_and_whose_maximum_shares_are_of() -> None:
         ("", 0.2, "slowest"),
         ("limit: 12.5%, during: {rate: 50%, of: own}", 0.125, "own"),
     ):
-        assert facts(study(scenario(keys))) == {"limit_share": limit, "shares_of": of}
+        assert PLUGINS[0].list_facts(study(scenario(keys))) == {
+            "limit_share": limit,
+            "shares_of": of,
+        }
     for keys in ("during: {users: 4}", "during: idle"):
         more = (NO_USERS,) if "idle" in keys else ()
-        assert facts(study(scenario(keys), *more)) == {"limit_share": 0.2}, keys
+        assert PLUGINS[0].list_facts(study(scenario(keys), *more)) == {"limit_share": 0.2}, keys
 
 
 def test_room_is_planned_for_the_backup_and_for_what_is_restored() -> None:

@@ -8,9 +8,9 @@ import pytest
 from stithy.errors import UserError
 from stithy.fio.load import Data
 from stithy.plan.expand import as_found, expand
-from stithy.plan.scenarios.block_io import data_laid_out, needed_bytes, spec_of, target_bytes
 from stithy.plan.sensitivity import check
 from stithy.run.preparation.preflight import describe_rounding
+from stithy.scenarios.block_io.plan import PLUGINS, data_laid_out, spec_of, target_bytes
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -118,7 +118,7 @@ def test_a_varied_size_is_laid_out_at_its_largest_and_used_at_each_window() -> N
         b"vary: {scenario.block-io.size: [16 MiB, 96 MiB]}\n",
     )
     assert target_bytes(study) == 96 * MIB
-    assert needed_bytes(study)["data"] == (96 + 64) * MIB
+    assert PLUGINS[0].count_needed_bytes(study)["data"] == (96 + 64) * MIB
     sizes = {str(point): spec_of(study.at(point)).size_bytes // MIB for point in study.points}
     assert sorted(sizes.values()) == [16, 96]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.block_io import spec_of
+from stithy.scenarios.block_io.plan import spec_of
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError

@@ -3,8 +3,8 @@
 import pytest
 
 from stithy.plan.expand import expand
-from stithy.plan.scenarios.block_io import laid_out, needed_bytes, spec_of
-from stithy.plan.scenarios.block_io.volumes import files
+from stithy.scenarios.block_io.plan import PLUGINS, laid_out, spec_of
+from stithy.scenarios.block_io.volumes import files
 from stithy.storage.provider import Role
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -61,11 +61,11 @@ def test_more_fio_than_a_machine_runs_at_once_are_refused() -> None:
 def test_room_is_that_of_all_files_on_the_volume_that_serves_their_role() -> None:
     """A candidate without a log of its own has that file beside the data."""
     apart = "{path: /var/tmp/a, roles: {log: {path: /var/tmp/log}}}"
-    needed = needed_bytes(made(", volumes: [data, data, log]", apart))
+    needed = PLUGINS[0].count_needed_bytes(made(", volumes: [data, data, log]", apart))
     assert [needed[role] // MIB - 64 for role in ("data", "log", "temp")] == [3 * 64, 64, 0]
     both = made(", volumes: [data, data, log]", apart)
     alone = both.model_copy(update={"candidates": {"a": both.candidates["a"]}})
-    assert needed_bytes(alone)["data"] == (2 * 64 + 64) * MIB
+    assert PLUGINS[0].count_needed_bytes(alone)["data"] == (2 * 64 + 64) * MIB
 
 
 def test_varied_volumes_are_all_laid_out_before_any_window() -> None:

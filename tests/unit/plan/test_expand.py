@@ -11,9 +11,9 @@ import pytest
 from stithy.errors import UserError
 from stithy.plan.cost import costs_of_short_windows, memory_bytes, space_by_candidate, total_s
 from stithy.plan.expand import expand, master_candidate, nulled
-from stithy.plan.scenarios import load as scenario_load
 from stithy.plan.sensitivity import check, narrowed, profiles_of
 from stithy.plan.steps import Plan, question
+from stithy.scenarios.load import plan as scenario_load
 from stithy.search import ResponseTarget
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.model import Study
@@ -205,7 +205,7 @@ def test_the_metric_of_a_scenario_is_that_of_its_question_with_a_load_too(
 ) -> None:
     """What a failure costs is not asked as throughput."""
     assert _asked(study()).metric == "nopm"
-    monkeypatch.setattr(scenario_load, "METRIC", "tpm", raising=False)
+    monkeypatch.setattr(scenario_load.LoadScenario, "metric", "tpm")
     assert _asked(study()).metric == "tpm"
     assert _asked(study(primary("{users: 4, metric: nopm}"))).metric == "nopm"
 

@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
 from stithy.run.activities.neighbour_analytic_scan import NeighbourAnalyticScan
 from stithy.run.activities.tenants.cycles import Cycle
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
 
 
 def _span(name: str, from_s: float, to_s: float | None, outcome: str = "done") -> dict[str, Any]:

@@ -7,8 +7,8 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand, less_room, needed_bytes
-from stithy.plan.scenarios.noisy_neighbour import facts
 from stithy.run.preparation.preflight import check_memory, check_needs
+from stithy.scenarios.noisy_neighbour.plan import PLUGINS
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 from stithy.study.problems import StudyError
@@ -229,10 +229,10 @@ def test_what_cannot_be_a_neighbour_is_refused(keys: str) -> None:
 
 def test_the_manifest_says_where_the_neighbour_works_unless_that_varies() -> None:
     """The report asks for it, to know the control."""
-    assert facts(made("rate: [9]")) == {"volume": "data"}
-    assert facts(made("rate: [9], volume: backup")) == {"volume": "backup"}
+    assert PLUGINS[0].list_facts(made("rate: [9]")) == {"volume": "data"}
+    assert PLUGINS[0].list_facts(made("rate: [9], volume: backup")) == {"volume": "backup"}
     vary = "vary: {scenario.noisy-neighbour.volume: [data, backup]}\n"
-    assert facts(made("rate: [9]", more=vary)) == {}
+    assert PLUGINS[0].list_facts(made("rate: [9]", more=vary)) == {}
 
 
 def test_fewer_tenants_are_a_way_to_need_less_room() -> None:

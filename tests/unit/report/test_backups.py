@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from stithy.analysis.evidence import Evidence
-from stithy.plan.scenarios.backup import NAME
 from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
 from stithy.report.drawing.draw import svg
@@ -16,6 +15,7 @@ from stithy.report.figure import Figure
 from stithy.report.figures import backups
 from stithy.report.page import Page
 from stithy.report.parts.backups import settings_of
+from stithy.scenarios.backup.plan import NAME
 from stithy.validity import Reason
 from support import flags
 from support.drawn import at_points, context_built

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import neighbour_durations
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.plan.scenarios.noisy_neighbour import ALONE
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures import neighbour_operations, neighbours
 from stithy.report.words.wording import count, took
+from stithy.scenarios.noisy_neighbour.plan import ALONE
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 

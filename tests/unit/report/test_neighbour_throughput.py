@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.figures import neighbour_throughput
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from support.drawn import context_built, rows_in
 from support.sample_run import Shape
 

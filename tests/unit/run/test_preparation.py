@@ -34,6 +34,7 @@ from stithy.storage.providers.path import Spec, create
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
+from stithy.study.scenario import Scenario
 from stithy.study.sections import sections_of
 from support.faked_run import FakedRun
 from support.points import at
@@ -259,7 +260,7 @@ def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has() -
         assert warehouses < 20 or 2.5 < kept < 6
 
 
-@pytest.mark.parametrize("scenario", plugins("scenario"))
+@pytest.mark.parametrize("scenario", plugins(Scenario))
 def test_a_new_study_of_any_scenario_has_the_sections_that_it_needs(scenario: str) -> None:
     """Its own keys have the values of their examples; what it has no use for is refused."""
     found = _drafted(Wishes(scenario=scenario, short=True), FakeMachine())

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from types import FrameType
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 
 from stithy.cli.talk.render import say
 from stithy.errors import TextError, UserError
+
+if TYPE_CHECKING:
+    from stithy.registry import Plugin
 
 Json = Annotated[bool, Parameter(name="--json", help="Print one JSON document.")]
 
@@ -96,7 +99,9 @@ def require_new(path: Path) -> None:
         )
 
 
-def require_plugin(family: str, name: str | None, problem: str, option: str) -> None:
+def require_plugin(
+    family: "str | type[Plugin]", name: str | None, problem: str, option: str
+) -> None:
     """Raise UserError with this problem where no plug-in has the name; None: not given."""
     from stithy.registry import plugins
     from stithy.suggest import instead

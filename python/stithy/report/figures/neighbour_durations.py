@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn
 from stithy.report.parts.durations import Duration, figure, of_windows
 from stithy.report.parts.neighbour import drawn_point
+from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 NAME = "neighbour_durations"
 ORDER = 17

@@ -8,7 +8,6 @@ import altair as alt
 
 from stithy.analysis.evidence import Window
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import BYTES_PER_MB
 from stithy.report.drawing.chart import Axis, domain_of, line_channels, picked, value_axis
@@ -18,6 +17,7 @@ from stithy.report.figure import Drawn
 from stithy.report.parts.neighbour import drawn_point, first_pair
 from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import value
+from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 NAME = "neighbour_throughput"
 ORDER = 18

@@ -10,7 +10,12 @@ from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.paired import Paired
 from stithy.factor import factor_named
 from stithy.metrics import ALL, P95, Quantity
-from stithy.plan.scenarios.backup import (
+from stithy.point import ON, Point, said
+from stithy.report.context import Context
+from stithy.report.lost import Lost, ratios_of
+from stithy.report.words.wording import percent
+from stithy.scenarios.backup.during import OWN
+from stithy.scenarios.backup.plan import (
     BACKUP,
     LIMIT_PERCENT,
     LIMIT_SHARE,
@@ -21,11 +26,6 @@ from stithy.plan.scenarios.backup import (
     load_of,
     off_at,
 )
-from stithy.plan.scenarios.backup.during import OWN
-from stithy.point import ON, Point, said
-from stithy.report.context import Context
-from stithy.report.lost import Lost, ratios_of
-from stithy.report.words.wording import percent
 
 THROUGHPUT, P99, DURATION = Quantity("tpm"), Quantity("p99"), Quantity("backup.duration_s", ALL)
 COVERED_LEAST = 0.9

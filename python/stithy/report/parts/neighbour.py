@@ -10,13 +10,13 @@ from stithy.activity import names_in
 from stithy.analysis.answers.paired import pairs_of
 from stithy.analysis.answers.reactions import Moments
 from stithy.analysis.evidence import Window
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR, OF_NEIGHBOURS
-from stithy.plan.scenarios.noisy_neighbour.aggressor import aggressor_named
-from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles, part_of, parts
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.titles import named
 from stithy.report.tables import PageTable, Show, table_of
+from stithy.scenarios.noisy_neighbour.aggressor import known_aggressors
+from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOURS
+from stithy.scenarios.noisy_neighbour.spans import at_work, cycles, part_of, parts
 
 DURATIONS = "neighbour-cycles"
 
@@ -63,7 +63,7 @@ def neighbour_said(context: Context, point: Point) -> str:
     level = int(point.values.get(NEIGHBOUR, ALONE))
     for window in context.evidence.windows:
         if window.point == point and (name := _aggressor(window)):
-            return aggressor_named(name).said(level)
+            return known_aggressors()[name].describe(level)
     return str(level)
 
 

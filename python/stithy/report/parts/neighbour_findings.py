@@ -13,12 +13,12 @@ from stithy.analysis.answers.disturbance import (
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.paired import absorbed
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour import ALONE, LIMIT, NEIGHBOUR, VOLUME
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.parts.devices import devices_by_role
 from stithy.report.parts.neighbour import neighbour_said
 from stithy.report.words.wording import in_table, listing, percent, plural, rate
+from stithy.scenarios.noisy_neighbour.plan import ALONE, LIMIT, NEIGHBOUR, VOLUME
 
 P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")
 WORKED_ALL_SHARE = 0.9

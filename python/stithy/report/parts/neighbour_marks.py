@@ -8,12 +8,12 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.values.series import HALF_SAMPLE_S
-from stithy.plan.scenarios.noisy_neighbour.spans import at_work, cycles
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.chart import line_channels, picked
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.parts.neighbour import first_pair
+from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
 
 Marks = Sequence[dict[str, object]]
 

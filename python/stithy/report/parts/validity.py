@@ -13,6 +13,7 @@ from stithy.report.parts.compared import moment
 from stithy.report.words.restores import restore_method
 from stithy.report.words.wording import listing, plural
 from stithy.results.manifest import SessionFacts
+from stithy.study.scenario import Scenario
 
 NAMED = 4
 """So many blocks are named; more are counted."""
@@ -195,8 +196,8 @@ def _unchecked(context: Context) -> list[str]:
     manifest = context.manifest
     if manifest is None or manifest.end != "finished":
         return []
-    scenario = plugins("scenario").get(manifest.scenario)
-    if not getattr(scenario, "CHECKS_AT_END", False):
+    scenario = plugins(Scenario).get(manifest.scenario.partition(" ")[0])
+    if scenario is None or not scenario.checks_at_end:
         return []
     ends = context.run.conditions.filter(pl.col("moment") == "end")
     checked = ends["candidate"].to_list()

@@ -5,7 +5,6 @@ from typing import Any
 
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.plan.scenarios.backup import BACKUP, RATE, SETTINGS, load_of
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.points import without
@@ -25,6 +24,7 @@ from stithy.report.parts.backups import (
 from stithy.report.parts.pooled import pooled_said
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, percent, plural, signed_percent, took
+from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
 
 __all__ = ["lost"]
 

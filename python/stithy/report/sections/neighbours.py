@@ -11,7 +11,6 @@ from stithy.analysis.answers.paired import against
 from stithy.analysis.answers.reactions import IN_A_ROW, KEPT_SHARE
 from stithy.analysis.verdict.paired import Paired
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.noisy_neighbour import ALONE, NEIGHBOUR
 from stithy.point import Point
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
@@ -31,6 +30,7 @@ from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
 from stithy.report.parts.tenant_servers import note as of_servers
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent
+from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
 
 NAME = "neighbours"
 NEEDS = ("tenant_seconds",)

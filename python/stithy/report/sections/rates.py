@@ -10,7 +10,6 @@ import polars as pl
 
 from stithy.analysis.validity.checks.block_io import LATE, SATURATED
 from stithy.metrics import Quantity
-from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount
 from stithy.point import Point
 from stithy.report.blocks import Section
 from stithy.report.context import Context
@@ -33,6 +32,7 @@ from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, took
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
 
 NAME = "rates"
 NEEDS = ("io_seconds",)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from stithy.engines.engine import chores_of
-from stithy.plan.scenarios.noisy_neighbour.aggressors.analytic_scan import NAME as ANALYTIC_SCAN
 from stithy.plan.steps import WindowPlan
 from stithy.run.activities.tenants.beside import Beside, lay_out
 from stithy.run.activities.tenants.cycles import Cycle
 from stithy.run.activity import Span
 from stithy.run.context import Context
+from stithy.scenarios.noisy_neighbour.aggressors.analytic_scan import NAME as ANALYTIC_SCAN
 
 NAME = f"neighbour-{ANALYTIC_SCAN}"
 

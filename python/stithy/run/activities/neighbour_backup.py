@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from stithy.engines.backup import method_of
 from stithy.errors import InfrastructureError
-from stithy.plan.scenarios.noisy_neighbour.aggressors import backup
 from stithy.plan.steps import WindowPlan
 from stithy.run.activities.backup.cycles import Backups, Whose
 from stithy.run.activities.backup.cycles import Cycle as OneWay
 from stithy.run.activities.tenants.beside import Beside, OwnPlace, lay_out
 from stithy.run.activities.tenants.cycles import Cycle
 from stithy.run.context import Context
+from stithy.scenarios.noisy_neighbour.aggressors import backup
 from stithy.storage.consent import NEIGHBOUR
 
 NAME = f"neighbour-{backup.NAME}"

@@ -1,11 +1,11 @@
 """A neighbour that loads the tenants' dataset into a database of its own, again and again."""
 
 from stithy.engines.engine import chores_of
-from stithy.plan.scenarios.noisy_neighbour.aggressors.bulk_load import NAME as BULK_LOAD
 from stithy.plan.steps import derive_seed
 from stithy.run.activities.tenants.beside import Beside, lay_out
 from stithy.run.activities.tenants.cycles import Cycle
 from stithy.run.context import choice_of
+from stithy.scenarios.noisy_neighbour.aggressors.bulk_load import NAME as BULK_LOAD
 from stithy.wire.hammer import Watch
 
 NAME = f"neighbour-{BULK_LOAD}"

@@ -23,10 +23,11 @@ from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
 from stithy.storage.volume import existing_part
+from stithy.study.scenario import Scenario
 from stithy.units import format_size
 
 FAMILIES = ("provider", "layer", "scenario", "collector")
-"""Families whose plug-ins name their needs in `NEEDS`; engines are asked otherwise."""
+"""Families whose plug-ins name their needs; engines are asked otherwise."""
 
 DEMO_PARTS = (("provider", "drive"), ("scenario", "load"))
 """What the demo needs, besides the first engine."""
@@ -95,7 +96,7 @@ def examine(
     `ask_engine` judges an engine by its name. `here` is where results would go by default. `left`
     is what was left behind on this machine, see `left_behind`.
     """
-    families = [*((family, _needs_of(family)) for family in FAMILIES), ("command", commands)]
+    families = [*((family, list_needs(family)) for family in FAMILIES), ("command", commands)]
     parts = [
         Part(family, name, _judged(needs, host))
         for family, by_name in families
@@ -149,7 +150,10 @@ def engine_here(host: Host, name: str) -> Judgement:
     return Judgement(name, "there", f"{found}{also}")
 
 
-def _needs_of(family: str) -> dict[str, Sequence[Need]]:
+def list_needs(family: str) -> dict[str, Sequence[Need]]:
+    """List what each plug-in of one of `FAMILIES` needs of the machine."""
+    if family == "scenario":
+        return {name: scenario.needs for name, scenario in plugins(Scenario).items()}
     return {name: module.NEEDS for name, module in plugins(family).items()}
 
 

@@ -28,6 +28,7 @@ from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
 from stithy.study.model import Study, name_candidate
+from stithy.study.scenario import Scenario
 from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
@@ -167,7 +168,8 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
 
 
 def _check_scenario(machine: Machine, name: str) -> None:
-    judged = [each.judge(machine) for each in plugins("scenario")[name].NEEDS if not each.optional]
+    needs = plugins(Scenario)[name].needs
+    judged = [need.judge(machine) for need in needs if not need.optional]
     for each in judged:
         if each.state == "missing":
             remedy = each.remedy or "see what is missing with `stithy doctor`"

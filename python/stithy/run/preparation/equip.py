@@ -19,8 +19,9 @@ from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.plan.expand import as_found, expand, less_room, needed_bytes
 from stithy.plan.restore import method_named
+from stithy.plan.scenario import scenario_of
 from stithy.plan.steps import Plan, derive_seed
-from stithy.registry import part, plugins
+from stithy.registry import part
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
@@ -270,14 +271,13 @@ def _request(file: StudyFile, host: Host, password: Secret) -> Request | None:
     if study.given_database is None:
         return None
     shared = configuration_of(study.database)
-    asked = getattr(plugins("scenario")[study.scenario.name], "backups", None)
     return Request(
         host=host,
         configuration=shared,
         connections_max=study.connections_max,
         password=password,
         own=tuple((where, each) for where, each in _own(study) if each != shared),
-        backups=tuple(asked(study)) if asked else (),
+        backups=tuple(scenario_of(study).list_backups(study)),
         programs=study.database.programs,
     )
 

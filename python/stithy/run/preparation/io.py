@@ -74,8 +74,8 @@ def profile_words(study: Study) -> dict[str, tuple[str, ...]]:
 
 def _profiles(study: Study) -> list[Mapping[str, Profile]]:
     """Those that fio runs, as they are run, of each variant."""
-    specs = (variant.scenario.spec for variant in study.variants)
-    return [known for spec in specs if (known := getattr(spec, "io_profiles", None))]
+    every = (variant.scenario.keys.list_profiles() for variant in study.variants)
+    return [profiles for profiles in every if profiles]
 
 
 def _patterns(study: Study) -> Iterator[tuple[str, Pattern]]:

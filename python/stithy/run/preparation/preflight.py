@@ -245,9 +245,8 @@ def check_memory(study: Study, machine: Machine) -> None:
 
 def check_needs(study: Study, machine: Machine) -> None:
     """Raise for what the keys of the scenario need of the machine, and it does not have."""
-    asked = getattr(plugins("scenario")[study.scenario.name], "needs_of", None)
     problems = Problems()
-    for need in asked(study) if asked else ():
+    for need in study.scenario.plugin.explain_needs(study):
         found = need.judge(machine)
         if found.state == "missing":
             problems.found.append(

@@ -1,9 +1,9 @@
 """What the neighbour needs is made once, before anything is measured beside it."""
 
-from stithy.plan.scenarios.noisy_neighbour import activity_of, spec_of
 from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.run.context import Context
+from stithy.scenarios.noisy_neighbour.plan import activity_of, spec_of
 
 NAME = "lay-out-neighbour"
 WHAT = BRIEF = "write the neighbour's files"

@@ -12,14 +12,14 @@ from stithy.fio.precondition import ROUNDS_MOST, Decision, decide
 from stithy.fio.precondition import Plan as Preconditioning
 from stithy.fio.profile import Pattern
 from stithy.fio.steady import steadiness
-from stithy.plan.scenarios.block_io import spec_of
-from stithy.plan.scenarios.block_io.keys import Spec
 from stithy.plan.steps import Step, derive_seed
 from stithy.run.activities.fio.folders import new_folder
 from stithy.run.activities.fio.generations import kept_generations
 from stithy.run.activities.fio.targets import all_targets, preconditioning_of
 from stithy.run.context import Context
 from stithy.run.events import Note, Progress
+from stithy.scenarios.block_io.keys import Spec
+from stithy.scenarios.block_io.plan import spec_of
 from stithy.units import format_duration, format_percent
 
 NAME = "precondition"

@@ -13,7 +13,6 @@ from stithy.engines.backup import method_of
 from stithy.engines.engine import Instance
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.plan.additional import steps_of
-from stithy.plan.scenarios.backup import proven
 from stithy.plan.steps import Step
 from stithy.results.layout import WindowDirectory
 from stithy.results.read import read_rows
@@ -22,6 +21,7 @@ from stithy.run.activities.backup.cycles import Backups
 from stithy.run.activities.backup.outcomes import LOST, UNEQUAL, is_of_the_machine
 from stithy.run.context import Context, choice_of
 from stithy.run.copies.loading import need_database
+from stithy.scenarios.backup.plan import proven
 from stithy.units import format_measured_duration
 from stithy.wire.hammer import Watch
 

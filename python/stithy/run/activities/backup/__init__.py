@@ -14,7 +14,6 @@ from statistics import fmean
 
 from stithy.engines.backup import repository_of
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
-from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.run.activities.backup import promised
@@ -33,6 +32,7 @@ from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import parts_of
+from stithy.scenarios.backup.plan import spec_of
 from stithy.units import format_measured_duration, format_size
 from stithy.wire.hammer import Program, Watch
 

@@ -35,11 +35,11 @@ from stithy.errors import (
 )
 from stithy.hosts.processes import end
 from stithy.hosts.runner import Command
-from stithy.plan.scenarios.backup import spec_of
 from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.volumes import own, parts_of
+from stithy.scenarios.backup.plan import spec_of
 from stithy.storage.copy import sync_filesystem
 from stithy.storage.provider import Role
 

@@ -7,8 +7,6 @@ from stithy.activities.fio import IO_SECONDS, IO_STREAMS, IO_VOLUMES
 from stithy.collectors.collector import TimedSample
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
-from stithy.plan.scenarios.block_io import PROFILE, spec_of
-from stithy.plan.scenarios.block_io.volumes import names
 from stithy.plan.steps import WindowPlan
 from stithy.results.files import emptied
 from stithy.results.tables import HISTOGRAMS, Row, Table
@@ -19,6 +17,8 @@ from stithy.run.activities.fio.rates import not_needed, rate_of
 from stithy.run.activities.fio.targets import targets_of
 from stithy.run.activity import Basic, Measured, Subject, Times
 from stithy.run.context import Context
+from stithy.scenarios.block_io.plan import PROFILE, spec_of
+from stithy.scenarios.block_io.volumes import names
 
 NAME = "fio"
 

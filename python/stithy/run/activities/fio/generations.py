@@ -12,9 +12,9 @@ import polars as pl
 from stithy.fio.generations import compare, laid_out, written
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import worker_folder
-from stithy.plan.scenarios.block_io import spec_of
 from stithy.run.activities.fio.folders import folder_of, new_folder
 from stithy.run.context import Context
+from stithy.scenarios.block_io.plan import spec_of
 
 
 def begin_generations(context: Context, candidate: str, began: Mapping[Target, float]) -> None:

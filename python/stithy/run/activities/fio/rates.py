@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from stithy.errors import InvalidMeasurement
 from stithy.fio.curve import is_past
-from stithy.plan.scenarios.block_io import PROFILE, spec_of
-from stithy.plan.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
 from stithy.plan.steps import WindowPlan
 from stithy.run.context import Context
 from stithy.run.windows.earlier import value_of
+from stithy.scenarios.block_io.plan import PROFILE, spec_of
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount, share_of
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import read_back as compare
 from stithy.fio.precondition import FILL_BYTES, Plan, plan
 from stithy.fio.profile import MIB
-from stithy.plan.scenarios.block_io import data_laid_out, laid_out, spec_of, target_bytes
-from stithy.plan.scenarios.block_io.volumes import File, files
 from stithy.plan.steps import Step, derive_seed
 from stithy.run.activities.fio.folders import new_folder
 from stithy.run.activities.fio.generations import begin_generations, compare_generations
 from stithy.run.context import Context
+from stithy.scenarios.block_io.plan import data_laid_out, laid_out, spec_of, target_bytes
+from stithy.scenarios.block_io.volumes import File, files
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Role, Volume
 from stithy.units import format_size

@@ -14,15 +14,15 @@ from stithy.fio.load import Load, Target
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.measure import lay_out as write_target
 from stithy.fio.measure import measure, ready
-from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
-from stithy.plan.scenarios.noisy_neighbour.aggressors import block_io
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.plan.steps import WindowPlan, derive_seed
 from stithy.results.files import emptied
 from stithy.run.activities.fio.targets import make_file
 from stithy.run.activities.tenants import lead_s
 from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
+from stithy.scenarios.noisy_neighbour.aggressors import block_io
+from stithy.scenarios.noisy_neighbour.plan import level_of, spec_of
+from stithy.scenarios.noisy_neighbour.spans import WHOLE
 from stithy.storage.consent import NEIGHBOUR
 from stithy.study.model import Study
 from stithy.units import format_size

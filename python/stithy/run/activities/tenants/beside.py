@@ -22,9 +22,6 @@ from stithy.errors import (
     failures_of_the_machine,
     reason_of,
 )
-from stithy.plan.scenarios.noisy_neighbour import level_of, spec_of
-from stithy.plan.scenarios.noisy_neighbour.aggressor import OwnDatabase
-from stithy.plan.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.plan.steps import WindowPlan
 from stithy.results.files import emptied
 from stithy.run.activities.tenants import lead_s
@@ -40,6 +37,9 @@ from stithy.run.activities.tenants.cycles import (
 from stithy.run.activity import Basic, Measured, Span, Subject, Times
 from stithy.run.context import Context
 from stithy.run.volumes import master_name
+from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
+from stithy.scenarios.noisy_neighbour.plan import level_of, spec_of
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
 from stithy.storage.consent import NEIGHBOUR
 from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
 from stithy.storage.provider import Role
@@ -265,7 +265,7 @@ def lay_out(context: Context, candidate: str) -> str:
     spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
     tree = context.volumes.make_tree(candidate, NEIGHBOUR, spec.volume)
     master = context.volumes.masters_place / master_name(dataset)
-    most = max(spec_of(each).beside for each in context.file.study.variants)
+    most = max(spec_of(each).count_servers_beside() for each in context.file.study.variants)
     for number in range(most):
         place = data_of(context, candidate, spec.volume, number)
         place.mkdir(mode=0o700)

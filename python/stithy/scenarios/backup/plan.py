@@ -11,9 +11,9 @@ is backed up once more while it is quiet, and what is restored must be equal, ro
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, Field, PlainSerializer
 
 from stithy.activities.hammer import USERS
 from stithy.engines.backup import (
@@ -29,26 +29,20 @@ from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, kn
 from stithy.plan.order import Block
 from stithy.plan.restore import Method
 from stithy.plan.scenario import DatabaseScene, Scene
-from stithy.plan.scenarios import load as usual
-from stithy.plan.scenarios.backup.during import (
-    DuringValue,
-    during_of,
-    misfits,
-    share_of,
-)
-from stithy.plan.scenarios.backup.settings import alike, impossible
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
 from stithy.point import OFF, ON, Point, Value
+from stithy.scenarios.backup.during import DuringValue, during_of, misfits, share_of
+from stithy.scenarios.backup.settings import alike, impossible
+from stithy.scenarios.load.plan import LoadScenario, check_at_end, load_database
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.problems import Violation, within
+from stithy.study.scenario import ScenarioKeys
 from stithy.study.sections import workload_named
 from stithy.units import FinePercent, ShownBytesOrNone
 
 NAME = "backup"
-NEEDS = usual.NEEDS
-CHECKS_AT_END = usual.CHECKS_AT_END
 SETTINGS = f"scenario.{NAME}."
 """Before the keys of the scenario that are factors."""
 
@@ -76,16 +70,11 @@ WORK = 2
 """A backup and a restore, each as large as the database."""
 
 
-class Spec(BaseModel):
+class Spec(ScenarioKeys):
     """How the database is backed up while users work."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     FIXED: ClassVar = frozenset({"verify", "during", "limit"})
-    """Keys whose values `vary` cannot list."""
-
     IMPLIED: ClassVar = frozenset({"limit"})
-    """Keys that are said only where they differ from their default."""
 
     method: MethodName = Field(
         default=next(iter(known_methods())),
@@ -173,31 +162,30 @@ class Spec(BaseModel):
         examples=[False],
     )
 
-    def at_shares(self, load: Load) -> bool:
+    def has_shares(self, load: Load) -> bool:
         """Whether transactions arrive at shares of a maximum that the study measures first."""
         during = during_of(self.during, load)
         return during is not None and during.kind == "rate"
 
-    def misfits(self, load: Load) -> Iterator[Violation]:
+    def find_conflicts(self, load: Load) -> Iterator[Violation]:
         """What of a load contradicts what users do."""
         yield from misfits(self.during, load)
 
-    @staticmethod
-    def without_users(keys: Mapping[str, Any]) -> bool:
-        """Whether keys as written have nobody at work."""
-        return keys.get("during") == "idle"
+    @classmethod
+    def has_users(cls, keys: Mapping[str, object]) -> bool:
+        """Whether anybody works in a study with these keys, as written."""
+        return keys.get("during") != "idle"
 
-    @staticmethod
-    def first_points(points: Sequence[Point]) -> tuple[Point, ...]:
+    def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
         """The maxima that the shares are of, which no setting of backups changes."""
         paced = [each for each in points if RATE in each.values]
         return tuple(dict.fromkeys(maximum_at(each, points[0]) for each in paced))
 
-    def impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
+    def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
         """The settings that their method cannot have, with its reason."""
         return impossible(self._method_at, engine, settings)
 
-    def spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
+    def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
         """Those without backups for which another stands, with other settings of backups."""
         off = [each for each in points if each.values.get(BACKUP) == OFF]
         return tuple(alike(self._method_at, load_of, engine, off))
@@ -265,49 +253,12 @@ def spec_of(study: Study) -> Spec:
     return spec if isinstance(spec, Spec) else Spec()
 
 
-def facts(study: Study) -> dict[str, float | str]:
-    """What a backup may add to p99, and where rates are shares of a maximum, whose it is."""
-    spec = spec_of(study)
-    found: dict[str, float | str] = {LIMIT_SHARE: spec.limit_percent / 100}
-    during = during_of(spec.during, study.load)
-    if during is not None and during.kind == RATE:
-        found[SHARES_OF] = during.of
-    return found
-
-
-def backups(study: Study) -> list[tuple[str, Options]]:
-    """The methods of all points, with their options."""
-    every = (spec_of(each) for each in study.variants)
-    return list(dict.fromkeys((spec.method, spec.options) for spec in every))
-
-
 def proven(study: Study) -> list[tuple[str, Options]]:
     """Those that are proved at the end: each method in each kind and compression, once."""
     found: dict[tuple[str, ...], tuple[str, Options]] = {}
-    for name, options in backups(study):
+    for name, options in PLUGINS[0].list_backups(study):
         found.setdefault((name, options.kind, options.compression), (name, options))
     return list(found.values())
-
-
-def factors(spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
-    """The levels of the load, each without and with backups; of an idle database only with them."""
-    during = during_of(spec.during if isinstance(spec, Spec) else None, load)
-    if during is None:
-        return {USERS.name: load.levels, BACKUP: (OFF, ON)}
-    if during.kind == "idle":
-        return {BACKUP: (ON,)}
-    rates = {RATE: during.shares} if during.shares else {}
-    return {USERS.name: during.users or load.levels, **rates, BACKUP: (OFF, ON)}
-
-
-def added_bytes(study: Study, held: int) -> Mapping[Role, int]:
-    """Room beside the database: for the backups, and for what is restored of one.
-
-    Without a source of their own the backups lie with the data.
-    """
-    restored = held if spec_of(study).verify else 0
-    room = max(_room_bytes(each, held) for each in study.variants)
-    return {"data": room + restored, "backup": room - held}
 
 
 def _room_bytes(study: Study, held: int) -> int:
@@ -316,32 +267,10 @@ def _room_bytes(study: Study, held: int) -> int:
     return room_bytes(method_of(engine, spec.method), held, log, spec.options, spec.cycles_most)
 
 
-def restore_problem(study: Study, method: Method) -> str | None:
-    """A backup of all files would hold what the server keeps, too."""
-    del study  # any backup is one
-    return "backups would hold the kept database, too" if method.KEEPS_INSIDE else None
-
-
 def _keeps(study: Study) -> bool:
     """Whether a method of it keeps a repository."""
     names = study.vary.get(f"{SETTINGS}method", (spec_of(study).method,))
     return any(repository_of(method_of(study.database.engine, str(name))) for name in names)
-
-
-def steps(study: Study, scene: Scene) -> Iterator[Step]:
-    """As for a load, and at the end a proof that a backup holds the whole database."""
-    assert isinstance(scene, DatabaseScene)  # its studies have a database
-    for name, options in backups(study):
-        check_options(method_of(study.database.engine, name), options)
-    yield from loop.provisions(study, scene)
-    yield from usual.database(study, scene)
-    yield from loop.windows(
-        study, scene, windows_of, around, in_rounds=True, first=_maximum_first, alike=ALIKE
-    )
-    if spec_of(study).verify:
-        yield from (_proof(name, study, scene) for name in study.candidates)
-    yield from usual.checks_at_end(study, scene)
-    yield from loop.tear_downs(study, scene)
 
 
 def _maximum_first(point: Point) -> float:
@@ -354,18 +283,6 @@ def _proof(name: str, study: Study, scene: DatabaseScene) -> Step:
     one, times = _longer(checked, scene), len(proven(study))
     cost_of_it = replace(one, time_s=times * one.time_s, time_s_max=times * one.time_s_max)
     return Step(step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
-
-
-def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
-    """The windows of a block, which have backups where their point says so."""
-    rate = block.point.values.get(RATE)
-    if rate == MAXIMUM and block.index:
-        return  # once is enough: all rates are shares of one number
-    for window in usual.windows_of(study, block, tried=tried):
-        paced = _at_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
-        ramp_up_s = 0.0 if spec_of(study).is_idle else window.ramp_up_s
-        activities = _activities(study, block.point)
-        yield replace(paced, activities=activities, ramp_up_s=ramp_up_s)
 
 
 def _activities(study: Study, point: Point) -> tuple[str, ...]:
@@ -386,23 +303,6 @@ def _at_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
         maximum_of=names,
         maximum_at=str(maximum_at(window.point, first)),
     )
-
-
-def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-    """As around each window of a load; backups may last longer than the users work."""
-    assert isinstance(scene, DatabaseScene)  # as in `steps`
-    optional, spec = loop.may_be_spared(scene, window, ALIKE), spec_of(study)
-    for step in usual.around(study, scene, window):
-        if step.kind == "window" and _keeps(study):
-            yield replace(_preparation(window, scene), if_undecided=optional)
-        longer = step.kind == "window" and window.point.values[BACKUP] == ON
-        times = spec.cycles_most if spec.is_idle else 1
-        usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
-        yield replace(
-            step,
-            if_undecided=optional,
-            cost=_longer(usually, scene, times) if longer else usually,
-        )
 
 
 def _preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
@@ -432,3 +332,102 @@ def _longer(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
         usually.space_bytes,
         usually.memory_bytes + max(scene.memory_bytes.values()),
     )
+
+
+class BackupScenario(LoadScenario):
+    """The same users work with and without backups, and each backup restores to what there was."""
+
+    name = NAME
+    keys = Spec
+    is_by_url = False
+
+    def list_facts(self, study: Study) -> dict[str, float | str]:
+        """What a backup may add to p99, and where rates are shares of a maximum, whose it is."""
+        spec = spec_of(study)
+        found: dict[str, float | str] = {LIMIT_SHARE: spec.limit_percent / 100}
+        during = during_of(spec.during, study.load)
+        if during is not None and during.kind == RATE:
+            found[SHARES_OF] = during.of
+        return found
+
+    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+        """The methods of all points, with their options."""
+        every = (spec_of(each) for each in study.variants)
+        return list(dict.fromkeys((spec.method, spec.options) for spec in every))
+
+    def list_factors(self, spec: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
+        """The levels of the load without and with backups; an idle database always has them."""
+        during = during_of(spec.during if isinstance(spec, Spec) else None, load)
+        if during is None:
+            return {USERS.name: load.levels, BACKUP: (OFF, ON)}
+        if during.kind == "idle":
+            return {BACKUP: (ON,)}
+        rates = {RATE: during.shares} if during.shares else {}
+        return {USERS.name: during.users or load.levels, **rates, BACKUP: (OFF, ON)}
+
+    def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
+        """Room beside the database: for the backups, and for what is restored of one.
+
+        Without a source of their own the backups lie with the data.
+        """
+        restored = held if spec_of(study).verify else 0
+        room = max(_room_bytes(each, held) for each in study.variants)
+        return {"data": room + restored, "backup": room - held}
+
+    def explain_refusal(self, study: Study, method: Method) -> str | None:
+        """A backup of all files would hold what the server keeps, too."""
+        del study  # any backup is one
+        return "backups would hold the kept database, too" if method.KEEPS_INSIDE else None
+
+    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
+        """As for a load, and at the end a proof that a backup holds the whole database."""
+        assert isinstance(scene, DatabaseScene)  # its studies have a database
+        for name, options in self.list_backups(study):
+            check_options(method_of(study.database.engine, name), options)
+        yield from loop.provisions(study, scene)
+        yield from load_database(study, scene)
+        yield from loop.windows(
+            study,
+            scene,
+            self.plan_windows,
+            self.plan_around,
+            in_rounds=True,
+            first=_maximum_first,
+            alike=ALIKE,
+        )
+        if spec_of(study).verify:
+            yield from (_proof(name, study, scene) for name in study.candidates)
+        yield from check_at_end(study, scene)
+        yield from loop.tear_downs(study, scene)
+
+    def plan_windows(
+        self, study: Study, block: Block, *, tried: bool = False
+    ) -> Iterator[WindowPlan]:
+        """The windows of a block, which have backups where their point says so."""
+        rate = block.point.values.get(RATE)
+        if rate == MAXIMUM and block.index:
+            return  # once is enough: all rates are shares of one number
+        for window in super().plan_windows(study, block, tried=tried):
+            paced = _at_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
+            ramp_up_s = 0.0 if spec_of(study).is_idle else window.ramp_up_s
+            activities = _activities(study, block.point)
+            yield replace(paced, activities=activities, ramp_up_s=ramp_up_s)
+
+    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """As around each window of a load; backups may last longer than the users work."""
+        assert isinstance(scene, DatabaseScene)  # as in `steps`
+        optional, spec = loop.may_be_spared(scene, window, ALIKE), spec_of(study)
+        for step in super().plan_around(study, scene, window):
+            if step.kind == "window" and _keeps(study):
+                yield replace(_preparation(window, scene), if_undecided=optional)
+            longer = step.kind == "window" and window.point.values[BACKUP] == ON
+            times = spec.cycles_most if spec.is_idle else 1
+            usually = _without_users(study, step.cost) if longer and spec.is_idle else step.cost
+            yield replace(
+                step,
+                if_undecided=optional,
+                cost=_longer(usually, scene, times) if longer else usually,
+            )
+
+
+PLUGINS = (BackupScenario(),)

@@ -9,15 +9,13 @@ from stithy.fio import FIO, library
 from stithy.fio.jobfile import why_no_rate
 from stithy.fio.load import aligned
 from stithy.fio.profile import Profile
-from stithy.plan.scenarios.noisy_neighbour.aggressor import Common, Levels
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Common, Levels
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.problems import rule_error, within
 from stithy.units import Bytes, WholePerSecond, format_size
 
 NAME = "block-io"
-NEEDS = (FIO,)
-HAS_DATASET = False
 
 MIB = 2**20
 SLACK_BYTES = 64 * MIB
@@ -81,23 +79,31 @@ class Spec(Common):
         examples=["1 GiB"],
     )
 
-    @property
-    def io_profiles(self) -> dict[str, Profile]:
+    def list_profiles(self) -> dict[str, Profile]:
         """The profile that fio runs."""
         return {self.profile: library.find(self.profile)}
 
 
-def levels(spec: Spec) -> tuple[int, ...]:
-    """Requests a second."""
-    return spec.rate
+class BlockIo(Aggressor):
+    """A neighbour that reads and writes a file of its own, at rates."""
+
+    name = NAME
+    keys = Spec
+    has_dataset = False
+    needs = (FIO,)
+
+    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+        """Requests a second."""
+        return spec.rate
+
+    def describe(self, level: int) -> str:
+        """The rate."""
+        return f"{level:,} requests per second"
+
+    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+        """Its file."""
+        del held, study
+        return {spec.volume: spec.size_bytes + SLACK_BYTES}
 
 
-def said(level: int) -> str:
-    """The rate."""
-    return f"{level:,} requests per second"
-
-
-def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
-    """Its file."""
-    del held, study
-    return {spec.volume: spec.size_bytes + SLACK_BYTES}
+PLUGINS = (BlockIo(),)

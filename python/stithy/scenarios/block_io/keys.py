@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -24,11 +23,12 @@ from stithy.fio.mixed import mixed
 from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
 from stithy.fio.shaped import Shape, shaped
-from stithy.plan.scenarios.block_io.rates import read_rates
-from stithy.plan.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
 from stithy.point import Value
+from stithy.scenarios.block_io.rates import read_rates
+from stithy.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written
 from stithy.storage.provider import ROLES, Role
 from stithy.study.problems import Violation, refuse, rule_error, within
+from stithy.study.scenario import ScenarioKeys
 from stithy.units import (
     Bytes,
     Percent,
@@ -72,7 +72,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class Spec(BaseModel):
+class Spec(ScenarioKeys):
     """Which patterns of I/O are run on each candidate, on how much data, for how long."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -350,8 +350,11 @@ class Spec(BaseModel):
         examples=[3],
     )
 
-    @property
-    def io_profiles(self) -> dict[str, Profile]:
+    def count_blocks(self) -> int | None:
+        """Give the number of blocks; None: until the question is decided."""
+        return self.repeat
+
+    def list_profiles(self) -> dict[str, Profile]:
         """The profiles that fio runs, as they are run."""
         return {name: self.profile_of(name) for name in self.profiles}
 

@@ -8,13 +8,12 @@ from pydantic import Field
 
 from stithy.engines.backup import FULL, Options, method_of, room_bytes
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
-from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase, Pause
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase, Pause
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.units import ShownBytesOrNone
 
 NAME = "backup"
-HAS_DATASET = True
 
 EVERY_S, CYCLES = 100.0, 10
 """As in the published test. Source: Kingston, DC1500M on vSAN, tests 5c and 5d."""
@@ -90,8 +89,7 @@ class Spec(OwnDatabase):
         examples=["32 MiB"],
     )
 
-    @property
-    def beside(self) -> int:
+    def count_servers_beside(self) -> int:
         """A server for each database."""
         return max(self.instances)
 
@@ -101,29 +99,6 @@ class Spec(OwnDatabase):
         return Options(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
-def levels(spec: Spec) -> tuple[int, ...]:
-    """Databases that are backed up at once."""
-    return spec.instances
-
-
-def said(level: int) -> str:
-    """The number of databases."""
-    return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
-
-
-def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
-    """Each database, its backups, and what is restored of one.
-
-    Nobody works on them: what their backups log by themselves has room in `held`.
-    """
-    method = method_of(study.database.engine, spec.method)
-    kept = spec.beside * room_bytes(method, held, 0, spec.options, _cycles_most(spec, study))
-    databases = 2 * spec.beside * held
-    if spec.volume == "backup":
-        return {"backup": databases + kept}
-    return {"data": databases, "backup": kept}
-
-
 def _cycles_most(spec: Spec, study: Study) -> int:
     """As many as may begin in a window."""
     if not spec.every_s:
@@ -131,6 +106,37 @@ def _cycles_most(spec: Spec, study: Study) -> int:
     return min(spec.cycles, math.ceil(study.load.duration_s / spec.every_s))
 
 
-def backups(spec: Spec) -> list[tuple[str, Options]]:
-    """The method, with its options."""
-    return [(spec.method, spec.options)]
+class Backup(Aggressor):
+    """A neighbour that backs databases of its own up, and restores them, in cycles."""
+
+    name = NAME
+    keys = Spec
+
+    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+        """Databases that are backed up at once."""
+        return spec.instances
+
+    def describe(self, level: int) -> str:
+        """The number of databases."""
+        return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
+
+    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+        """Each database, its backups, and what is restored of one.
+
+        Nobody works on them: what their backups log by themselves has room in `held`.
+        """
+        method = method_of(study.database.engine, spec.method)
+        kept = spec.count_servers_beside() * room_bytes(
+            method, held, 0, spec.options, _cycles_most(spec, study)
+        )
+        databases = 2 * spec.count_servers_beside() * held
+        if spec.volume == "backup":
+            return {"backup": databases + kept}
+        return {"data": databases, "backup": kept}
+
+    def list_backups(self, spec: Spec) -> list[tuple[str, Options]]:
+        """The method, with its options."""
+        return [(spec.method, spec.options)]
+
+
+PLUGINS = (Backup(),)

@@ -6,12 +6,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from stithy.engines.engine import chores_of
-from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 
 NAME = "bulk-load"
-HAS_DATASET = True
 
 WORKERS_MOST = 64
 
@@ -38,23 +37,29 @@ class Spec(OwnDatabase):
         examples=[[1, 4]],
     )
 
-    @property
-    def connections_beside(self) -> int:
+    def count_connections(self) -> int:
         """Those that load."""
         return max(self.workers)
 
 
-def levels(spec: Spec) -> tuple[int, ...]:
-    """Connections that load."""
-    return spec.workers
+class BulkLoad(Aggressor):
+    """A neighbour that loads the tenants' dataset into a database of its own, again and again."""
+
+    name = NAME
+    keys = Spec
+
+    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+        """Connections that load."""
+        return spec.workers
+
+    def describe(self, level: int) -> str:
+        """The number of connections."""
+        return f"{level} loading connection{'s' if level > 1 else ''}"
+
+    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+        """Its database, twice for a moment: the old one is removed when the new one is there."""
+        chores_of(study.database.engine)  # refused here, before anything is measured
+        return {spec.volume: 2 * held}
 
 
-def said(level: int) -> str:
-    """The number of connections."""
-    return f"{level} loading connection{'s' if level > 1 else ''}"
-
-
-def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
-    """Its database, twice for a moment: the old one is removed when the new one is there."""
-    chores_of(study.database.engine)  # refused here, before anything is measured
-    return {spec.volume: 2 * held}
+PLUGINS = (BulkLoad(),)

@@ -6,12 +6,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from stithy.engines.engine import chores_of
-from stithy.plan.scenarios.noisy_neighbour.aggressor import Levels, OwnDatabase
+from stithy.scenarios.noisy_neighbour.aggressor import Aggressor, Levels, OwnDatabase
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 
 NAME = "analytic-scan"
-HAS_DATASET = True
 
 CONNECTIONS_MOST = 64
 
@@ -39,23 +38,29 @@ class Spec(OwnDatabase):
         examples=[[1, 4]],
     )
 
-    @property
-    def connections_beside(self) -> int:
+    def count_connections(self) -> int:
         """Those that scan."""
         return max(self.connections)
 
 
-def levels(spec: Spec) -> tuple[int, ...]:
-    """Connections that scan."""
-    return spec.connections
+class AnalyticScan(Aggressor):
+    """A neighbour that reads the large tables of a database of its own from end to end."""
+
+    name = NAME
+    keys = Spec
+
+    def list_levels(self, spec: Spec) -> tuple[int, ...]:
+        """Connections that scan."""
+        return spec.connections
+
+    def describe(self, level: int) -> str:
+        """The number of connections."""
+        return f"{level} scanning connection{'s' if level > 1 else ''}"
+
+    def count_added_bytes(self, spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
+        """Its database."""
+        chores_of(study.database.engine)  # refused here, before anything is measured
+        return {spec.volume: held}
 
 
-def said(level: int) -> str:
-    """The number of connections."""
-    return f"{level} scanning connection{'s' if level > 1 else ''}"
-
-
-def added_bytes(spec: Spec, held: int, study: Study) -> Mapping[Role, int]:
-    """Its database."""
-    chores_of(study.database.engine)  # refused here, before anything is measured
-    return {spec.volume: held}
+PLUGINS = (AnalyticScan(),)

@@ -1,31 +1,17 @@
-"""The interface of an aggressor: what the neighbour of the tenants does, and how much of it.
-
-An aggressor is one module in `aggressors/` with `NAME`, `Spec` (its keys in a study, a `Common`),
-and
-
-- `levels(spec)`, its intensities, rising: each is a point, beside that of the tenants alone;
-- `said(level)`, what a neighbour of this intensity is, as in `a neighbour of 2 databases`;
-- `added_bytes(spec, held, study)`, by role what it holds on a candidate's volumes; a database with
-  its log at its largest takes `held`.
-
-`HAS_DATASET` says that it has copies of the tenants' dataset, so that it is laid out after the
-dataset was loaded. `backups(spec)`, optional, are the methods of backup that it uses, with their
-options; `NEEDS`, optional, what it needs of the machine.
-
-What it does in a window is the activity `neighbour-<name>`, whose half in `stithy.run.activities`
-also has `lay_out(context, candidate)`: what is made once, before the first window.
-"""
+"""The seam of aggressors: what the neighbour of the tenants does, and how much of it."""
 
 from collections.abc import Mapping, Sequence
-from types import ModuleType
-from typing import Annotated, ClassVar, Literal, Protocol, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from stithy.registry import plugins
+from stithy.engines.backup import Options
+from stithy.needs import Need
+from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.problems import Violation, refuse, within
+from stithy.study.scenario import ScenarioKeys
 from stithy.units import ShownBytesOrNone, ShownPercentOrNone, ShownSeconds, format_duration
 
 USUAL = "block-io"
@@ -54,16 +40,10 @@ Levels = Annotated[
 """The intensities of an aggressor; several are several points."""
 
 
-class Common(BaseModel):
+class Common(ScenarioKeys):
     """How many tenants share a candidate, and what the aggressor beside them does."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    FIXED: ClassVar[frozenset[str]] = frozenset()
-    """Keys whose values `vary` cannot list."""
-
     IMPLIED: ClassVar[frozenset[str]] = frozenset({"volume", "limit", "rest", "cpu_share"})
-    """Keys that are said only where they differ from their default."""
 
     tenants: Annotated[int, Field(ge=1, le=TENANTS_MOST)] = Field(
         default=2,
@@ -115,15 +95,13 @@ class Common(BaseModel):
         """How long it rests at each end of a measurement of this length."""
         return min(self.rest_s, duration_s / 3)
 
-    @property
-    def beside(self) -> int:
-        """How many servers run beside those of the tenants."""
-        return 0
+    def count_tenants(self) -> int:
+        """Count the instances of the database that share a candidate."""
+        return self.tenants
 
-    @property
-    def connections_beside(self) -> int:
-        """How many connections one of these servers has."""
-        return 0
+    def limit_cpus(self) -> int | None:
+        """Give the most CPU time of each server, percent of what servers have; None: no limit."""
+        return self.cpu_percent
 
 
 class OwnDatabase(Common):
@@ -152,40 +130,55 @@ class OwnDatabase(Common):
         examples=["20 MiB"],
     )
 
-    @property
-    def beside(self) -> int:
-        """A server, unless the aggressor says otherwise."""
+    def count_servers_beside(self) -> int:
+        """Count the aggressor's servers."""
         return 1
 
 
-class Aggressor(Protocol):
-    """A seam: one kind of neighbour, as its module has it."""
+class Aggressor(Plugin):
+    """One kind of neighbour.
 
-    NAME: str
-    HAS_DATASET: bool
-    Spec: type[Common]
+    What it does in a window is the activity `neighbour-<name>`, whose half in
+    `stithy.run.activities` also has `lay_out(context, candidate)`: what is made once, before the
+    first window.
+    """
 
-    def levels(self, spec: Common) -> Sequence[int]:
-        """Its intensities."""
+    family = Family("scenarios.noisy_neighbour.aggressors")
+    keys: ClassVar[type[Common]]
 
-    def said(self, level: int) -> str:
-        """What a neighbour of this intensity is."""
+    has_dataset: bool = True
+    """Whether it has copies of the tenants' dataset, so that it is laid out after that."""
 
-    def added_bytes(self, spec: Common, held: int, study: Study) -> Mapping[Role, int]:
-        """What it holds, by role."""
+    needs: tuple[Need, ...] = ()
+    """What it needs of the machine."""
+
+    def list_levels(self, keys: Any) -> Sequence[int]:
+        """List its intensities, rising: each is a point, beside that of the tenants alone."""
+        raise NotImplementedError
+
+    def describe(self, level: int) -> str:
+        """Describe a neighbour of this intensity, as in `a neighbour of 2 databases`."""
+        raise NotImplementedError
+
+    def count_added_bytes(self, keys: Any, held: int, study: Study) -> Mapping[Role, int]:
+        """Count what it holds on a candidate's volumes, by role.
+
+        `held`: what a database with its log at its largest takes.
+        """
+        raise NotImplementedError
+
+    def list_backups(self, keys: Any) -> list[tuple[str, Options]]:
+        """List the methods of backup that it uses, with their options."""
+        del keys
+        return []
 
 
-def known_aggressors() -> dict[str, ModuleType]:
+def known_aggressors() -> dict[str, Aggressor]:
     """All aggressors, the usual one first."""
-    known = plugins("aggressor")
+    known = plugins(Aggressor)
     return {USUAL: known[USUAL], **known}
 
 
-def aggressor_of(spec: Common) -> Aggressor:
-    """What the neighbour of a study does."""
-    return aggressor_named(spec.aggressor)
-
-
-def aggressor_named(name: str) -> Aggressor:
-    """The aggressor of this name."""
-    return cast(Aggressor, known_aggressors()[name])
+def aggressor_of(keys: Common) -> Aggressor:
+    """Find what the neighbour of a study does."""
+    return known_aggressors()[keys.aggressor]

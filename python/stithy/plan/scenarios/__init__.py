@@ -1,1 +1,0 @@
-"""What a study can do, one file a scenario."""

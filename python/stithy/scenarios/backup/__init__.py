@@ -1,0 +1,1 @@
+"""Backups: what users lose to them, and whether they restore."""

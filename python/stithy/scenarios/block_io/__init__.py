@@ -1,0 +1,1 @@
+"""Block I/O: what storage can do before a database uses it."""

@@ -1,0 +1,143 @@
+"""Block I/O: what storage can do before a database uses it, by profiles of fio.
+
+A file as large as the study says is written once on each candidate, or a block device is written
+as far as that; of several volumes a file each. Each window runs a pattern of a profile on all of
+them at once, as fast as it goes or at a rate; patterns and candidates are measured in rounds, in
+each of them the maxima first.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from stithy.fio import FIO, library
+from stithy.fio.load import Data, least
+from stithy.fio.precondition import ROUNDS_MOST, plan
+from stithy.fio.steady import ROUNDS
+from stithy.needs import OwnProgram
+from stithy.plan import cost, loop
+from stithy.plan.order import Block
+from stithy.plan.scenario import PlannedScenario, Scene
+from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.point import Point, Value
+from stithy.scenarios.block_io.keys import MIB, Spec
+from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
+from stithy.scenarios.block_io.volumes import all_of, on_volume
+from stithy.storage.provider import ROLES, Role
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+
+NAME = "block-io"
+PROFILE = "profile"
+
+SLACK_BYTES = 64 * MIB
+"""What a file system takes for itself beside the files."""
+
+
+def spec_of(study: Study) -> Spec:
+    """The keys of the scenario."""
+    assert isinstance(study.scenario.spec, Spec)  # read by it
+    return study.scenario.spec
+
+
+def target_bytes(study: Study) -> int:
+    """How much of each volume is written: as much as any window uses."""
+    return max(spec_of(each).size_bytes for each in study.variants)
+
+
+def laid_out(study: Study) -> tuple[Role, ...]:
+    """The volumes that are written: all that any window uses."""
+    return all_of([spec_of(each).volumes for each in study.variants])
+
+
+def data_laid_out(study: Study) -> Data:
+    """What the targets hold before the first window: as little to save as any window's data."""
+    return least(spec_of(each).least_data for each in study.variants)
+
+
+def _read_back(study: Study, scene: Scene) -> Iterator[Step]:
+    """All that was written is compared, after all windows."""
+    size = target_bytes(study) * len(laid_out(study))
+    for name in study.candidates:
+        taken = cost.writing(size, scene.held, scene.pages(name))
+        yield Step(step_id("read-back", name), "read-back", name, taken, at_end=True)
+
+
+def _maximum_first(point: Point) -> float:
+    """Shares are of the maximum, so that is known before any of them."""
+    return float(point.values.get(RATE, MAXIMUM) != MAXIMUM)
+
+
+def _rising(point: Point) -> float:
+    """And lower rates before higher ones, which may be left out."""
+    return amount(point.values.get(RATE, MAXIMUM))
+
+
+class BlockIoScenario(PlannedScenario):
+    """Profiles of fio run on each candidate's volumes."""
+
+    name = NAME
+    needs = (OwnProgram(name="stithy-hammer", why="it makes the baseline checks"), FIO)
+    sections = ()
+    keys = Spec
+    metric = "fio.iops"
+    has_block_devices = True
+    less_room = "a smaller `scenario.block-io.size`, or fewer `volumes`"
+
+    def list_factors(self, spec: Spec, _: Load | None) -> Mapping[str, Sequence[Value]]:
+        """Each pattern of each profile, and its rates."""
+        found: list[Value] = []
+        for name in spec.profiles:
+            patterns = library.find(name).patterns
+            one = len(patterns) == 1
+            found += [name] if one else [f"{name}/{each.name}" for each in patterns]
+        return {PROFILE: found, **({RATE: (MAXIMUM, *spec.rates)} if spec.rates else {})}
+
+    def count_needed_bytes(self, study: Study) -> dict[Role, int]:
+        """The files, and a little for their file system; of candidates that differ the most."""
+        size, roles = target_bytes(study), laid_out(study)
+        held = [on_volume(roles, each.sources) for each in study.candidates.values()]
+        return {
+            role: size * max(each.get(role, 0) for each in held) + SLACK_BYTES for role in ROLES
+        }
+
+    def leaves_devices(self, study: Study) -> bool:
+        """Whether nothing is written to a block device before its first window."""
+        return spec_of(study).precondition == "none"
+
+    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
+        """Volumes, targets, windows in rounds, and nothing is left."""
+        yield from loop.provisions(study, scene)
+        spec = spec_of(study)
+        # Of a file and of a device the same is written.
+        before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
+        size = before.written_bytes(target_bytes(study)) * len(laid_out(study))
+        for name in study.candidates:
+            held, pages = scene.held, scene.pages(name)
+            yield Step(step_id("lay-out", name), "lay-out", name, cost.writing(size, held, pages))
+            if before.patterns:
+                round_s = (spec.precondition_test_s + 2) * len(before.patterns)
+                taken = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, held, pages)
+                yield Step(step_id("precondition", name), "precondition", name, taken)
+        first = _rising if spec_of(study).stop_at_s else _maximum_first
+        yield from loop.windows(
+            study, scene, self.plan_windows, self.plan_around, in_rounds=True, first=first
+        )
+        yield from _read_back(study, scene) if spec.verify else ()
+        yield from loop.tear_downs(study, scene)
+
+    def plan_windows(
+        self, study: Study, block: Block, *, tried: bool = False
+    ) -> Iterator[WindowPlan]:
+        """The windows of a block."""
+        spec = spec_of(study.at(block.point))
+        return loop.windows_of(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
+
+    def plan_around(self, _: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """The window, and the baseline check before its block."""
+        yield from loop.baseline_check(scene, window)
+        work_s = window.ramp_up_s + window.duration_s
+        taken = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
+        spared = loop.may_be_spared(scene, window)
+        yield Step(window.id, "window", window.candidate, taken, window, if_undecided=spared)
+
+
+PLUGINS = (BlockIoScenario(),)

@@ -1,0 +1,1 @@
+"""Load: virtual users at each point, on each candidate."""

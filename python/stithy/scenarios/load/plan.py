@@ -1,0 +1,104 @@
+"""Load: the virtual users work at each point, on each candidate, from the same state every time.
+
+Each dataset is loaded once, on the volume of the master candidate, and the driver is calibrated on
+the server of the first one. What the study's restore method needs of it is then kept. Each window
+starts from the dataset of its point as it was loaded, on the volume of its own candidate, and each
+block with a baseline check. After all windows the consistency conditions are checked on what the
+last window of each candidate left.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic import BaseModel
+
+from stithy.activities.hammer import USERS
+from stithy.needs import MemoryLimit, OwnProgram
+from stithy.plan import cost, loop, restore
+from stithy.plan.order import Block
+from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
+from stithy.plan.steps import Step, WindowPlan, step_id
+from stithy.point import Value
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+
+
+def load_database(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+    """Each dataset is loaded, verified and kept, by the study's restore method."""
+    master, memory = scene.master_candidate, scene.loading_memory
+    method = restore.method_named(study.database.restore)
+    several = len(scene.datasets) > 1
+    for dataset, size in scene.datasets:
+        subject, name = dataset.name if several else None, dataset.name
+        loaded = cost.prepare(size, scene.workload, memory)
+        yield Step(step_id("prepare", subject), "prepare", master, loaded, dataset=name)
+        # Before it is kept, and removed here: afterwards both would need a restore of their own.
+        checked = cost.check(size, scene.workload, size.database_bytes, memory)
+        yield Step(step_id("check-load", subject), "check", master, checked, dataset=name)
+        if study.load.calibrate and dataset is scene.datasets[0][0]:
+            tried = cost.calibrate(study, size, memory)
+            yield Step("calibrate", "calibrate", master, tried, dataset=name)
+        snapshot_id, kept = step_id("snapshot", subject), restore.keep(method, scene, size)
+        yield Step(snapshot_id, "snapshot", master, kept, dataset=name, method=method.NAME)
+
+
+def check_at_end(study: Study, scene: DatabaseScene) -> Iterator[Step]:
+    """After all windows, because how many blocks there will be is not known before."""
+    for name in study.candidates:
+        taken = cost.check(scene.largest, scene.workload, scene.held, scene.memory(name))
+        yield Step(step_id("check-end", name), "check", name, taken, at_end=True)
+
+
+class LoadScenario(PlannedScenario):
+    """Virtual users work at each point, on each candidate."""
+
+    name = "load"
+    needs = (
+        OwnProgram(name="stithy-hammer", why="it is the users"),
+        MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
+    )
+    is_by_url = True
+    checks_at_end = True
+
+    def list_factors(self, _: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
+        """The levels of the load."""
+        return {USERS.name: load.levels}
+
+    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
+        """The steps in their order."""
+        assert isinstance(scene, DatabaseScene)  # its studies have a database
+        yield from loop.provisions(study, scene)
+        yield from load_database(study, scene)
+        # A single ladder of users stays in its order; other factors are compared with each other.
+        yield from loop.windows(
+            study, scene, self.plan_windows, self.plan_around, in_rounds=bool(study.vary)
+        )
+        yield from check_at_end(study, scene)
+        yield from loop.tear_downs(study, scene)
+
+    def plan_windows(
+        self, study: Study, block: Block, *, tried: bool = False
+    ) -> Iterator[WindowPlan]:
+        """The windows of a block; `tried` where a search chose its point."""
+        load = study.load
+        return loop.windows_of(
+            block,
+            load.ramp_up_s,
+            load.duration_s,
+            ("hammer",),
+            checkpoint=load.checkpoint,
+            tried=tried,
+        )
+
+    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """The steps of one window: a block's baseline check, the restore before it, and itself."""
+        assert isinstance(scene, DatabaseScene)  # as in `steps`
+        name, size = window.candidate, scene.size_at(window.point)
+        optional = loop.may_be_spared(scene, window)
+        held, memory = scene.held, scene.memory(name)
+        measured = cost.window(study, size, scene.workload, held, memory)
+        yield from loop.baseline_check(scene, window)
+        yield restore.step(study, scene, window, if_undecided=optional)
+        yield Step(window.id, "window", name, measured, window, if_undecided=optional)
+
+
+PLUGINS = (LoadScenario(),)

@@ -1,0 +1,1 @@
+"""Noisy neighbours: what tenants lose to an aggressor on the same storage."""

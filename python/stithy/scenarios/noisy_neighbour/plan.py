@@ -1,0 +1,186 @@
+"""Noisy neighbours: what tenants of a candidate lose while an aggressor works on the same storage.
+
+Each of several tenants has its own copy of the dataset, its own server and its own users, all of
+which begin together. The aggressor works beside them with an intensity that is a factor of the
+point; at 0 the tenants are alone. Both are measured in rounds, so that each block pairs them: the
+tenants and their load are the same in both, and only the neighbour is switched. What the neighbour
+does is a plug-in (`aggressor.py`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from stithy.activities.hammer import USERS
+from stithy.engines.backup import Options, check_options, method_of
+from stithy.needs import CpuShare, IoLimit, Need
+from stithy.plan import cost, loop, restore
+from stithy.plan.order import Block
+from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
+from stithy.plan.steps import Cost, Step, WindowPlan, step_id
+from stithy.point import Point, Value
+from stithy.scenarios.load.plan import LoadScenario, load_database
+from stithy.scenarios.noisy_neighbour.aggressor import (
+    Common,
+    OwnDatabase,
+    aggressor_of,
+    known_aggressors,
+)
+from stithy.storage.provider import Role
+from stithy.study.load_keys import Load
+from stithy.study.model import Study
+
+NAME = "noisy-neighbour"
+NEIGHBOUR = "neighbour"
+"""The factor: how much is asked of the aggressor, in what it counts."""
+
+ALIKE = frozenset({NEIGHBOUR})
+"""What is compared with each other, and so has the same blocks."""
+
+LIMIT = f"scenario.{NAME}.limit"
+"""The key of the guard, as a study varies it."""
+
+VOLUME = f"scenario.{NAME}.volume"
+"""The key that says where the aggressor works, as a study varies it."""
+
+ALONE = 0
+"""Its value where there is none."""
+
+
+def spec_of(study: Study) -> Common:
+    """The keys of a study."""
+    assert isinstance(study.scenario.spec, Common)  # read by one of them
+    return study.scenario.spec
+
+
+def level_of(point: Point) -> int:
+    """How much is asked of the aggressor at a point, in what it counts."""
+    return int(point.values.get(NEIGHBOUR, ALONE))
+
+
+def activity_of(spec: Common) -> str:
+    """What the aggressor does in a window."""
+    return f"{OF_NEIGHBOURS}{spec.aggressor}"
+
+
+OF_NEIGHBOURS = "neighbour-"
+"""How the names of the activities of aggressors begin."""
+
+
+def _times(one: Cost, count: int) -> Cost:
+    held, memory = max(one.space_bytes * count, one.space_bytes), one.memory_bytes
+    return Cost(one.time_s * count, one.time_s_max * count, held, memory)
+
+
+class NoisyNeighbourScenario(PlannedScenario):
+    """Tenants work alone, and beside an aggressor on the same storage."""
+
+    name = NAME
+    needs = (
+        *LoadScenario.needs,
+        *(need for aggressor in known_aggressors().values() for need in aggressor.needs),
+        IoLimit(why="a `limit` of neighbours with databases of their own", optional=True),
+        CpuShare(why="a `cpu_share` of tenants", optional=True),
+    )
+    choice = "aggressor"
+
+    def list_keys(self) -> dict[str, type[Common]]:
+        """The keys of the scenario, by aggressor."""
+        return {name: aggressor.keys for name, aggressor in known_aggressors().items()}
+
+    def explain_needs(self, study: Study) -> tuple[Need, ...]:
+        """List the control groups that a guard or a share of the CPUs needs."""
+        every = [spec_of(each) for each in study.variants]
+        guarded = any(isinstance(each, OwnDatabase) and each.limit is not None for each in every)
+        needs: list[Need] = [IoLimit(why="the neighbour's `limit`")] if guarded else []
+        if any(each.cpu_percent is not None for each in every):
+            needs.append(CpuShare(why="the tenants' `cpu_share`"))
+        return tuple(needs)
+
+    def list_facts(self, study: Study) -> dict[str, str]:
+        """Where the aggressor works, where that is the same at all points."""
+        volumes = {spec_of(each).volume for each in study.variants}
+        return {"volume": volumes.pop()} if len(volumes) == 1 else {}
+
+    def list_backups(self, study: Study) -> list[tuple[str, Options]]:
+        """The methods of backup that the aggressor uses at any point, with their options."""
+        every = map(spec_of, study.variants)
+        return list(
+            dict.fromkeys(of for keys in every for of in aggressor_of(keys).list_backups(keys))
+        )
+
+    def list_factors(self, spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
+        """The levels of the load, alone and beside each intensity of the aggressor."""
+        return {USERS.name: load.levels, NEIGHBOUR: (ALONE, *aggressor_of(spec).list_levels(spec))}
+
+    def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
+        """What the aggressor holds, by the role whose volume it lies on."""
+        one, most = held // study.tenants, dict[Role, int]()
+        for each in study.variants:
+            spec = spec_of(each)
+            for role, size in aggressor_of(spec).count_added_bytes(spec, one, each).items():
+                most[role] = max(most.get(role, 0), size)
+        return most
+
+    def explain_refusal(self, study: Study, method: restore.Method) -> str | None:
+        """A neighbour's databases are copies of the files that the tenants' are copies of."""
+        aggressor = aggressor_of(spec_of(study))
+        if method.KEEPS_FILES or not aggressor.has_dataset:
+            return None
+        return f"the databases of the neighbour {aggressor.name} are copies of files"
+
+    def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
+        """Volumes, the dataset, what the aggressor needs, windows in rounds, and the end."""
+        assert isinstance(scene, DatabaseScene)  # its studies have a database
+        for name, options in self.list_backups(study):
+            check_options(method_of(study.database.engine, name), options, f"scenario.{NAME}")
+        has_dataset = aggressor_of(spec_of(study)).has_dataset
+        yield from loop.provisions(study, scene)
+        if not has_dataset:
+            yield from self._lay_outs(study, scene)
+        yield from load_database(study, scene)
+        if has_dataset:
+            yield from self._lay_outs(study, scene)
+        yield from loop.windows(
+            study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE
+        )
+        yield from loop.tear_downs(study, scene)
+
+    def plan_windows(
+        self, study: Study, block: Block, *, tried: bool = False
+    ) -> Iterator[WindowPlan]:
+        """The windows of a block, with the aggressor where its point asks for one."""
+        load, spec = study.load, spec_of(study.at(block.point))
+        beside = (activity_of(spec),) if level_of(block.point) else ()
+        return loop.windows_of(
+            block, load.ramp_up_s, load.duration_s, ("tenants", *beside),
+            checkpoint=load.checkpoint, tried=tried, tenants=spec.tenants,
+        )  # fmt: skip
+
+    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
+        assert isinstance(scene, DatabaseScene)  # as in `steps`
+        name, size = window.candidate, scene.size_at(window.point)
+        optional = loop.may_be_spared(scene, window, ALIKE)
+        tenants, restored = (
+            window.tenants,
+            restore.step(study, scene, window, if_undecided=optional),
+        )
+        measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
+        yield from loop.baseline_check(scene, window, ALIKE)
+        yield replace(restored, cost=_times(restored.cost, tenants))
+        around_s = measured.time_s - window.ramp_up_s - window.duration_s
+        more_s = (tenants - 1) * around_s
+        measured = Cost(measured.time_s + more_s, measured.time_s_max + cost.SLOWER * more_s,
+                        measured.space_bytes, measured.memory_bytes)  # fmt: skip
+        yield Step(window.id, "window", name, measured, window, if_undecided=optional)
+
+    def _lay_outs(self, study: Study, scene: DatabaseScene) -> Iterator[Step]:
+        size = max(
+            self.count_added_bytes(study, study.tenants * cost.held_bytes(scene.largest)).values()
+        )
+        for name in study.candidates:
+            taken = cost.writing(size, scene.held, scene.pages(name))
+            yield Step(step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)
+
+
+PLUGINS = (NoisyNeighbourScenario(),)

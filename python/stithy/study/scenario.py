@@ -1,0 +1,151 @@
+"""The seam of scenarios as a study sees them: what one needs, varies and refuses."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from stithy.needs import Need
+from stithy.point import Point, Value
+from stithy.registry import Family, Plugin
+from stithy.study.problems import Violation
+
+if TYPE_CHECKING:
+    from stithy.fio.profile import Profile
+    from stithy.study.load_keys import Load
+    from stithy.study.model import Study
+
+OPTIONAL = ("database", "workload", "load")
+"""The sections that only some scenarios need."""
+
+
+class ScenarioKeys(BaseModel):
+    """The keys of a scenario in a study, below its name, and what they say of the study."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    FIXED: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose values `vary` cannot list."""
+
+    POINTS: ClassVar[frozenset[str] | None] = None
+    """Keys that say which points are measured, and how often; None: those of `FIXED`. Runs that
+    differ in these are comparable."""
+
+    IMPLIED: ClassVar[frozenset[str]] = frozenset()
+    """Keys that are written only where they differ from their default."""
+
+    @classmethod
+    def has_users(cls, keys: Mapping[str, object]) -> bool:
+        """Whether anybody works in a study with these keys, as written."""
+        del keys
+        return True
+
+    def has_shares(self, load: "Load") -> bool:
+        """Whether transactions arrive at shares of a maximum that the study measures first."""
+        del load
+        return False
+
+    def find_conflicts(self, load: "Load") -> Iterable[Violation]:
+        """Find what of a load contradicts these keys."""
+        del load
+        return ()
+
+    def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
+        """List points that are measured besides `points`, before them."""
+        del points
+        return ()
+
+    def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
+        """Find the settings that cannot be, each with its reason."""
+        del engine, settings
+        return {}
+
+    def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:
+        """List those of `points` for which another one of them stands."""
+        del engine, points
+        return ()
+
+    def count_tenants(self) -> int:
+        """Count the instances of the database that share a candidate."""
+        return 1
+
+    def count_servers_beside(self) -> int:
+        """Count the servers that run on a candidate beside those of its tenants."""
+        return 0
+
+    def count_connections(self) -> int:
+        """Count the most connections to a server that is not a tenant's."""
+        return 0
+
+    def limit_cpus(self) -> int | None:
+        """Give the most CPU time of each server, percent of what servers have; None: no limit."""
+        return None
+
+    def count_blocks(self) -> int | None:
+        """Give the number of blocks where a study has no load; None: until it is decided."""
+        return None
+
+    def list_profiles(self) -> "Mapping[str, Profile]":
+        """List the I/O profiles that fio runs, by name: facts of the run."""
+        return {}
+
+
+class NoKeys(ScenarioKeys):
+    """The keys of a scenario that has none."""
+
+
+class Scenario(Plugin):
+    """What a study can do. It decides; it neither asks the machine nor changes it."""
+
+    family = Family(stage="plan")
+
+    needs: tuple[Need, ...] = ()
+    """What it needs of the machine."""
+
+    sections: tuple[str, ...] = OPTIONAL
+    """Those of `OPTIONAL` that a study of it has."""
+
+    keys: ClassVar[type[ScenarioKeys] | None] = None
+    """Its keys in a study; None: it has none."""
+
+    choice: str | None = None
+    """The key whose word names one of several kinds of keys (`list_keys`)."""
+
+    metric: str | None = None
+    """By what candidates are compared, in place of throughput or response time."""
+
+    is_by_url: bool = False
+    """Whether its candidates may be databases by URL: nothing but users and SQL is needed."""
+
+    has_block_devices: bool = False
+    """Whether candidates may be block devices without a file system."""
+
+    checks_at_end: bool = False
+    """Whether all consistency conditions are checked after its windows."""
+
+    def list_keys(self) -> Mapping[str, type[ScenarioKeys]]:
+        """List its kinds of keys by the word that names each at `choice`, the usual one first."""
+        return {} if self.keys is None else {self.name: self.keys}
+
+    def list_factors(self, keys: Any, load: Any) -> Mapping[str, Sequence[Value]]:
+        """List what it varies by itself: at least one factor with its values.
+
+        `keys`: its own, None where there are none. `load`: the section, where there is one.
+        """
+        raise NotImplementedError
+
+    def explain_needs(self, study: "Study") -> tuple[Need, ...]:
+        """List what the keys of a study need of the machine besides `needs`."""
+        del study
+        return ()
+
+    def explain_refusal(self, study: "Study", method: ModuleType) -> str | None:
+        """Say why a study cannot have a method of restore; None where it can."""
+        del study, method
+        return None
+
+    def list_facts(self, study: "Study") -> Mapping[str, float | str]:
+        """List what a study's keys come to, by name, as the manifest keeps it for the report."""
+        del study
+        return {}
