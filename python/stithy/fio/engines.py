@@ -31,7 +31,7 @@ USUAL_ASYNC = ("io_uring", "libaio")
 def submission_of(engine: str) -> Submission:
     """How an engine submits. Raises TextError for one that is not used, with the reason."""
     if (found := ENGINES.get(engine)) is None:
-        why = UNFIT.get(engine, "it reads and writes no file or device")
+        why = UNFIT.get(engine, "it reads and writes no file or device of the kernel")
         raise TextError(f"{engine!r} is not used: {why}; engines are {', '.join(ENGINES)}")
     return found
 

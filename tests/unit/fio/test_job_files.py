@@ -44,7 +44,7 @@ READ_AS_FIO_READS: Mapping[str, tuple[str | bytes, Mapping[str, Any]]] = {
         f"{COMMON}bs=16k\n[w]\nrw=rw\nbs=8k,\n",
         {"read_sizes": {8 * KIB: 1}, "write_sizes": {16 * KIB: 1}}),
     "a split holds against a later size": (
-        f"{COMMON}bssplit=4k/60:8k\n[w]\nrw=read\nbs=64k\n",
+        f"{COMMON}bssplit=4k/60%:8k\n[w]\nrw=read\nbs=64k\n",
         {"read_sizes": {4 * KIB: 0.6, 8 * KIB: 0.4}}),
     "a split in multiples of its smallest size": (
         f"[w]\n{DIRECT}rw=read\nbssplit=4k/50:6k/10:9k/20:16k/20\n",
@@ -207,6 +207,15 @@ def test_jobs_that_do_the_same_on_a_device_each_are_the_load_of_one(tmp_path: Pa
     assert len(streams_of(tmp_path, f"{COMMON}rw=read\n{same}bs=8k\n")) == 3
 
 
+def test_what_writes_share_is_asked_of_jobs_that_write(tmp_path: Path) -> None:
+    """Zeros are all compressible; two writers of other data are refused."""
+    writer, reader = "[w]\nrw=write\nzero_buffers\n", "[r]\nrw=read\ndedupe_percentage=10\n"
+    (pattern,) = translated(tmp_path, COMMON + writer + reader).patterns
+    assert (pattern.compressible_share, pattern.duplicate_share) == (1.0, 0.0)
+    with pytest.raises(StithyError, match="zero_buffers"):
+        translated(tmp_path, f"{COMMON}{writer}[x]\nrw=write\n")
+
+
 REFUSED = {
     "rw=trim": (2, "no profile has it"), "rw=read:8k": (2, "no profile has it"),
     "direct=0\nrw=read": (2, "buffered"), "bs=what": (2, "bs=what"), "bs=1000": (2, "sector"),
@@ -217,9 +226,13 @@ REFUSED = {
     "ioengine=rbd": (2, "rbd"), "include gone.inc": (2, "gone.inc"), "offset=1g": (2, "percentage"),
     "random_distribution=zoned_abs:60/1g:40/2g\nrw=randread": (2, "percentage"),
     "rate=1m\nrate_iops=100": (3, "rate_iops"), "fsync=1\nsync=1\nrw=write": (3, "fsync"),
+    "fsync=8\nfdatasync=1\nrw=write": (3, "beside fsync"),
     "nrfiles=4": (1, "several files"), "bsrange=4k-8k\nbssplit=4k/50:8k/50": (2, "bsrange"),
     "random_distribution=zipf:1.2\nrw=randread\nbs=4k,8k": (2, "leaves the job"),
     "size=$ncpus*1024": (2, "calculation"),
+    # fio takes 70% for 100% of reads, and 5% of random places for all of them.
+    "rwmixwrite=70%\nrw=rw": (2, "rwmixwrite=70%"), "dedupe_percentage=50%\nrw=write": (2, "50%"),
+    "percentage_random=5%\nrw=randread": (2, "percentage_random=5%"),
 }  # fmt: skip
 """Lines of a job, which begin in line 2: where the problem is, and what is said of it."""
 

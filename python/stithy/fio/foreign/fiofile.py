@@ -103,11 +103,17 @@ class _Job:
         """Whether a switch is given, and not as 0."""
         return self.value(lambda text: text != "0", False, key)
 
+    def saved_share(self, *keys: str) -> float:
+        """What storage may save of its data, in percent but for the switch `zero_buffers`."""
+        if "zero_buffers" in keys and self.is_on("zero_buffers"):
+            return 1.0
+        return self.value(_parse_share, 0.0, keys[-1])
+
     def share(self, key: str) -> float | None:
         """A share of the target, which bytes are of the span; None where it says none."""
         text = self.text(key)
         if text.endswith("%"):
-            return self.value(_parse_share, 0.0, key)
+            return self.value(lambda text: _parse_share(text.rstrip("%")), 0.0, key)
         if text.strip("0") and self.span_bytes:
             number = _parse_number(text) if key == "size" else self.value(_parse_number, 0, key)
             return number / self.span_bytes
@@ -164,30 +170,30 @@ def _parse_number(text: str) -> int:
     Raises TextError.
     """
     if (match := NUMBER.match(text.lstrip())) is None:
-        raise TextError(f"{text!r} is no plain number")
+        raise TextError(f"{text!r} is no plain number, which fio needs")
     base = 1000 if (match[3] or "").lower() == "ib" else 1024
     return int(match[1], 0) * int(base ** " kmgtp".index((match[2] or " ").lower()))
 
 
 def _parse_share(text: str) -> float:
-    """A share of whole percents, with or without their sign. Raises TextError."""
-    if (percents := _parse_number(text.rstrip("%"))) > 100:
+    """A share of whole percents, which fio misreads with their sign. Raises TextError."""
+    if (percents := _parse_number(text)) > 100:
         raise TextError(f"{text!r} is more than all")
     return percents / 100
 
 
 def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
     values: dict[str, Any] = {"name": jobs[0].name}
-    for name, key in (
-        ("compressible_share", "buffer_compress_percentage"),
+    writers = [job for job in jobs if job.text("rw") not in ("", "read", "randread")]
+    for name, *keys in (
+        ("compressible_share", "zero_buffers", "buffer_compress_percentage"),
         ("duplicate_share", "dedupe_percentage"),
     ):
-        values[name], *others = [job.value(_parse_share, 0.0, key) for job in jobs]
-        if any(other != values[name] for other in others):
-            odd = next(job for job in jobs if job.text(key))
-            odd.refuse(key, "it differs among jobs that run together")
-    if all(job.is_on("zero_buffers") for job in jobs):
-        values["compressible_share"] = 1.0
+        shares = [job.saved_share(*keys) for job in writers] or [0.0]
+        values[name] = shares[0]
+        if len(set(shares)) > 1:
+            odd = next(filter(None, (job.find(*keys) for job in writers)))
+            _refuse_option(jobs[0].reader, odd, "it differs among jobs that run together")
     span_bytes = _find_span(jobs)
     made = [list(_translate_job(replace(job, span_bytes=span_bytes))) for job in jobs]
     if not all(made):
@@ -293,13 +299,14 @@ def _translate_submission(job: _Job) -> dict[str, Any]:
 
 def _translate_sync(job: _Job, reads: float) -> dict[str, Any]:
     """Flushes, or synced writes, of a job that writes."""
-    flush = next((key for key in ("fsync", "fdatasync") if reads < 1 and job.is_on(key)), None)
+    flushes = [key for key in ("fsync", "fdatasync") if reads < 1 and job.is_on(key)]
     opened = OPENED.get(job.value(str, "0", "sync"), "sync") if reads < 1 else "none"
-    if flush is None:
+    if not flushes:
         return {"sync": opened}
-    if opened != "none":
-        job.refuse("sync", f"no profile has it beside {flush}")
-    return {"sync": flush, "flushed_every": job.value(_parse_number, 1, flush)}
+    if opened != "none" or len(flushes) > 1:
+        other = "sync" if opened != "none" else "fdatasync"
+        job.refuse(other, f"no profile has it beside {flushes[0]}")
+    return {"sync": flushes[0], "flushed_every": job.value(_parse_number, 1, flushes[0])}
 
 
 def _translate_sizes(job: _Job, reads: float) -> dict[str, Any]:
@@ -352,7 +359,7 @@ def _parse_split(text: str) -> dict[int, float]:
 def _parse_shares(text: str) -> list[tuple[int, int]]:
     """Numbers before and after each slash; those that are open divide the rest of 100."""
     pairs = [each.partition("/") for each in text.rstrip(":").split(":")]
-    given = [min(100, _parse_number(after or "0")) for _, _, after in pairs]
+    given = [min(100, _parse_number(after.rstrip("%") or "0")) for _, _, after in pairs]
     rest = max(0, 100 - sum(given)) // max(1, given.count(0))
     return [
         (_parse_number(each[0]), share or rest) for each, share in zip(pairs, given, strict=True)
