@@ -13,7 +13,7 @@ from pathlib import Path
 
 from instance import Instance, started
 from kept import TARGET_MISSED
-from stithy.collectors.collector import InstanceScope, Scope
+from stithy.collectors.collector import Collector, InstanceScope, Scope
 from stithy.engines.postgresql.endpoint import endpoint
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
@@ -74,7 +74,7 @@ def watched(instance: Instance, url: Secret, duration_s: float) -> Cost:
     data = Path(instance.sql("SHOW data_directory")[0][0])
     sampler = Sampler(
         Scope((instance.sockets,), (InstanceScope("", endpoint(url), data),)),
-        plugins("collector"),
+        plugins(Collector),
     )
     sampler.start()
     time.sleep(2.0)  # connecting and the first readings are not the running cost

@@ -25,6 +25,7 @@ from stithy.results.tables import HISTOGRAMS, SERIES, schema
 from stithy.results.write import write_frame
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from stithy.collectors.collector import Collector
 from support.hlog import encode, histogram, log
 from support.sample_run import SLOWNESS, TRANSACTIONS, Shape, build_run
 
@@ -113,7 +114,7 @@ _METRICS = {
 
 
 def _each_metric() -> Iterator[tuple[str, str, str, str, float, float]]:
-    known = {name: module.METRICS for name, module in plugins("collector").items()}
+    known = {name: module.metrics for name, module in plugins(Collector).items()}
     for name, metrics in {**known, SAMPLER: SAMPLER_METRICS}.items():
         for metric in metrics:
             for subject in _subjects(name, metric):

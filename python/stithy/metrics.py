@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
+from stithy.collectors.collector import Collector
 from stithy.errors import UserError
 from stithy.names import make_plain
 from stithy.registry import plugins
@@ -305,9 +306,9 @@ def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:
 def _collected() -> Mapping[str, Metric]:
     """Every metric of every collector, and of what samples them."""
     found = [
-        (name, _of_collector(name, module.SAMPLES, each, getattr(module, "OF_INSTANCE", False)))
-        for name, module in plugins("collector").items()
-        for each in module.METRICS
+        (name, _of_collector(name, of.subject, metric, of.create_for is not None))
+        for name, of in plugins(Collector).items()
+        for metric in of.metrics
     ]
     found += [(SAMPLER, _of_collector(SAMPLER, SAMPLING, each, False)) for each in SAMPLER_METRICS]
     return _map_names(found)

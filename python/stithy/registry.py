@@ -31,7 +31,6 @@ FAMILIES = {
     "layer": "stithy.storage.layers",
     "engine": "stithy.engines",
     "workload": "stithy.workloads",
-    "collector": "stithy.collectors",
     "restore": "stithy.plan.restores",
     "restoring": "stithy.run.restores",
     "step": "stithy.run.steps",
@@ -48,7 +47,6 @@ FAMILIES = {
 INTERFACES = {
     "engine": {"backup", "declaration", "engine"},
     "workload": {"words", "workload"},
-    "collector": {"collector"},
 }
 """Modules of a family's package that are its interface and no plug-ins."""
 

@@ -12,7 +12,7 @@ import pytest
 from conformance.conftest import Loaded
 from conformance.samples import damage
 from stithy.cli import app
-from stithy.collectors.collector import InstanceScope, Scope
+from stithy.collectors.collector import Collector, InstanceScope, Scope
 from stithy.engines import engine
 from stithy.engines.engine import Instance
 from stithy.metrics import ALL
@@ -35,7 +35,7 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     loaded: Loaded, server: Instance, tmp_path: Path
 ) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
-    sampler = Sampler(Scope((Path("/"),), (InstanceScope("", server),)), plugins("collector"))
+    sampler = Sampler(Scope((Path("/"),), (InstanceScope("", server),)), plugins(Collector))
     sampler.start()
     driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
     readings = sampler.stop()

@@ -4,17 +4,23 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from fakes.drives import serving
-from stithy.collectors.collector import Collector, InstanceScope, Sample, Scope, Unavailable
+from stithy.collectors.collector import (
+    Collector,
+    InstanceScope,
+    LiveCollector,
+    Sample,
+    Scope,
+    Unavailable,
+)
 from stithy.registry import plugins
 from stithy.wire.drive.control import AnswerStats
 from support.drive_counters import counters
 
-COLLECTORS = plugins("collector")
+COLLECTORS = plugins(Collector)
 OF_MACHINE = [name for name in COLLECTORS if name != "database"]
 """What engines give of their servers, tests/conformance asks them."""
 
@@ -34,14 +40,15 @@ def scope() -> Iterator[Scope]:
             yield Scope((Path("/"),), (one,), drives=drives)
 
 
-def created(module: ModuleType, scope: Scope) -> Collector:
+def created(kind: Collector, scope: Scope) -> LiveCollector:
     """The collector, of the scope's first server where it looks at one."""
-    of_instance = getattr(module, "OF_INSTANCE", False)
-    made: Collector = module.create(scope, *scope.instances[: int(of_instance)])
-    return made
+    if kind.create is not None:
+        return kind.create(scope)
+    assert kind.create_for is not None
+    return kind.create_for(scope, scope.instances[0])
 
 
-def second_sample(module: ModuleType, scope: Scope) -> list[Sample]:
+def second_sample(module: Collector, scope: Scope) -> list[Sample]:
     """What a collector says when it is asked for the second time."""
     try:
         collector = created(module, scope)
@@ -62,7 +69,7 @@ def test_a_collector_delivers_what_it_declares_with_a_value_or_a_reason(
     """Every metric it declares and no other; never neither, never both; and each series once."""
     module = COLLECTORS[name]
     samples = second_sample(module, scope)
-    declared = {metric.name for metric in module.METRICS}
+    declared = {metric.name for metric in module.metrics}
     delivered = {sample.metric for sample in samples}
     assert delivered == declared
     for sample in samples:
@@ -75,10 +82,10 @@ def test_a_collector_delivers_what_it_declares_with_a_value_or_a_reason(
 def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
     """Name, unit in the name or none, meaning in a sentence; shares and counts have no unit."""
     units = {"bytes": "B", "bytes_per_s": "B/s", "_per_s": "1/s", "_s": "s", "_share": ""}
-    names = [metric.name for metric in COLLECTORS[name].METRICS]
+    names = [metric.name for metric in COLLECTORS[name].metrics]
     assert len(set(names)) == len(names)
-    assert COLLECTORS[name].SAMPLES
-    for metric in COLLECTORS[name].METRICS:
+    assert COLLECTORS[name].subject
+    for metric in COLLECTORS[name].metrics:
         assert metric.meaning
         ending = next((each for each in units if metric.name.endswith(each)), None)
         assert metric.unit == (units[ending] if ending else ""), metric

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from recompute.figures import source_of
+from stithy.collectors.collector import Collector
 from stithy.factor import TAKEN
 from stithy.registry import plugins
 from stithy.report import metrics
@@ -138,8 +139,8 @@ def _expressions(value: object, key: str = "") -> list[str]:
 def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> None:
     """A renamed metric would silently empty a figure."""
     declared = {
-        name: {metric.name for metric in module.METRICS}
-        for name, module in plugins("collector").items()
+        name: {metric.name for metric in module.metrics}
+        for name, module in plugins(Collector).items()
     }
     states = {state for parts in metrics.CPU_STATES.values() for state in parts}
     assert states == declared[metrics.CPU]

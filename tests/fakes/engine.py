@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector
+from stithy.collectors.collector import LiveCollector
 from stithy.engines import engine
 from stithy.engines.engine import Installation, Loaded, Start
 from stithy.errors import InfrastructureError
@@ -72,7 +72,7 @@ class FakeInstance:
         """Nowhere."""
         return "/nowhere"
 
-    def activity(self, clock: Clock) -> Collector:
+    def activity(self, clock: Clock) -> LiveCollector:
         """It has no statistics to ask for."""
         raise InfrastructureError("it does not answer", where="fake server", remedy="none")
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
 
+from stithy.collectors.collector import Collector
 from stithy.hosts.activity import Activity
 from stithy.hosts.runner import LocalRunner, Runner, ServerUser
 from stithy.registry import plugins
@@ -109,9 +109,9 @@ class FakeMachine:
     cpus: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
 
     @property
-    def collectors(self) -> Mapping[str, ModuleType]:
+    def collectors(self) -> Mapping[str, Collector]:
         """All that there are."""
-        return plugins("collector")
+        return plugins(Collector)
 
     @property
     def facts(self) -> Mapping[str, Fact]:

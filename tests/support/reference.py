@@ -1,8 +1,9 @@
 """Pages of the reference that are written from collectors and from the I/O profiles."""
 
+import inspect
 from collections.abc import Iterable, Iterator
-from types import ModuleType
 
+from stithy.collectors.collector import Collector
 from stithy.fio import library
 from stithy.fio.profile import Pattern, Profile, Stream, size_text
 from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
@@ -38,16 +39,17 @@ The column "better" says which direction is good. If it is empty, neither is, an
 def collectors_page() -> str:
     """The page, as Markdown."""
     sections = [
-        _section(name, _said(module), module.METRICS)
-        for name, module in plugins("collector").items()
+        _section(name, _describe(collector), collector.metrics)
+        for name, collector in plugins(Collector).items()
     ]
     own = _section(SAMPLER, sampler.__doc__ or "", SAMPLER_METRICS)
     return "\n".join([COLLECTORS, *sections, own])
 
 
-def _said(module: ModuleType) -> str:
-    more = "\n\nEach tenant's server has its own." if getattr(module, "OF_INSTANCE", False) else ""
-    return (module.__doc__ or "").strip() + more
+def _describe(collector: Collector) -> str:
+    more = "" if collector.create else "\n\nEach tenant's server has its own."
+    module = inspect.getmodule(collector.create or collector.create_for)
+    return str(getattr(module, "__doc__", "")).strip() + more
 
 
 def _section(name: str, doc: str, metrics: Iterable[CollectedMetric]) -> str:

@@ -23,6 +23,7 @@ import polars as pl
 
 from stithy.activities.hammer import LOAD
 from stithy.activity import every_table
+from stithy.collectors.collector import Collector
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results import tables
@@ -556,9 +557,9 @@ def _without_curve(value: float) -> list[tuple[str, str, str, str, float]]:
     """A value for each metric of all other collectors, so that a figure of a new one is drawn."""
     return [
         (name, "", metric.name, metric.unit, value)
-        for name, module in plugins("collector").items()
+        for name, module in plugins(Collector).items()
         if name not in CURVES
-        for metric in module.METRICS
+        for metric in module.metrics
     ]
 
 

@@ -4,7 +4,7 @@ It includes partitions, loop devices and members (`hosts.devices`), so that each
 latency. Latency is the mean of the requests that completed in the second; without any it is null.
 """
 
-from stithy.collectors.collector import KernelFile, Rates, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope, Unavailable
 from stithy.hosts.devices import (
     MS_PER_S,
     DiskCounters,
@@ -15,9 +15,7 @@ from stithy.hosts.devices import (
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
-NAME = "block"
 SAMPLES = "the block devices"
-NEEDS = (Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),)
 
 _KINDS = ("read", "write", "discard", "flush")
 _PLURALS = {"read": "reads", "write": "writes", "discard": "discards", "flush": "flushes"}
@@ -97,3 +95,16 @@ def create(scope: Scope) -> Rates[DiskCounters]:
         raise Unavailable("no block device lies under the volumes")
     file = KernelFile(scope.proc / "diskstats", 262144)
     return Rates(lambda: parse_diskstats(file.read(), [*names]), samples, scope.clock, [file])
+
+
+PLUGINS = (
+    Collector(
+        name="block",
+        subject=SAMPLES,
+        metrics=METRICS,
+        create=create,
+        needs=(
+            Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),
+        ),
+    ),
+)

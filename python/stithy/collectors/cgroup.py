@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.collectors.collector import InstanceScope, KernelFile, Rates, Sample, Scope, Unavailable
+from stithy.collectors.collector import (
+    Collector,
+    InstanceScope,
+    KernelFile,
+    Rates,
+    Sample,
+    Scope,
+    Unavailable,
+)
 from stithy.metrics import CollectedMetric
 from stithy.needs import MemoryLimit
-
-NAME = "cgroup"
-SAMPLES = "the server and its page cache"
-NEEDS = (MemoryLimit(why="the memory of the server's own group"),)
-OF_INSTANCE = True
 
 THROTTLED = "throttled_share"
 OF_MEMORY = (
@@ -135,3 +138,14 @@ def create(scope: Scope, instance: InstanceScope) -> Rates[Reading]:
         raise Unavailable(NO_MEMORY_GROUP)
     groups = Groups(instance.memory_cgroup, instance.cpu_cgroup)
     return Rates(groups.read, samples, scope.clock, groups.files)
+
+
+PLUGINS = (
+    Collector(
+        name="cgroup",
+        subject="the server and its page cache",
+        metrics=METRICS,
+        create_for=create,
+        needs=(MemoryLimit(why="the memory of the server's own group"),),
+    ),
+)

@@ -20,16 +20,9 @@ from typing import Any
 from stithy.clock import Clock
 from stithy.cluster.admin import image_counters, readings
 from stithy.cluster.layout import POOL, Entry, read_entry
-from stithy.collectors.collector import Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
 from stithy.hosts.processes import pids_within, stat_of
 from stithy.metrics import CollectedMetric
-from stithy.needs import Need
-
-NAME = "cluster"
-SAMPLES = "the cluster"
-NEEDS: tuple[Need, ...] = ()
-"""It comes with clusters."""
-BLOCKS = True
 
 METRICS = (
     CollectedMetric("reads_per_s", "1/s", "requests of clients that read", of_several="sum"),
@@ -241,3 +234,14 @@ def create(scope: Scope) -> Clusters:
     if not found:
         raise Unavailable("no cluster is under this candidate")
     return Clusters(found, scope.proc, scope.clock)
+
+
+PLUGINS = (
+    Collector(
+        name="cluster",
+        subject="the cluster",
+        metrics=METRICS,
+        create=create,
+        blocks=True,
+    ),
+)

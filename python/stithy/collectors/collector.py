@@ -1,28 +1,18 @@
-"""The interface of a collector: what it samples, with units and meanings, once a second.
-
-A collector is one module in `collectors/` with `NAME`, `SAMPLES` (what it looks at, in words),
-`METRICS` (every metric it can give) and `create(scope)`, which returns a `Collector` or raises
-`Unavailable`. `NEEDS` says what it needs of the machine (`stithy.needs`), apart from what a window
-brings. Rates are computed by the
-collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
-read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
-and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
-it raises InfrastructureError where that does not answer. `OF_NETWORK`: it sees what belongs to the
-network namespace of Stithy, and no other. `OF_INSTANCE`: it looks at one server, and there is one
-for each that a window has, made by `create(scope, instance)`; any other is of the machine and of
-the candidate, and there is one.
-"""
+"""The seam of collectors: what each samples, with units and meanings, once a second."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from stithy.clock import Clock, SystemClock
+from stithy.needs import Need
+from stithy.registry import Family, Plugin
 
 if TYPE_CHECKING:
     from stithy.engines.engine import Endpoint
+    from stithy.metrics import CollectedMetric
 
 
 class Unavailable(Exception):
@@ -94,8 +84,8 @@ class Scope:
     clusters: tuple[Path, ...] = ()
 
 
-class Collector(Protocol):
-    """A live collector; used by one thread, closed once."""
+class LiveCollector(Protocol):
+    """A collector at work; used by one thread, closed once."""
 
     def sample(self) -> Sequence[Sample]:
         """What happened since the last call. The first call returns an empty list."""
@@ -104,6 +94,43 @@ class Collector(Protocol):
     def close(self) -> None:
         """Give up connections and files."""
         ...
+
+
+@dataclass(frozen=True)
+class Collector(Plugin):
+    """What is sampled, and how the one who samples it is made: once for a window, or a server.
+
+    Rates are computed by a live collector from its own last reading, so that its first `sample()`
+    only takes the reading. What cannot be read is a `Sample` without a value and with a reason,
+    never 0.
+    """
+
+    family: ClassVar = Family("collectors", interface=frozenset({"collector"}))
+
+    name: str
+    subject: str
+    """What it looks at, in words: `the CPUs`."""
+
+    metrics: "tuple[CollectedMetric, ...]"
+    """Every metric that it can give."""
+
+    create: Callable[[Scope], LiveCollector] | None = None
+    """Makes the only one of a window. Raises Unavailable."""
+
+    create_for: Callable[[Scope, InstanceScope], LiveCollector] | None = None
+    """Makes the one of a server, in place of `create`. Raises Unavailable."""
+
+    needs: tuple[Need, ...] = ()
+    """What it needs of the machine, apart from what a window brings."""
+
+    blocks: bool = False
+    """Whether it asks a program and not the kernel, which may take long."""
+
+    is_under_test: bool = False
+    """Whether it asks what is measured. It then raises InfrastructureError where that is silent."""
+
+    is_of_network: bool = False
+    """Whether it sees what belongs to the network namespace of Stithy, and no other."""
 
 
 class KernelFile:

@@ -6,13 +6,9 @@ same.
 
 from collections.abc import Sequence
 
-from stithy.collectors.collector import KernelFile, Rates, Sample, Scope
+from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
-
-NAME = "cpu"
-SAMPLES = "the CPUs"
-NEEDS = (Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),)
 
 METRICS = (
     CollectedMetric("user_share", "", "share of all CPUs in user mode, without nice, with guests"),
@@ -76,3 +72,16 @@ def create(scope: Scope) -> Rates[Ticks]:
     # A line of /proc/stat is at most some 200 bytes, and there may be thousands of CPUs.
     file = KernelFile(scope.proc / "stat", 512 if scope.server_cpus is None else 2**20)
     return Rates(lambda: parse_both(file.read(), scope.server_cpus), samples, scope.clock, [file])
+
+
+PLUGINS = (
+    Collector(
+        name="cpu",
+        subject="the CPUs",
+        metrics=METRICS,
+        create=create,
+        needs=(
+            Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),
+        ),
+    ),
+)

@@ -4,24 +4,10 @@ The engine of the server asks it once per second. Below are the metrics that eve
 value or a reason for, then those that engines have of their own.
 """
 
-from stithy.collectors.collector import Collector, InstanceScope, Scope, Unavailable
+from stithy.collectors.collector import Collector, InstanceScope, LiveCollector, Scope, Unavailable
 from stithy.engines.declaration import declaration
 from stithy.metrics import CollectedMetric
-from stithy.needs import Need
 from stithy.registry import plugins
-
-NAME = "database"
-SAMPLES = "the database"
-NEEDS: tuple[Need, ...] = ()
-"""It comes with the instance."""
-
-OF_INSTANCE = True
-
-BLOCKS = True
-"""It asks a server that may stall: it gets a thread of its own."""
-
-UNDER_TEST = True
-"""That server is what is measured: if it does not answer, no instrument has failed."""
 
 COMMON = (
     CollectedMetric("commits_per_s", "1/s", "transactions committed in the database"),
@@ -62,8 +48,20 @@ METRICS = (
 )
 
 
-def create(scope: Scope, instance: InstanceScope) -> Collector:
+def create(scope: Scope, instance: InstanceScope) -> LiveCollector:
     """The collector; Unavailable where there is no database."""
     if instance.database is None:
         raise Unavailable("there is no database to ask")
     return instance.database.activity(scope.clock)
+
+
+PLUGINS = (
+    Collector(
+        name="database",
+        subject="the database",
+        metrics=METRICS,
+        create_for=create,
+        blocks=True,
+        is_under_test=True,
+    ),
+)

@@ -8,18 +8,12 @@ operation after a colon. Late answers are errors of the emulation: see the table
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.collectors.collector import Rates, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, Rates, Sample, Scope, Unavailable
 from stithy.metrics import CollectedMetric
-from stithy.needs import Need
 
 if TYPE_CHECKING:
     from stithy.wire.drive.messages import DriveCounters, OperationCounters
 
-NAME = "drive"
-SAMPLES = "the emulated drives"
-NEEDS: tuple[Need, ...] = ()
-"""It comes with emulated drives."""
-BLOCKS = True
 
 METRICS = (
     CollectedMetric("answers_per_s", "1/s", "requests answered", of_several="sum"),
@@ -137,3 +131,14 @@ def create(scope: Scope) -> "Rates[DriveCounters]":
         samples,
         scope.clock,
     )
+
+
+PLUGINS = (
+    Collector(
+        name="drive",
+        subject="the emulated drives",
+        metrics=METRICS,
+        create=create,
+        blocks=True,
+    ),
+)

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from stithy.collectors.collector import KernelFile, Rates, Sample, Scope
+from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
-
-NAME = "memory"
-SAMPLES = "the machine's memory"
-NEEDS = (Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),)
 
 METRICS = (
     CollectedMetric("free_bytes", "B", "unused memory"),
@@ -58,3 +54,16 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector."""
     file = KernelFile(scope.proc / "meminfo", 4096)
     return Rates(lambda: {"": parse(file.read())}, samples, scope.clock, [file])
+
+
+PLUGINS = (
+    Collector(
+        name="memory",
+        subject="the machine's memory",
+        metrics=METRICS,
+        create=create,
+        needs=(
+            Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),
+        ),
+    ),
+)

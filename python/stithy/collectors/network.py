@@ -2,14 +2,9 @@
 
 from collections.abc import Iterator
 
-from stithy.collectors.collector import KernelFile, Rates, Sample, Scope
+from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
-
-NAME = "network"
-SAMPLES = "the network interfaces"
-OF_NETWORK = True
-NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 
 METRICS = (
     CollectedMetric("received_bytes_per_s", "B/s", "bytes received"),
@@ -63,3 +58,19 @@ def create(scope: Scope) -> Rates[Counts]:
     """The collector."""
     file = KernelFile(scope.proc / "net" / "dev", 65536)
     return Rates(lambda: parse(file.read()), samples, scope.clock, [file])
+
+
+PLUGINS = (
+    Collector(
+        name="network",
+        subject="the network interfaces",
+        metrics=METRICS,
+        create=create,
+        needs=(
+            Readable(
+                path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"
+            ),
+        ),
+        is_of_network=True,
+    ),
+)

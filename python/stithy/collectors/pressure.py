@@ -2,20 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from stithy.collectors.collector import KernelFile, Rates, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, KernelFile, Rates, Sample, Scope, Unavailable
 from stithy.errors import reason_of
 from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
-
-NAME = "pressure"
-SAMPLES = "waiting"
-NEEDS = (
-    Readable(
-        path="/proc/pressure/cpu",
-        why="how much tasks waited",
-        remedy="boot with psi=1, Linux 4.20 or newer",
-    ),
-)
 
 RESOURCES = ("cpu", "io", "memory")
 
@@ -89,3 +79,20 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
         return {resource: parse(file.read()) for resource, file in files.items()}
 
     return Rates(read, samples, scope.clock, files.values())
+
+
+PLUGINS = (
+    Collector(
+        name="pressure",
+        subject="waiting",
+        metrics=METRICS,
+        create=create,
+        needs=(
+            Readable(
+                path="/proc/pressure/cpu",
+                why="how much tasks waited",
+                remedy="boot with psi=1, Linux 4.20 or newer",
+            ),
+        ),
+    ),
+)

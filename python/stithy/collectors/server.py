@@ -9,16 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.collectors.collector import InstanceScope, Rates, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, InstanceScope, Rates, Sample, Scope, Unavailable
 from stithy.hosts.processes import stat_of
 from stithy.metrics import CollectedMetric
-from stithy.needs import Need
-
-NAME = "server"
-SAMPLES = "the database server"
-NEEDS: tuple[Need, ...] = ()
-"""It comes with a server."""
-OF_INSTANCE = True
 
 METRICS = (
     CollectedMetric(
@@ -91,3 +84,13 @@ def create(scope: Scope, instance: InstanceScope) -> Rates[int | None]:
     if instance.database is None or instance.data is None:
         raise Unavailable("no database server that Stithy started is measured")
     return of_server(instance.data, scope.proc, scope.clock)
+
+
+PLUGINS = (
+    Collector(
+        name="server",
+        subject="the database server",
+        metrics=METRICS,
+        create_for=create,
+    ),
+)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector
+from stithy.collectors.collector import LiveCollector
 from stithy.engines.backup import Options
 from stithy.engines.declaration import engine_of
 from stithy.errors import UserError
@@ -107,7 +107,7 @@ class Endpoint(Protocol):
         """By table the number of its rows and a checksum of them, in whatever order they lie."""
         ...
 
-    def activity(self, clock: Clock) -> Collector:
+    def activity(self, clock: Clock) -> LiveCollector:
         """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
         ...
 

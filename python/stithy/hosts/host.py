@@ -16,10 +16,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
 from stithy.clock import SystemClock
+from stithy.collectors.collector import Collector
 from stithy.environment import search_path
 from stithy.errors import StithyError, reason_of
 from stithy.hosts import cpu_share, throttle
@@ -91,7 +91,7 @@ class Host(Machine, Protocol):
         ...
 
     @property
-    def collectors(self) -> Mapping[str, ModuleType]:
+    def collectors(self) -> Mapping[str, Collector]:
         """What can sample it, by name; see `stithy.collectors.collector`."""
         ...
 
@@ -115,9 +115,9 @@ class LocalHost:
         return frozenset(os.sched_getaffinity(0))
 
     @property
-    def collectors(self) -> Mapping[str, ModuleType]:
+    def collectors(self) -> Mapping[str, Collector]:
         """All that there are."""
-        return plugins("collector")
+        return plugins(Collector)
 
     @property
     def is_root(self) -> bool:
@@ -258,10 +258,10 @@ class NamespaceHost(LocalHost):
         super().__init__(NamespaceRunner(name, runner or LocalRunner()), name)
 
     @property
-    def collectors(self) -> Mapping[str, ModuleType]:
+    def collectors(self) -> Mapping[str, Collector]:
         """Without those that would sample the network of this process."""
         every = super().collectors
-        return {name: each for name, each in every.items() if not hasattr(each, "OF_NETWORK")}
+        return {name: each for name, each in every.items() if not each.is_of_network}
 
 
 class NamespaceRunner:

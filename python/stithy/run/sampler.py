@@ -1,7 +1,7 @@
 """Samples every collector once per second, on the second, and stores the values.
 
 Collectors that only read files of the kernel share one thread. A collector that asks a server
-(`BLOCKS`) has its own thread, so that a stalled database does not silence the others. Of a
+(`blocks`) has its own thread, so that a stalled database does not silence the others. Of a
 collector that looks at one server there is one for each server of the window. Several servers are
 asked one after the other, each at its own part of the second: asked at once, a dozen would work for
 the sampler in the same moment. The sampler records its own lateness and cost as collector
@@ -14,14 +14,15 @@ server; of twelve servers 1.1 % of a core here. Every run records it again.
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from stithy.clock import thread_cpu_s
 from stithy.collectors.collector import (
     Collector,
     InstanceScope,
+    LiveCollector,
     Sample,
     Scope,
     TimedSample,
@@ -39,11 +40,11 @@ LEAVE_PATIENCE_S = 5.0
 class Sampler:
     """All collectors of a window; `start` once, `stop` once."""
 
-    def __init__(self, scope: Scope, modules: Mapping[str, ModuleType]) -> None:
-        """`modules` are the collectors by name, those of a host."""
+    def __init__(self, scope: Scope, collectors: Mapping[str, Collector]) -> None:
+        """`collectors`: by name, those of a host."""
         names = [each.name for each in scope.instances]
         assert len(names) == len(set(names)), "samples of servers could not be told apart"
-        every = [each for module in modules.values() for each in _watched(module, scope)]
+        every = [each for kind in collectors.values() for each in _watched(kind, scope)]
         self._stop = threading.Event()
         self._rounds = [_Rounds(scope, [each], self._stop) for each in every if each.blocks]
         if quick := [each for each in every if not each.blocks]:
@@ -122,43 +123,45 @@ class _Rounds(threading.Thread):
         ]
 
 
-def _watched(module: ModuleType, scope: Scope) -> Iterator["_Watched"]:
+def _watched(collector: Collector, scope: Scope) -> Iterator["_Watched"]:
     """One for the machine, or one for each server; without a server one that says so."""
-    if not getattr(module, "OF_INSTANCE", False):
-        yield _Watched(module, (scope,))
+    if (create := collector.create) is not None:
+        yield _Watched(collector, lambda: create(scope))
         return
+    assert collector.create_for is not None  # it has one of the two
     every = scope.instances or (InstanceScope(),)
     for number, each in enumerate(every):
-        yield _Watched(module, (scope, each), each.name, number / len(every))
+        make = partial(collector.create_for, scope, each)
+        yield _Watched(collector, make, each.name, number / len(every))
 
 
 class _Watched:
-    """One collector: its module, itself while it lives, and which series it has begun.
+    """One collector: its kind, itself while it lives, and which series it has begun.
 
     `after_s`: how long after the second it is to be asked, if it is asked by itself.
     """
 
     def __init__(
         self,
-        module: ModuleType,
-        looks_at: tuple[Any, ...],
+        kind: Collector,
+        create: Callable[[], LiveCollector],
         instance: str = "",
         after_s: float = 0.0,
     ) -> None:
-        self._module = module
-        self._looks_at = looks_at
+        self._is_under_test = kind.is_under_test
+        self._create = create
         self.instance = instance
         self.after_s = after_s
-        self.name: str = module.NAME
-        self.blocks = bool(getattr(module, "BLOCKS", False))
-        self._units = {metric.name: metric.unit for metric in module.METRICS}
-        self._collector: Collector | None = None
+        self.name = kind.name
+        self.blocks = kind.blocks
+        self._units = {metric.name: metric.unit for metric in kind.metrics}
+        self._collector: LiveCollector | None = None
         self._series: set[tuple[str, str]] = set()
 
     def prime(self, at_s: float) -> list[TimedSample]:
         """Make the collector and take its first reading."""
         try:
-            self._collector = self._module.create(*self._looks_at)
+            self._collector = self._create()
         except Unavailable as reason:
             return self.lost(at_s, str(reason))
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
@@ -193,10 +196,6 @@ class _Watched:
     def _why(self, error: Exception) -> str:
         silent = self._is_under_test and isinstance(error, InfrastructureError)
         return f"{UNANSWERED if silent else STOPPED}{_text(error)}"
-
-    @property
-    def _is_under_test(self) -> bool:
-        return bool(getattr(self._module, "UNDER_TEST", False))
 
     def close(self) -> None:
         """Let the collector give up what it holds."""

@@ -5,20 +5,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stithy.clock import SystemClock
-from stithy.collectors import database
-from stithy.collectors import server as server_collector
-from stithy.collectors.collector import InstanceScope, Sample, Scope, TimedSample
+from stithy.collectors.collector import Collector, InstanceScope, Sample, Scope, TimedSample
 from stithy.engines.postgresql.activity import ActivityReader
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect
 from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError
+from stithy.registry import plugins
 from stithy.run.sampler import Sampler
 from support.servers import engine, running_server, server_place, start
 
@@ -148,9 +147,10 @@ def sampled_twice(servers: Mapping[str, Server]) -> Sequence[TimedSample]:
     """What one sampler gives of all of them, once each collector has said something."""
     heard = {name: threading.Semaphore(0) for name in servers}
 
-    def told(module: ModuleType) -> Any:
+    def heard_of(kind: Collector) -> Collector:
         def create(scope: Scope, instance: InstanceScope) -> Any:
-            collector = module.create(scope, instance)
+            assert kind.create_for is not None
+            collector = kind.create_for(scope, instance)
 
             def sample() -> Sequence[Sample]:
                 found: Sequence[Sample] = collector.sample()
@@ -160,14 +160,14 @@ def sampled_twice(servers: Mapping[str, Server]) -> Sequence[TimedSample]:
 
             return SimpleNamespace(sample=sample, close=collector.close)
 
-        return SimpleNamespace(**{**vars(module), "create": create})
+        return replace(kind, create_for=create)
 
     scopes = (InstanceScope(name, each, each.data) for name, each in servers.items())
-    modules = {each.NAME: told(each) for each in (database, server_collector)}
-    sampler = Sampler(Scope((), tuple(scopes)), modules)
+    kinds = {name: heard_of(plugins(Collector)[name]) for name in ("database", "server")}
+    sampler = Sampler(Scope((), tuple(scopes)), kinds)
     sampler.start()
     for each in heard.values():
-        for _ in modules:
+        for _ in kinds:
             assert each.acquire(timeout=60)
     return sampler.stop()
 

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from re import split
 
+from stithy.collectors.collector import Collector
 from stithy.registry import FAMILIES
 from stithy.registry import INTERFACES as INTERFACES_OF
 from tidy.project import Finding, Project, Rule, Source
@@ -107,7 +108,7 @@ APART = (
 )  # fmt: skip
 INTERFACES = {
     FAMILIES[family].removeprefix("stithy."): names for family, names in INTERFACES_OF.items()
-}
+} | {"collectors": Collector.family.interface}
 AMONG = ("scenarios", "activities", "run.activities", "storage.providers")
 ALSO_PLUGINS = ("run.steps", "report.figures", "report.sections", "report.findings",
                 "report.exports", "report.formats", "analysis.validity.checks")  # fmt: skip

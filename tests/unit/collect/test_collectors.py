@@ -10,7 +10,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.collectors import block, cgroup, cpu, drive, memory, network, pressure
-from stithy.collectors.collector import Collector, InstanceScope, Rates, Scope
+from stithy.collectors.collector import InstanceScope, LiveCollector, Rates, Scope
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
 from support.drive_counters import counters
@@ -22,7 +22,7 @@ def _values(samples: Any) -> Found:
     return {(each.subject, each.metric): each.value for each in samples}
 
 
-def _sampled(collector: Collector, between: Any = lambda: None) -> Found:
+def _sampled(collector: LiveCollector, between: Any = lambda: None) -> Found:
     """The second sample of a collector; the first only takes the reading."""
     assert list(collector.sample()) == []
     between()

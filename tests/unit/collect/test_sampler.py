@@ -2,13 +2,19 @@
 
 import threading
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from fakes.clock import HurriedClock
-from stithy.collectors.collector import InstanceScope, Sample, Scope, TimedSample, Unavailable
+from stithy.collectors.collector import (
+    Collector,
+    InstanceScope,
+    Sample,
+    Scope,
+    TimedSample,
+    Unavailable,
+)
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
 from stithy.metrics import CollectedMetric
@@ -38,16 +44,18 @@ class _Steady:
         self.closed = True
 
 
-def _module(name: str, collector: Any, metric: str = "level_bytes", **more: Any) -> ModuleType:
+def _kind(name: str, live: Any, metric: str = "level_bytes", **more: Any) -> Collector:
     def create(_scope: Scope) -> Any:
-        if isinstance(collector, Exception):
-            raise collector
-        return collector
+        if isinstance(live, Exception):
+            raise live
+        return live
 
-    made = ModuleType(name)
     metrics = (CollectedMetric(metric, "B", "a level"),)
-    made.__dict__.update(NAME=name, METRICS=metrics, create=create, **more)
-    return made
+    return Collector(name, "levels", metrics, **{"create": create, **more})
+
+
+def _of_each(create: Any, **more: Any) -> Collector:
+    return _kind("of_each", None, create=None, create_for=create, **more)
 
 
 def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,20 +63,20 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
     monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
     release, steady, mortal = threading.Event(), _Steady(), _Steady(2)
     gone = InfrastructureError("the server is gone", where="here", remedy="none")
-    modules = {each.__name__: each for each in (
-        _module("steady", steady), _module("mortal", mortal), _module("broken", _Steady(1)),
-        _module("absent", Unavailable("there is no such thing")),
-        _module("undeclared", _Steady(), "other_bytes"), _module("asks", _Steady(), BLOCKS=True),
-        _module("hangs", _Steady(0, release), BLOCKS=True),
-        _module("stalled", _Steady(0, release), BLOCKS=True, UNDER_TEST=True),
-        _module("gone", _Steady(0, gone), UNDER_TEST=True),
+    kinds = {kind.name: kind for kind in (
+        _kind("steady", steady), _kind("mortal", mortal), _kind("broken", _Steady(1)),
+        _kind("absent", Unavailable("there is no such thing")),
+        _kind("undeclared", _Steady(), "other_bytes"), _kind("asks", _Steady(), blocks=True),
+        _kind("hangs", _Steady(0, release), blocks=True),
+        _kind("stalled", _Steady(0, release), blocks=True, is_under_test=True),
+        _kind("gone", _Steady(0, gone), is_under_test=True),
     )}  # fmt: skip
-    sampler = Sampler(Scope((), clock=HurriedClock()), modules)
+    sampler = Sampler(Scope((), clock=HurriedClock()), kinds)
     sampler.start()
     assert steady.enough.wait(30)
     readings = sampler.stop()
     release.set()
-    found = {name: [r for r in readings if r.collector == name] for name in modules}
+    found = {name: [r for r in readings if r.collector == name] for name in kinds}
     values = {name: [each.sample.value for each in shown] for name, shown in found.items()}
     why = {name: shown[-1].sample.missing_because or "" for name, shown in found.items()}
     assert values["steady"][:2] == [1.0, 2.0]
@@ -93,10 +101,9 @@ def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
     release = threading.Event()
     failure = release if blocks else None
     made = {"t1": _Steady(), "t2": _Steady(1, failure)}
-    of_each, machine = _module("of_each", None, BLOCKS=blocks, OF_INSTANCE=True), _Steady()
-    of_each.__dict__["create"] = lambda _, instance: made[instance.name]
+    of_each, machine = _of_each(lambda _, at: made[at.name], blocks=blocks), _Steady()
     scope = Scope((), tuple(map(InstanceScope, made)), clock=HurriedClock())
-    sampler = Sampler(scope, {"of_each": of_each, "machine": _module("machine", machine)})
+    sampler = Sampler(scope, {"of_each": of_each, "machine": _kind("machine", machine)})
     sampler.start()
     assert machine.enough.wait(30)
     assert made["t1"].enough.wait(30)
@@ -116,8 +123,7 @@ def test_of_each_server_there_is_a_collector_whose_samples_have_its_name(
 
 def test_a_window_without_a_server_says_so_once() -> None:
     """In each metric of a collector that looks at servers."""
-    alone = _module("of_each", None, OF_INSTANCE=True)
-    alone.__dict__["create"] = lambda _, instance: _refused(instance)
+    alone = _of_each(lambda _, instance: _refused(instance))
     sampler = Sampler(Scope((), clock=HurriedClock()), {"of_each": alone})
     sampler.start()
     [missing] = [each for each in sampler.stop() if each.collector == "of_each"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.clock import FakeClock, HurriedClock
-from stithy.collectors.collector import Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
 from stithy.errors import UserError
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.scenario import PlannedScenario
@@ -63,12 +63,13 @@ def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
 
 def test_the_collector_gives_the_rate_between_two_readings(printed: Path, tmp_path: Path) -> None:
     """And says so where the kernel has no such file."""
-    module, clock = plugins("collector")["faults"], FakeClock()
+    create, clock = plugins(Collector)["faults"].create, FakeClock()
+    assert create is not None
     scope = Scope((), proc=tmp_path, clock=clock)
     with pytest.raises(Unavailable):
-        module.create(scope)
+        create(scope)
     (tmp_path / "vmstat").write_text("pgfault 812345\npgmajfault 4711\n")
-    collector = module.create(scope)
+    collector = create(scope)
     assert collector.sample() == []
     (tmp_path / "vmstat").write_text("pgfault 812399\npgmajfault 4721\n")
     clock.sleep_s(2.0)
@@ -82,10 +83,10 @@ def test_a_collector_of_ones_own_that_fails_is_named_with_its_line(
     """In the reason that its series have, which the report shows."""
     (tmp_path / "vmstat").write_text("pgfault 812345\n")
     scope = Scope((), proc=tmp_path, clock=HurriedClock())
-    sampler = Sampler(scope, {"faults": plugins("collector")["faults"]})
+    sampler = Sampler(scope, {"faults": plugins(Collector)["faults"]})
     sampler.start()
     missing = [each.sample.missing_because for each in sampler.stop() if not each.sample.value]
-    at = f"{STOPPED}KeyError: 'pgmajfault', at {printed}/collector/faults.py:"
+    at = f"{STOPPED}KeyError: 'pgmajfault', at {printed}/collectors/faults.py:"
     assert any(str(each).startswith(at) for each in missing)
 
 

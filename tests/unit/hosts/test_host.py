@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from fakes.program import AnsweringRunner, EndingRunner
+from stithy.collectors.collector import Collector
 from stithy.hosts.host import Host, LocalHost, NamespaceHost
 from stithy.hosts.runner import Command
 from stithy.registry import plugins
@@ -20,7 +21,7 @@ def test_this_machine_is_a_host_whose_parts_know_each_other() -> None:
     assert here.facts is here.facts
     assert here.facts["kernel"].value == os.uname().release
     assert here.cpus == os.sched_getaffinity(0)
-    assert here.collectors == plugins("collector")
+    assert here.collectors == plugins(Collector)
 
 
 def test_a_namespace_is_entered_before_the_user_is_changed() -> None:

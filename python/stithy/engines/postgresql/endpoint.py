@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector
+from stithy.collectors.collector import LiveCollector
 from stithy.engines.engine import (
     CheckpointRule,
     CommitCounters,
@@ -176,7 +176,7 @@ class Endpoint:
             )]  # fmt: skip
             return {name: _checksum(connection, name) for name in names}
 
-    def activity(self, clock: Clock) -> Collector:
+    def activity(self, clock: Clock) -> LiveCollector:
         """Its metrics of the collector `database`; connected at once."""
         return Activity(ActivityReader(self.url), clock)
 

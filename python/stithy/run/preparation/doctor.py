@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from stithy.collectors.collector import Collector
 from stithy.engines.backup import every_method, needs_of
 from stithy.engines.declaration import declaration
 from stithy.engines.engine import Configuration, Request
@@ -154,6 +155,8 @@ def list_needs(family: str) -> dict[str, Sequence[Need]]:
     """List what each plug-in of one of `FAMILIES` needs of the machine."""
     if family == "scenario":
         return {name: scenario.needs for name, scenario in plugins(Scenario).items()}
+    if family == "collector":
+        return {name: collector.needs for name, collector in plugins(Collector).items()}
     return {name: module.NEEDS for name, module in plugins(family).items()}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector, Unavailable
+from stithy.collectors.collector import LiveCollector, Unavailable
 from stithy.engines.engine import (
     CheckpointRule,
     CommitCounters,
@@ -79,7 +79,7 @@ class Endpoint:
         """The rows are their own checksum."""
         return {name: str(count) for name, count in self.store.rows.items()}
 
-    def activity(self, _: Clock) -> Collector:
+    def activity(self, _: Clock) -> LiveCollector:
         """It has no statistics of its work."""
         raise Unavailable("the engine has no statistics")
 
