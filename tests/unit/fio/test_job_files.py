@@ -95,7 +95,7 @@ READ_AS_FIO_READS: Mapping[str, tuple[str | bytes, Mapping[str, Any]]] = {
     "how a rate is kept, without a rate": (
         f"[p]\n{DIRECT}rw=read\nrate_process=poisson\nthinktime_blocks=4\n", {"options": {}}),
     "nothing of what no profile has": (
-        f"[p]\n{DIRECT}rw=read\nstartdelay=0\nhipri=0\n", {"options": {}}),
+        f"[p]\n{DIRECT}rw=read\nstartdelay=0\nzonemode=none\n", {"options": {}}),
     "a share that is written twice": (f"[p]\n{DIRECT}rw=read\nsize=50%%\n", {
         "region": {"offset_share": 0, "size_share": 0.5}}),
     "flushes without writes have no effect": (
@@ -219,7 +219,8 @@ def test_what_writes_share_is_asked_of_jobs_that_write(tmp_path: Path) -> None:
 REFUSED = {
     "rw=trim": (2, "no profile has it"), "rw=read:8k": (2, "no profile has it"),
     "direct=0\nrw=read": (2, "buffered"), "bs=what": (2, "bs=what"), "bs=1000": (2, "sector"),
-    "bs=${NOT_SET}": (2, "set the variable NOT_SET"), "bs=4kib": (2, "sector"),
+    "bs=${NOT_SET}": (2, "set the variable NOT_SET"), "bs=16KiB": (2, "16,000 bytes"),
+    "numjobs=0": (2, "numjobs=0"),
     "startdelay=5": (2, "startdelay"), "no_such=1": (2, "no_such"), "kb_base=1000": (2, "kb_base"),
     "verify=md5": (2, "verify: true"), "latency_target=5ms": (2, "stop_at"),
     "exec_prerun=true": (2, "by hand"), "ioengine=mmap": (2, "page cache"),

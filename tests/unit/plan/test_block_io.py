@@ -65,6 +65,22 @@ def test_a_size_is_used_in_whole_blocks_and_the_plan_says_so(size: str) -> None:
     assert all(f"{used:,} B are used" in each for each in others)
 
 
+def test_a_rate_is_written_with_its_unit_or_without() -> None:
+    """As people write it, and as `block --rate` hands it on."""
+    for rate in ("1000", '"1000/s"', '["60000/min"]'):
+        assert spec_of(made(f"profiles: [sql], rate: {rate}")).rates == (1000.0,), rate
+
+
+def test_faults_of_a_file_keep_their_lines_through_the_study(tmp_path: Path) -> None:
+    """All of them, each with its word and its reason."""
+    file = tmp_path / "log.vdb"
+    file.write_text("sd=sd1,lun=/a\nwd=w,sd=sd1,hitarea=10m\nrd=r,wd=w,iorate=max,foo=1\n")
+    with pytest.raises(StudyError) as caught:
+        made(f"profiles: [{file}]")
+    for fault in ("log.vdb:2: wd has no word hitarea: hitarea=10m: ", "log.vdb:3: rd has no word"):
+        assert fault in str(caught.value.problems), caught.value.problems
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Job files and a parameter file whose names and patterns are alike."""

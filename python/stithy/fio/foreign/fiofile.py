@@ -40,7 +40,7 @@ def translate(text: str, name: str, reader: Reader) -> Profile | None:
             reader.note(option, "none", UNUSED.get(option.key, "no job needs it"))
         elif option.key in DECIDED:
             reader.note(option, "study")
-        elif option.key in IDLE or option.text == "0":
+        elif option.key in IDLE or option.text in ("0", "none"):
             reader.note(option, "none")
         else:
             _refuse_option(reader, option, "no profile has it")
@@ -175,6 +175,12 @@ def _parse_number(text: str) -> int:
     return int(match[1], 0) * int(base ** " kmgtp".index((match[2] or " ").lower()))
 
 
+def _parse_count(text: str) -> int:
+    if (number := _parse_number(text)) < 1:
+        raise TextError(f"{text!r} is not from 1")
+    return number
+
+
 def _parse_share(text: str) -> float:
     """A share of whole percents, which fio misreads with their sign. Raises TextError."""
     if (percents := _parse_number(text)) > 100:
@@ -210,7 +216,7 @@ def _find_span(jobs: Sequence[_Job]) -> int:
         if not all(map(NUMBER.match, texts)) or not _parse_number(texts[0]):
             return 0
         size, offset, step = map(_parse_number, texts)
-        ends.append(offset + (job.value(_parse_number, 1, "numjobs") - 1) * step + size)
+        ends.append(offset + (job.value(_parse_count, 1, "numjobs") - 1) * step + size)
     return max(ends)
 
 
@@ -244,7 +250,7 @@ def _translate_job(job: _Job) -> Iterator[Stream]:
     elif job.value(str, "", direct.key) == ("0" if direct.key == "direct" else "1"):
         job.refuse(direct.key, "buffered I/O measures the page cache")
     values = {
-        "name": job.name, "read_share": reads, "jobs": job.value(_parse_number, 1, "numjobs"),
+        "name": job.name, "read_share": reads, "jobs": job.value(_parse_count, 1, "numjobs"),
         **_translate_submission(job), **_translate_sync(job, reads), **_translate_sizes(job, reads),
         **_translate_places(job, reads, is_random=is_random), "options": job.passed,
     }  # fmt: skip
@@ -332,7 +338,8 @@ def _find_sizes(job: _Job, place: int) -> tuple[list[str], dict[int, float]]:
 
 def _parse_size(text: str) -> dict[int, float]:
     if (size_bytes := _parse_number(text)) % SECTOR_BYTES or not size_bytes:
-        raise TextError(f"{text!r} is no whole sector, which direct I/O needs")
+        problem = "no whole sector, which direct I/O needs"
+        raise TextError(f"{text!r} is {size_bytes:,} bytes to fio, {problem}")
     return {size_bytes: 1.0}
 
 
