@@ -72,8 +72,9 @@ def new(
     json
         Print one JSON document about the file; not with `-`, which prints the study itself.
     """
+    say("looking at this machine")
     from stithy.hosts.host import LocalHost
-    from stithy.run.preparation.draft import Wishes, draft
+    from stithy.run.preparation.draft import Wishes, describe_cautions, draft
     from stithy.study.scenario import Scenario
     from stithy.study.sections import USUAL
 
@@ -86,18 +87,34 @@ def new(
     require_plugin("workload", workload, f"{workload!r} is not a workload", "--workload")
     require_plugin(Scenario, scenario, f"{scenario!r} is not a scenario", "--scenario")
     wishes = Wishes(path, drive, engine, units, short, workload, scenario or USUAL)
-    drafted = draft(LocalHost(), wishes)
+    host = LocalHost()
+    drafted = draft(host, wishes, choose_margin=_choose_margin)
     if file == STANDARD_OUTPUT:
         show(drafted.text.rstrip("\n"))
         return
     _write(Path(file), drafted.text)
+    cautions = describe_cautions(host, drafted.study)
     if json:
-        show_json(_as_json(file, drafted))
+        show_json({**_as_json(file, drafted), "cautions": list(cautions)})
     else:
-        say(_summary(file, drafted))
+        say("\n".join((_summary(file, drafted), *(f"warning: {text}" for text in cautions))))
 
 
 COMMAND = new
+
+
+def _choose_margin(drafted: "Drafted") -> float:
+    """The default in per cent, or what the noise of earlier runs lets a study decide."""
+    from stithy.cli.talk.prospects import outlook
+    from stithy.metrics import parse_quantity
+    from stithy.run.preparation.forecast import earlier_noise
+    from stithy.study.primary import MARGIN_PERCENT
+
+    asked, among = drafted.plan.question, len(drafted.study.candidates)
+    noise = earlier_noise(str(parse_quantity(asked.metric))) if asked else ()
+    expected = outlook(asked, among, noise, drafted.plan.seed)
+    needed = expected.margin_needed if expected else None
+    return MARGIN_PERCENT if needed is None else round(needed * 100, 1)
 
 
 def _need_free(file: Path) -> None:

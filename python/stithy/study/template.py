@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from stithy.factor import level_factor
 from stithy.study.document import as_yaml, quoted
 from stithy.study.keys import Key, key_at, known_at, needed_at
+from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
 from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL
 from stithy.study.sections import USUAL, sections_of
@@ -47,8 +48,10 @@ class Draft:
     units: int
     units_key: str
     levels: tuple[int, ...]
-    ramp_up_s: float
-    duration_s: float
+    ramp_up_s: float = 30.0
+    duration_s: float = 60.0
+    blocks: int = BLOCKS_MOST
+    margin_percent: float = MARGIN_PERCENT
     scenario: str = USUAL
 
     @property
@@ -77,8 +80,7 @@ def study_text(draft: Draft) -> str:
 def _shown(draft: Draft) -> frozenset[str]:
     """Keys that stand in it, and those that its scenario does not have."""
     scenario = () if draft.scenario == USUAL else ("scenario",)
-    primary = ("primary",) if draft.has_users else ()
-    return frozenset({"study", "candidates", *scenario, *OPTIONAL, *primary})
+    return frozenset({"study", "candidates", "primary", *scenario, *OPTIONAL})
 
 
 def _scenario(name: str) -> Iterator[str]:
@@ -103,8 +105,9 @@ def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> di
 
 
 def _primary(draft: Draft) -> Iterator[str]:
-    if draft.has_users:
-        yield from (*_section("primary", {level_factor().name: str(max(draft.levels))}), "")
+    level = {level_factor().name: str(max(draft.levels))} if draft.has_users else {}
+    answer = {"margin": f"{draft.margin_percent:g}%", "blocks": str(draft.blocks)}
+    yield from (*_section("primary", level | answer), "")
 
 
 def _database(draft: Draft) -> Iterator[str]:

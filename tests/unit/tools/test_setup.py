@@ -1,5 +1,6 @@
 """What `tools/setup` says on machines that lack something, with a PATH made for the test."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -189,6 +190,17 @@ def test_a_build_shows_its_parts_and_the_time_left(
     script = f"set -eu; profile={profile}\n{function}show_build {tmp_path}/log 60"
     printed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert printed.stdout == shown
+
+
+def test_the_rust_that_is_needed_is_the_newest_that_a_package_needs(root: Path) -> None:
+    """Set-up would go on with an older one, and the build would stop."""
+    words = ["cargo", "metadata", "--locked", "--offline", "--format-version", "1"]
+    read = json.loads(subprocess.run(words, cwd=root, capture_output=True, check=True).stdout)
+    needed = [each["rust_version"] or "1" for each in read["packages"]]
+    versions = [tuple(map(int, f"{version}.0".split(".")[:3])) for version in needed]
+    stated = re.search(r'rust-version = "([\d.]+)"', (root / "Cargo.toml").read_text())
+    assert stated is not None
+    assert max(versions)[:2] == tuple(map(int, stated[1].split(".")))
 
 
 def test_a_package_is_cut_out_of_a_lock_with_its_hashes() -> None:

@@ -15,19 +15,26 @@ from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
 from stithy.names import find_free
 from stithy.needs import Judgement, Machine
+from stithy.plan.cost import total_s
 from stithy.plan.expand import expand, less_room, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.preparation.doctor import engine_here
 from stithy.run.preparation.equip import keeper_in
-from stithy.run.preparation.preflight import check_candidates, check_room
+from stithy.run.preparation.forecast import Forecast, earlier_factors, mended
+from stithy.run.preparation.preflight import (
+    check_candidates,
+    check_room,
+    describe_shared_devices,
+)
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study
 from stithy.study.model import Study, name_candidate
+from stithy.study.primary import MARGIN_PERCENT
 from stithy.study.scenario import Scenario
 from stithy.study.sections import USUAL, sections_of, workload_named
 from stithy.study.template import Draft, Option, study_text
@@ -52,6 +59,14 @@ FREE_SHARE = 0.5
 
 PLACES_MAX = 4
 USERS_MAX = 256
+
+EFFORTS = ((30.0, 60.0, 12), (20.0, 45.0, 10), (10.0, 30.0, 8), (5.0, 15.0, 12), (5.0, 15.0, 6))
+"""Ramp-up and duration of a window in seconds, and blocks at most: the first that ends in time."""
+
+EFFORTS_SHORT = EFFORTS[-2:]
+TIME_S_MAX = 3600.0
+"""What a new study may take if it stays undecided, as far as its smallest can."""
+
 QUESTION = "Which of these storages serves the users of this database best?"
 ALONE = "What does this storage give the users of this database?"
 WITHOUT_USERS = "Which of these storages is the fastest?"
@@ -95,6 +110,9 @@ class Drafted:
     plan: Plan
 
 
+ChooseMargin = Callable[[Drafted], float]
+"""The margin in per cent with which equal candidates are likely to be called equivalent."""
+
 Check = Callable[[Study, Plan], None]
 """Raises PreconditionError where a study could not run here."""
 
@@ -105,10 +123,12 @@ def draft(
     *,
     ask_engine: Callable[[str], Judgement] | None = None,
     check: Check | None = None,
+    choose_margin: ChooseMargin = lambda _: MARGIN_PERCENT,
 ) -> Drafted:
-    """The largest study that fits. Raises PreconditionError where none does, or there is no engine.
+    """The largest study that fits, and ends in time if one does.
 
-    UserError for a wish that no study can have.
+    Raises PreconditionError where none fits, or there is no engine; UserError for a wish that no
+    study can have.
     """
     wishes.refuse_misfits()
     asked = ask_engine or partial(engine_here, host)
@@ -116,16 +136,21 @@ def draft(
     engine = choose_engine(wishes.engine, asked) if has_database else None
     checked = check or (lambda study, plan: check_here(host, study, plan))
     problem: PreconditionError | None = None
+    largest: Drafted | None = None
     for number, begun in enumerate(_drafts(host, wishes, engine)):
         for units in _sizes(wishes, workload_named(begun.workload)) if has_database else (1,):
-            drafted = _finished(_sized(begun, units))
+            drafted = _fitted(_sized(begun, units), wishes, choose_margin)
             try:
                 checked(drafted.study, drafted.plan)
             except PreconditionError as error:
                 # Of what is compared for want of more room nobody asked to hear.
                 problem = error if number == 0 else problem
             else:
-                return drafted
+                largest = drafted
+                if total_s(drafted.plan.steps)[0] <= TIME_S_MAX:
+                    return drafted
+        if largest is not None:
+            return largest
     raise problem or PreconditionError(
         "no file system has a directory that this user may use, and drives cannot be emulated",
         where=host.name,
@@ -255,8 +280,6 @@ def _begun(
         units=1,
         units_key=workload_named(workload).units,
         levels=_levels(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
-        ramp_up_s=5.0 if wishes.short else 30.0,
-        duration_s=15.0 if wishes.short else 60.0,
         scenario=wishes.scenario,
     )
 
@@ -298,10 +321,26 @@ def _sized(begun: Draft, units: int) -> Draft:
     return replace(begun, units=units, memory_bytes=max(MEMORY_BYTES_MIN, memory))
 
 
+def _fitted(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Drafted:
+    """The study with the largest effort that ends in time, or else the smallest."""
+    for ramp_up_s, duration_s, blocks in EFFORTS_SHORT if wishes.short else EFFORTS:
+        timed = replace(sized, ramp_up_s=ramp_up_s, duration_s=duration_s, blocks=blocks)
+        drafted = _finished(timed)
+        if total_s(drafted.plan.steps)[0] <= TIME_S_MAX:
+            break
+    return _finished(replace(timed, margin_percent=choose_margin(drafted)))
+
+
 def _finished(sized: Draft) -> Drafted:
     text = study_text(sized)
     study = parse_study("the new study", text.encode())
-    return Drafted(text, study, expand(study))
+    return Drafted(text, study, mended(expand(study), Forecast(earlier_factors())))
+
+
+def describe_cautions(host: Host, study: Study) -> tuple[str, ...]:
+    """Say which candidates lie on one device, a sentence each."""
+    providers = {name: _provider(host, study, name) for name in study.candidates}
+    return tuple(describe_shared_devices(providers))
 
 
 DRIVES = {

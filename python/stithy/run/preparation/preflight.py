@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts.checks import load
 from stithy.hosts.checks.drives import FLOOR_S
 from stithy.hosts.checks.load import memory_of
+from stithy.hosts.devices import shared_by
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command
 from stithy.needs import Machine
@@ -98,6 +100,7 @@ def preflight(
     problems.found += unanswerable(*asked)
     warnings += doubtful(*asked)
     warnings += [each for provider in usable.values() for each in provider.cautions()]
+    warnings += () if plan.null else describe_shared_devices(usable)
     warnings += not_delivered(
         {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
     )
@@ -216,6 +219,20 @@ def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
             where="--null",
             remedy="name a directory inside of that file system, not the one it is mounted on",
         )
+
+
+def describe_shared_devices(providers: Mapping[str, Provider]) -> Iterator[str]:
+    """Say which candidates lie on one device, unless they are images on it."""
+    places = [
+        (name, existing_part(place))
+        for name, provider in providers.items()
+        if (place := provider.place()) is not None
+        and any(room.takes_bytes is None for room in provider.rooms())
+    ]
+    for (first, place), (second, other) in combinations(places, 2):
+        if (device := shared_by(place, other)) is not None:
+            yield f"candidates {first} and {second} lie on the same storage ({device}), which " \
+                "cannot differ; to compare storage, name a place on another device"  # fmt: skip
 
 
 def check_memory(study: Study, machine: Machine) -> None:
