@@ -133,7 +133,7 @@ fn refuse_wrong_pace(pace: &Pace) -> Result<(), HammerError> {
 }
 
 fn whole_reads(file_bytes: u64) -> Result<(), HammerError> {
-    let right = file_bytes >= READ_BYTES && file_bytes % READ_BYTES == 0;
+    let right = file_bytes >= READ_BYTES && file_bytes.is_multiple_of(READ_BYTES);
     let remedy = format!("give a multiple of {READ_BYTES}");
     require(right, "file_bytes", file_bytes, remedy)
 }

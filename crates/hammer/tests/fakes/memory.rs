@@ -113,7 +113,7 @@ impl MemorySession {
     fn answered(&self, text: &str, params: &[i64]) -> Result<i64, SessionError> {
         let mut store = self.target.store.lock().unwrap();
         store.statements += 1;
-        let falls_on = |every| store.statements % every == 0;
+        let falls_on = |every| store.statements.is_multiple_of(every);
         let (conflict, lost) = (
             falls_on(self.target.conflict_every),
             falls_on(self.target.lose_every),

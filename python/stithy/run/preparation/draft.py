@@ -60,7 +60,7 @@ FREE_SHARE = 0.5
 PLACES_MAX = 4
 USERS_MAX = 256
 
-EFFORTS = ((30.0, 60.0, 12), (20.0, 45.0, 10), (10.0, 30.0, 8), (5.0, 15.0, 12), (5.0, 15.0, 6))
+EFFORTS = ((30.0, 60.0, 12), (20.0, 45.0, 10), (5.0, 15.0, 12), (5.0, 15.0, 6))
 """Ramp-up and duration of a window in seconds, and blocks at most: the first that ends in time."""
 
 EFFORTS_SHORT = EFFORTS[-2:]
@@ -322,11 +322,13 @@ def _sized(begun: Draft, units: int) -> Draft:
 
 
 def _fitted(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Drafted:
-    """The study with the largest effort that ends in time, or else the smallest."""
-    for ramp_up_s, duration_s, blocks in EFFORTS_SHORT if wishes.short else EFFORTS:
+    """The study with the largest effort that ends in time; the smallest first: it may not."""
+    efforts = EFFORTS_SHORT if wishes.short else EFFORTS
+    for ramp_up_s, duration_s, blocks in (efforts[-1], *efforts):
         timed = replace(sized, ramp_up_s=ramp_up_s, duration_s=duration_s, blocks=blocks)
         drafted = _finished(timed)
-        if total_s(drafted.plan.steps)[0] <= TIME_S_MAX:
+        ends_in_time = total_s(drafted.plan.steps)[0] <= TIME_S_MAX
+        if ends_in_time == (blocks > efforts[-1][2]):
             break
     return _finished(replace(timed, margin_percent=choose_margin(drafted)))
 

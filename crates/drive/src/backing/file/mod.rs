@@ -132,7 +132,7 @@ impl FileImage {
         if purpose != Purpose::Replace {
             return [all, 0..0];
         }
-        let is_part = |at: u64| at % BLOCK_BYTES as u64 != 0;
+        let is_part = |at: u64| !at.is_multiple_of(BLOCK_BYTES as u64);
         let (first, last) = (all.start, all.end - 1);
         let head = is_part(offset_bytes) || (first == last && is_part(length_bytes));
         let tail = last > first && is_part(offset_bytes + length_bytes);

@@ -49,16 +49,16 @@ impl Shape {
         Shape {
             lane_bytes,
             sector_bytes,
-            is_file: seed % 2 == 0,
+            is_file: seed.is_multiple_of(2),
             cache_bytes: [1 << 30, 4 << 20, 256 << 10][(seed % 3) as usize],
-            is_unsteady: seed / 2 % 2 == 0,
+            is_unsteady: (seed / 2).is_multiple_of(2),
             flush_share: if is_alone {
                 0.4
             } else {
                 [0.1, 0.003][(seed / 4 % 2) as usize]
             },
             is_alone,
-            whole_bytes: if sector_bytes == 512 || seed / 8 % 2 == 0 {
+            whole_bytes: if sector_bytes == 512 || (seed / 8).is_multiple_of(2) {
                 512
             } else {
                 4096

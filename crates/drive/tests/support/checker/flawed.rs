@@ -102,7 +102,7 @@ impl Inner {
     /// Whether this request is one of those that go wrong.
     fn is_its_turn(&mut self) -> bool {
         self.requests += 1;
-        self.requests % SELDOM == 0
+        self.requests.is_multiple_of(SELDOM)
     }
 
     fn put(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
