@@ -28,7 +28,6 @@ from stithy.suggest import instead
 
 FAMILIES = {
     "provider": "stithy.storage.providers",
-    "layer": "stithy.storage.layers",
     "engine": "stithy.engines",
     "workload": "stithy.workloads",
     "restore": "stithy.plan.restores",

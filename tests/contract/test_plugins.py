@@ -15,7 +15,7 @@ from stithy.registry import part, plugins
 from stithy.run.preparation.doctor import FAMILIES, list_needs
 from stithy.run.preparation.draft import Wishes, draft
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor
-from stithy.storage.layer import OneLayer
+from stithy.storage.layer import LayerKind, OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
 from stithy.study.scenario import Scenario
@@ -64,17 +64,17 @@ def test_a_provider_is_named_by_a_key_of_its_own_and_creates_what_has_every_meth
     assert [each for each in METHODS if not callable(getattr(made, each, None))] == []
 
 
-@pytest.mark.parametrize("name", plugins("layer"))
+@pytest.mark.parametrize("name", plugins(LayerKind))
 def test_a_layer_keeps_of_its_members_what_its_redundancy_leaves(name: str) -> None:
     """At most that: its own books take some, too; data take no less than themselves."""
-    module = plugins("layer")[name]
-    spec = module.Spec()
+    module = plugins(LayerKind)[name]
+    spec = module.keys()
     count = module.members(spec)[0]
     times = module.redundancy(spec, count)
     assert times >= 1
     assert 0 < module.capacity_bytes(spec, [2**33] * count) <= count * 2**33 / times
     assert callable(module.build)
-    assert all(callable(undo) for undo in getattr(module, "HANDLERS", {}).values())
+    assert all(callable(undo) for undo in module.handlers.values())
 
 
 @pytest.mark.parametrize("package", plugins("engine").values(), ids=plugins("engine"))

@@ -1,32 +1,13 @@
-"""The interface of a layer: several block devices become one volume, and back.
+"""The seam of layers: several block devices become one volume, and back.
 
 A layer lies between a source, whose provider gives the devices (its members), and the file system.
-It is one module in `layers/` with
-
-- `NAME`, `Spec` (a pydantic model of its keys in the study file), `NEEDS` (see `stithy.needs`),
-- `members(spec)`: the least and the greatest number of devices, None where there is none,
-- `capacity_bytes(spec, sizes_bytes)`: how much can be written, from the sizes of its members,
-- `build(spec, devices, task)`: makes it of empty devices, and gives the device to be mounted,
-- `redundancy(spec, count)`: bytes on that many devices for a byte of files,
-- `multiple(spec)`, if the number of devices must be a multiple of more than one,
-- `UNEQUAL`, if its members must differ in speed: drives of one profile are refused then,
-- `FILESYSTEM`, if it brings a file system of its own: the kind by which that is mounted,
-- `mount_options(spec)`, if its keys are options of mounting it,
-- `cautions(spec)`, if a person must know something before it holds data,
-- `usage(mount_point, runner)`, if that compresses or keeps copies: what its books say
-  (`stithy.storage.space.Usage`); and `stored_below(folder)`, what is stored of files in a folder,
-- `usage_below(device, redundancy, runner)`, if it compresses below a file system: the same, of its
-  device that is mounted,
-- `HANDLERS`, if it makes what unmounting does not remove: as a provider has them.
-
-`Spec`, `members`, `capacity_bytes` and `redundancy` judge by the study alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
@@ -34,10 +15,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from stithy.errors import TextError
 from stithy.hosts.runner import Runner
 from stithy.needs import Need
-from stithy.registry import plugins
+from stithy.registry import Family, Plugin, plugins
 from stithy.storage import sizes
 from stithy.storage.provider import Record
 from stithy.units import format_size, parse_size
+
+if TYPE_CHECKING:
+    from stithy.storage.space import Usage
 
 SIZE_BYTES_MAX = 2**50
 
@@ -56,6 +40,71 @@ class Task:
     runner: Runner
 
 
+def _none(_keys: Any) -> tuple[str, ...]:
+    return ()
+
+
+def _one(_keys: Any) -> int:
+    return 1
+
+
+@dataclass(frozen=True)
+class LayerKind(Plugin):
+    """How several devices become one.
+
+    What is computed from keys judges by the study alone, for `stithy plan`; the keys are those of
+    `keys`.
+    """
+
+    family: ClassVar = Family("storage.layers")
+
+    name: str
+    keys: type[BaseModel]
+    """Its keys in a study. Each has a default; the first one names it in reports."""
+
+    members: Callable[[Any], tuple[int, int | None]]
+    """The least and the greatest number of devices, None where there is none."""
+
+    capacity_bytes: Callable[[Any, Sequence[int]], int]
+    """How much can be written on members of these sizes, bytes; never too much."""
+
+    redundancy: Callable[[Any, int], float]
+    """Bytes on that many devices for a byte of files: copies and parity."""
+
+    build: Callable[[Any, Sequence[str], Task], str]
+    """Makes it of devices that may be overwritten; gives the device that is to be mounted."""
+
+    needs: tuple[Need, ...] = ()
+    """The programs, kernel features and rights that it needs."""
+
+    multiple: Callable[[Any], int] = _one
+    """The number of devices must be a multiple of it."""
+
+    is_unequal: bool = False
+    """Whether its members must differ in speed: drives of one profile are refused."""
+
+    filesystem: str | None = None
+    """The kind of file system that it brings; None where one is made on it."""
+
+    mount_options: Callable[[Any], tuple[str, ...]] = _none
+    """Options by which its file system is mounted."""
+
+    cautions: Callable[[Any], tuple[str, ...]] = _none
+    """What a person must know before it holds data, a sentence each."""
+
+    usage: "Callable[[Path, Runner], Usage] | None" = None
+    """What the books of its file system say, at a mount point, where it compresses or copies."""
+
+    stored_below: Callable[[Path], int] | None = None
+    """What its file system stores of the files below a folder, bytes."""
+
+    usage_below: "Callable[[str, float, Runner], Usage] | None" = None
+    """What it stores below a file system, of its device that is mounted and its redundancy."""
+
+    handlers: Mapping[str, Callable[[Mapping[str, str]], None]] = field(default_factory=dict)
+    """How each kind of resource that unmounting does not remove is removed, by recorded facts."""
+
+
 @dataclass(frozen=True)
 class Layer:
     """A layer as a study asks for it: its name, and its keys."""
@@ -64,18 +113,18 @@ class Layer:
     spec: BaseModel
 
     @property
-    def _module(self) -> ModuleType:
-        return plugins("layer")[self.name]
+    def _kind(self) -> LayerKind:
+        return plugins(LayerKind)[self.name]
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """What it cannot work without on a machine."""
-        return tuple(each for each in self._module.NEEDS if not each.optional)
+        return tuple(each for each in self._kind.needs if not each.optional)
 
     @property
     def filesystem(self) -> str | None:
         """The kind of file system that it brings; None where one is made on it."""
-        return getattr(self._module, "FILESYSTEM", None)
+        return self._kind.filesystem
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -89,7 +138,7 @@ class Layer:
 
     def usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
         """How much files may take on members of these sizes, bytes; on the safe side."""
-        capacity: int = self._module.capacity_bytes(self.spec, sizes_bytes)
+        capacity = self._kind.capacity_bytes(self.spec, sizes_bytes)
         return sizes.usable_bytes(self.filesystem or filesystem, capacity)
 
     def member_bytes(self, filesystem: str, needed_bytes: int, count: int) -> int:
@@ -103,26 +152,21 @@ class Layer:
 
     def redundancy(self, count: int) -> float:
         """Bytes on `count` devices for a byte of files: copies and parity."""
-        return float(self._module.redundancy(self.spec, count))
+        return self._kind.redundancy(self.spec, count)
 
     @property
     def mount_options(self) -> tuple[str, ...]:
         """Options by which its file system is mounted, as its keys ask for."""
-        return self._told("mount_options")
+        return self._kind.mount_options(self.spec)
 
     @property
     def cautions(self) -> tuple[str, ...]:
         """What a person must know before the layer holds data, a sentence each."""
-        return self._told("cautions")
-
-    def _told(self, what: str) -> tuple[str, ...]:
-        asked = getattr(self._module, what, None)
-        return tuple(asked(self.spec)) if asked else ()
+        return self._kind.cautions(self.spec)
 
     def build(self, devices: Sequence[str], task: Task) -> str:
         """Make it of devices that may be overwritten; the device that is to be mounted."""
-        built: str = self._module.build(self.spec, devices, task)
-        return built
+        return self._kind.build(self.spec, devices, task)
 
     def __str__(self) -> str:
         """`btrfs raid10`, or `btrfs raid5, compression zstd`: its name, and what is asked of it."""
@@ -140,8 +184,8 @@ class OneLayer:
     def model(self) -> type[BaseModel]:
         """All layers as keys, of which one is given."""
         fields: dict[str, Any] = {
-            name: (module.Spec | None, Field(default=None, description=module.Spec.__doc__))
-            for name, module in plugins("layer").items()
+            name: (kind.keys | None, Field(default=None, description=kind.keys.__doc__))
+            for name, kind in plugins(LayerKind).items()
         }
         config = ConfigDict(extra="forbid", frozen=True)
         return create_model("Layer", __config__=config, **fields)
@@ -153,8 +197,9 @@ class OneLayer:
 
     def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
         """A mapping with one of the layers."""
-        specs = {name: module.Spec.model_json_schema() for name, module in plugins("layer").items()}
-        keys = {name: {**each, "default": "none"} for name, each in specs.items()}
+        kinds = plugins(LayerKind).items()
+        schemas = {name: kind.keys.model_json_schema() for name, kind in kinds}
+        keys = {name: {**schema, "default": "none"} for name, schema in schemas.items()}
         return {"type": "object", "properties": keys, "minProperties": 1, "maxProperties": 1,
                 "additionalProperties": False}  # fmt: skip
 
@@ -163,7 +208,7 @@ class OneLayer:
         if value is None or isinstance(value, Layer):
             return value
         if not isinstance(value, dict) or len(value) != 1:
-            names = " or ".join(f"{{{name}: {{…}}}}" for name in plugins("layer"))
+            names = " or ".join(f"{{{name}: {{…}}}}" for name in plugins(LayerKind))
             raise rule("not a layer", f"its name with its keys: {names}")
         keys = {name: {} if each is None else each for name, each in value.items()}
         known = self.model().model_validate(keys)
@@ -214,20 +259,20 @@ def _misfit(
     layer: Layer | None, count: int, filesystem: str | None, equal: bool
 ) -> tuple[str, object, PydanticCustomError] | None:
     if layer is None:
-        names = ", ".join(plugins("layer"))
+        names = ", ".join(plugins(LayerKind))
         error = rule("several devices without a layer", f"add `layer`, which is one of {names}")
         return None if count == 1 else ("count", count, error)
-    module = plugins("layer")[layer.name]
-    least, most = module.members(layer.spec)
+    kind = plugins(LayerKind)[layer.name]
+    least, most = kind.members(layer.spec)
     if count < least:
         return "layer", str(layer), rule("too few devices for it", f"at least {least}, not {count}")
     if most is not None and count > most:
         return "layer", str(layer), rule("too many devices for it", f"at most {most}, not {count}")
-    of = module.multiple(layer.spec) if hasattr(module, "multiple") else 1
+    of = kind.multiple(layer.spec)
     if count % of:
         right = f"a multiple of {of}, not {count}: it would leave {count % of} unused"
         return "layer", str(layer), rule("not a number of devices for it", right)
-    if equal and getattr(module, "UNEQUAL", False):
+    if equal and kind.is_unequal:
         right = "use `device` with a slow and a fast one, or `ceph` with `cache`"
         return "layer", str(layer), rule("a cache that is as slow as what it is in front of", right)
     if layer.filesystem is not None and filesystem not in (None, layer.filesystem):

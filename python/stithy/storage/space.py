@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from stithy.errors import InfrastructureError
@@ -20,6 +19,7 @@ from stithy.hosts.devices import mount_of
 from stithy.hosts.runner import Command, Runner
 from stithy.registry import plugins
 from stithy.storage.copy import sync_filesystem
+from stithy.storage.layer import LayerKind
 from stithy.storage.provider import Volume
 
 BLOCK_BYTES = 512
@@ -143,13 +143,13 @@ def space_of(
     )  # fmt: skip
 
 
-def _usage(volume: Volume, written: int, below: ModuleType | None, runner: Runner) -> Usage:
+def _usage(volume: Volume, written: int, below: LayerKind | None, runner: Runner) -> Usage:
     """By the books of the file system or of the layer below it; else by what its files have."""
     redundancy = volume.array.redundancy if volume.array else 1.0
     told: Usage
-    if (module := _with_books(volume.filesystem)) is not None:
+    if (module := _with_books(volume.filesystem)) is not None and module.usage is not None:
         told = module.usage(volume.mount_point, runner)
-    elif below is not None:
+    elif below is not None and below.usage_below is not None:
         told = below.usage_below(mount_of(volume.mount_point).source, redundancy, runner)
     else:
         told = Usage(written, round(_taken_bytes(volume.mount_point) * redundancy), redundancy)
@@ -171,7 +171,7 @@ def give_back(mount_point: Path, runner: Runner) -> None:
         )
 
 
-def _of_directory(logical: int, written: int, module: ModuleType | None, volume: Volume) -> Space:
+def _of_directory(logical: int, written: int, module: LayerKind | None, volume: Volume) -> Space:
     """A directory on a file system that others use as well."""
     missing = {"provisioned_bytes": SHARED, "allocated_bytes": SHARED}
     if module is not None or volume.memory_backed:
@@ -200,8 +200,8 @@ def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     if not written:
         return space
     module = _with_books(volume.filesystem)
-    if module is not None and hasattr(module, "stored_below"):
-        stored = sum(module.stored_below(each) for each in folders)
+    if module is not None and module.stored_below is not None:
+        stored = sum(map(module.stored_below, folders))
     elif space.below or module is not None:
         missing = {**space.missing, "reduction": NOT_TOLD_APART}
         # What blocks of a file are, a file system that compresses alone knows.
@@ -212,17 +212,16 @@ def with_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
     return replace(space, log_written_bytes=written, log_stored_bytes=stored)
 
 
-def _with_books(filesystem: str) -> ModuleType | None:
-    """The layer that is this file system, and reads its books."""
-    layers = plugins("layer").values()
-    known = (each for each in layers if getattr(each, "FILESYSTEM", None) == filesystem)
-    return next((each for each in known if hasattr(each, "usage")), None)
+def _with_books(filesystem: str) -> LayerKind | None:
+    """Find the layer that is this file system, and reads its books."""
+    layers = plugins(LayerKind).values()
+    return next((kind for kind in layers if kind.usage and kind.filesystem == filesystem), None)
 
 
-def _below(volume: Volume) -> ModuleType | None:
-    """The layer below the file system, if it compresses and reads its own books."""
-    layer = plugins("layer").get(volume.array.layer) if volume.array else None
-    return layer if hasattr(layer, "usage_below") else None
+def _below(volume: Volume) -> LayerKind | None:
+    """Find the layer below the file system, if it compresses and reads its own books."""
+    kind = plugins(LayerKind).get(volume.array.layer) if volume.array else None
+    return kind if kind and kind.usage_below else None
 
 
 def _taken_bytes(mount_point: Path) -> int:

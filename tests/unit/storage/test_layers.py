@@ -108,15 +108,15 @@ def test_a_layer_may_have_no_keys_and_a_key_no_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path
 ) -> None:
     """Both have a name in words, before a run and in its report."""
-    plain = (root / "tests/fakes/plugins/layer/plain.py").read_text()
+    plain = (root / "tests/fakes/plugins/storage/layers/plain.py").read_text()
     keys = plain[plain.index("    percent:") : plain.index("def members")]
-    (tmp_path / "layer").mkdir()
+    (tmp_path / "storage/layers").mkdir(parents=True)
     for name, instead in (
         ("bare", "\n\n"),
         ("cut", "    at: int\n    by: int\n    of: int = 3\n\n\n"),
     ):
         text = plain.replace(keys, instead).replace('"plain"', f'"{name}"')
-        (tmp_path / f"layer/{name}.py").write_text(text)
+        (tmp_path / f"storage/layers/{name}.py").write_text(text)
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
     for value, words in (({"bare": None}, "bare"), ({"cut": {"at": 1, "by": 2}}, "cut 1, by 2")):
         layer = OneLayer().read(value)

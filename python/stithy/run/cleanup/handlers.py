@@ -30,6 +30,7 @@ from stithy.run.cleanup.register import (
 )
 from stithy.run.journal import Journal, read_journal
 from stithy.storage.consent import remove_mark
+from stithy.storage.layer import LayerKind
 from stithy.storage.volume import remove_own, remove_tree
 
 Facts = Mapping[str, str]
@@ -165,7 +166,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 }
 """One handler for each kind of resource that is nobody's alone."""
 
-MAKING = ("provider", "layer", "step")
+MAKING = ("provider", "step")
 """Families whose plug-ins remove kinds of their own, by `HANDLERS`."""
 
 
@@ -175,6 +176,8 @@ def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     for family in MAKING:
         for each in plugins(family).values():
             found |= getattr(each, "HANDLERS", {})
+    for kind in plugins(LayerKind).values():
+        found |= kind.handlers
     return found
 
 

@@ -23,6 +23,7 @@ from stithy.registry import part, plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
+from stithy.storage.layer import LayerKind
 from stithy.storage.volume import existing_part
 from stithy.study.scenario import Scenario
 from stithy.units import format_size
@@ -155,6 +156,8 @@ def list_needs(family: str) -> dict[str, Sequence[Need]]:
     """List what each plug-in of one of `FAMILIES` needs of the machine."""
     if family == "scenario":
         return {name: scenario.needs for name, scenario in plugins(Scenario).items()}
+    if family == "layer":
+        return {name: kind.needs for name, kind in plugins(LayerKind).items()}
     if family == "collector":
         return {name: collector.needs for name, collector in plugins(Collector).items()}
     return {name: module.NEEDS for name, module in plugins(family).items()}

@@ -15,13 +15,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
-from stithy.needs import KernelFileSystem, Need, Program
+from stithy.needs import KernelFileSystem, Program
 from stithy.storage import extents
-from stithy.storage.layer import Task, rule
+from stithy.storage.layer import LayerKind, Task, rule
 from stithy.storage.raid import COPIES, MEMBERS, PARITY, Level, bytes_for_one
 from stithy.storage.space import Usage
 
-NAME = "btrfs"
 FILESYSTEM = "btrfs"
 METADATA: dict[Level, Level] = {"raid5": "raid1", "raid6": "raid1c3"}
 """Of levels with parity; of the others it has the level of the data."""
@@ -30,16 +29,6 @@ STRIPED = frozenset({"raid0", "raid10"})
 COMPRESSION = re.compile(r"none|lzo|zlib(:[1-9])?|zstd(:([1-9]|1[0-5]))?")
 """Source: btrfs(5), section COMPRESSION."""
 TIMEOUT_S = 60
-
-NEEDS: tuple[Need, ...] = (
-    Program(
-        name="mkfs.btrfs",
-        package=filesystems.KINDS[FILESYSTEM].package,
-        asked=("-V",),
-        why="arrays of btrfs",
-    ),
-    KernelFileSystem(name=FILESYSTEM, why="arrays of btrfs"),
-)
 
 
 def _compression(value: str) -> str:
@@ -194,3 +183,29 @@ def parse_usage(text: str) -> Usage:
             remedy="use the btrfs-progs of this distribution",
         )
     return Usage(stored, physical, on_devices / size_of_data)
+
+
+PLUGINS = (
+    LayerKind(
+        name="btrfs",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        mount_options=mount_options,
+        cautions=cautions,
+        usage=usage,
+        stored_below=stored_below,
+        needs=(
+            Program(
+                name="mkfs.btrfs",
+                package=filesystems.KINDS[FILESYSTEM].package,
+                asked=("-V",),
+                why="arrays of btrfs",
+            ),
+            KernelFileSystem(name=FILESYSTEM, why="arrays of btrfs"),
+        ),
+        filesystem=FILESYSTEM,
+    ),
+)

@@ -5,14 +5,11 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from stithy.needs import Need
 from stithy.storage import lvm, lvm_raid, raid
-from stithy.storage.layer import Task, rule
+from stithy.storage.layer import LayerKind, Task, rule
 from stithy.storage.raid import Chunk, RaidSpec, bytes_for_one, chunk_field
 
-NAME = "lvm"
 MEMBERS = lvm_raid.MEMBERS
-NEEDS: tuple[Need, ...] = lvm.needs("arrays of LVM")
 
 
 class Spec(RaidSpec):
@@ -69,4 +66,17 @@ def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     return group.device
 
 
-HANDLERS = {"lvm": lvm.remove}
+PLUGINS = (
+    LayerKind(
+        name="lvm",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        multiple=multiple,
+        cautions=cautions,
+        needs=lvm.needs("arrays of LVM"),
+        handlers={"lvm": lvm.remove},
+    ),
+)

@@ -12,9 +12,9 @@ from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
-from stithy.needs import Need, Package, Program, Readable
+from stithy.needs import Package, Program, Readable
 from stithy.storage import raid
-from stithy.storage.layer import Task
+from stithy.storage.layer import LayerKind, Task
 from stithy.storage.raid import (
     COPIES,
     MEMBERS,
@@ -27,7 +27,6 @@ from stithy.storage.raid import (
 )
 from stithy.units import parse_size
 
-NAME = "md"
 AS_MDADM: dict[Level, str] = {
     "single": "linear", "raid0": "0", "raid1": "1", "raid1c3": "1", "raid10": "10", "raid5": "5",
     "raid6": "6",
@@ -46,15 +45,6 @@ BEGUN = ("clear", "inactive")
 """`array_state` of an array without devices. Source: Documentation/admin-guide/md.rst of Linux."""
 
 PACKAGE = Package("mdadm", "mdadm")
-
-NEEDS: tuple[Need, ...] = (
-    Program(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
-    Readable(
-        path="/proc/mdstat",
-        why="arrays of md",
-        remedy="load the module (modprobe md_mod), or use a kernel with md, or the engine btrfs",
-    ),
-)
 
 
 class Spec(RaidSpec):
@@ -201,4 +191,24 @@ def _digits(text: str) -> str:
     return "".join(each for each in text.removeprefix("MD_UUID=") if each.isalnum()).lower()
 
 
-HANDLERS = {"md": lambda facts: stop(facts, LocalRunner())}
+PLUGINS = (
+    LayerKind(
+        name="md",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        cautions=cautions,
+        needs=(
+            Program(name="mdadm", package=PACKAGE, asked=("--version",), why="arrays of md"),
+            Readable(
+                path="/proc/mdstat",
+                why="arrays of md",
+                remedy="load the module (modprobe md_mod), or use a kernel with md, or the engine "
+                "btrfs",
+            ),
+        ),
+        handlers={"md": lambda facts: stop(facts, LocalRunner())},
+    ),
+)

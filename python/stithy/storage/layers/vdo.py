@@ -13,14 +13,13 @@ from pydantic import Field
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
-from stithy.needs import KernelModule, Need, Package, Program
+from stithy.needs import KernelModule, Package, Program
 from stithy.storage import lvm, lvm_raid, raid
-from stithy.storage.layer import Task
+from stithy.storage.layer import LayerKind, Task
 from stithy.storage.raid import Chunk, RaidSpec, bytes_for_one, chunk_field
 from stithy.storage.sizes import MIB
 from stithy.storage.space import Usage
 
-NAME = "vdo"
 POOL = "pool"
 BLOCK_BYTES = 4096
 """What it compresses and compares."""
@@ -37,15 +36,6 @@ DATA_SHARE = 0.98
 """What is left of slabs beside their books and the map of all blocks."""
 
 WHY = "compression and deduplication below a file system"
-NEEDS: tuple[Need, ...] = (
-    *lvm.needs(WHY),
-    Program(name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY),
-    KernelModule(
-        names=("dm_vdo", "kvdo"),
-        remedy="use a kernel with dm-vdo, from 6.9 on, or the module kvdo for an older one",
-        why=WHY,
-    ),
-)
 
 
 class Spec(RaidSpec):
@@ -179,4 +169,26 @@ def parse_stats(text: str, redundancy: float) -> Usage:
     return Usage(data, round((data + overhead) * redundancy), redundancy)
 
 
-HANDLERS = {"lvm-vdo": lvm.remove}
+PLUGINS = (
+    LayerKind(
+        name="vdo",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        multiple=multiple,
+        cautions=cautions,
+        usage_below=usage_below,
+        needs=(
+            *lvm.needs(WHY),
+            Program(name="vdoformat", package=Package("vdo", "vdo"), asked=("--version",), why=WHY),
+            KernelModule(
+                names=("dm_vdo", "kvdo"),
+                remedy="use a kernel with dm-vdo, from 6.9 on, or the module kvdo for an older one",
+                why=WHY,
+            ),
+        ),
+        handlers={"lvm-vdo": lvm.remove},
+    ),
+)

@@ -8,14 +8,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from stithy.needs import Need
 from stithy.storage import lvm
-from stithy.storage.layer import Task
+from stithy.storage.layer import LayerKind, Task
 
-NAME = "writecache"
 CACHE = "cache"
-UNEQUAL = True
-NEEDS: tuple[Need, ...] = lvm.needs("a write cache in front of a device")
 
 
 class Spec(BaseModel):
@@ -58,4 +54,17 @@ def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     return group.device
 
 
-HANDLERS = {"lvm-cached": lvm.remove}
+PLUGINS = (
+    LayerKind(
+        name="writecache",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        cautions=cautions,
+        needs=lvm.needs("a write cache in front of a device"),
+        is_unequal=True,
+        handlers={"lvm-cached": lvm.remove},
+    ),
+)

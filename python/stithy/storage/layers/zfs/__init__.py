@@ -11,16 +11,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from stithy.hosts.runner import LocalRunner
-from stithy.needs import Device, Need, Program
+from stithy.needs import Device, Program
 from stithy.storage import raid
-from stithy.storage.layer import Task, power_of_two, rule
+from stithy.storage.layer import LayerKind, Task, power_of_two, rule
 from stithy.storage.layers.zfs import pool
 from stithy.storage.raid import COPIES, LEVELS, PARITY, Level
 from stithy.storage.sizes import MIB
 from stithy.units import parse_size
 
-NAME = "zfs"
-FILESYSTEM = "zfs"
 MEMBERS: dict[Level, tuple[int, int | None]] = {**raid.MEMBERS, "single": (1, 1)}
 COMPRESSION = re.compile(r"none|lz4|zstd(:([1-9]|1[0-9]))?")
 RECORD_BYTES_MAX = MIB
@@ -41,10 +39,6 @@ METADATA_SHARE = 0.03
 """A block pointer of 128 bytes in two copies for each record of 8 KiB."""
 
 WHY = "arrays of ZFS"
-NEEDS: tuple[Need, ...] = (
-    Program(name="zpool", package=pool.PACKAGE, asked=("--version",), why=WHY),
-    Device(path="/dev/zfs", module="zfs", why=WHY),
-)
 
 
 def _compression(value: str) -> str:
@@ -211,4 +205,21 @@ def _remove(facts: Mapping[str, str]) -> None:
     pool.remove(facts["pool"], facts["devices"].split(), LocalRunner())
 
 
-HANDLERS = {"zfs": _remove}
+PLUGINS = (
+    LayerKind(
+        name="zfs",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        cautions=cautions,
+        usage=usage,
+        needs=(
+            Program(name="zpool", package=pool.PACKAGE, asked=("--version",), why=WHY),
+            Device(path="/dev/zfs", module="zfs", why=WHY),
+        ),
+        filesystem="zfs",
+        handlers={"zfs": _remove},
+    ),
+)

@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from stithy.registry import plugins
-from stithy.storage.layer import Layer, at, check_members, rule
+from stithy.storage.layer import Layer, LayerKind, at, check_members, rule
 from stithy.storage.providers import device
 from stithy.storage.providers.array.policy import Policy
 from stithy.storage.providers.drive.keys import COUNT_MAX, MEMORY, DriveKeys
@@ -153,14 +153,14 @@ class ArrayKeys(BaseModel):
     @cached_property
     def layer(self) -> Layer:
         """The engine with what the study asks of it. Raises what pydantic makes a problem of."""
-        engines = plugins("layer")
+        engines = plugins(LayerKind)
         if self.engine not in engines:
             raise at("engine", self.engine, rule("not an engine", " or ".join(engines)))
-        spec = engines[self.engine].Spec
+        spec = engines[self.engine].keys
         asked = {key: getattr(self, key) for key in OF_ENGINES}
         for key in (key for key, value in asked.items() if value is not None):
             if key not in spec.model_fields:
-                having = [name for name, each in engines.items() if key in each.Spec.model_fields]
+                having = [name for name, kind in engines.items() if key in kind.keys.model_fields]
                 can = f", or use an engine that has it: {', '.join(having)}" if having else ""
                 error = rule(f"the engine {self.engine} has no `{key}`", f"leave it out{can}")
                 raise at(key, asked[key], error)

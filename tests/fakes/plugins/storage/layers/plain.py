@@ -5,11 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stithy.needs import Need
-from stithy.storage.layer import Task
-
-NAME = "plain"
-NEEDS: tuple[Need, ...] = ()
+from stithy.storage.layer import LayerKind, Task
 
 
 class Spec(BaseModel):
@@ -47,4 +43,14 @@ def _remove_note(facts: Mapping[str, str]) -> None:
     Path(facts["path"]).unlink(missing_ok=True)
 
 
-HANDLERS = {"plain-note": _remove_note}
+PLUGINS = (
+    LayerKind(
+        name="plain",
+        keys=Spec,
+        members=members,
+        capacity_bytes=capacity_bytes,
+        redundancy=redundancy,
+        build=build,
+        handlers={"plain-note": _remove_note},
+    ),
+)
