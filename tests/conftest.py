@@ -32,6 +32,8 @@ UNMEASURED = ROOT / "tests/unmeasured"
 PLUGINS = ROOT / "tests/fakes/plugins"
 PRINTED = re.compile(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 """A file of a page: its name in a line, then what it holds."""
+LEFT_OUT = os.environ.get("STITHY_LEFT_OUT")
+"""Where `make test` collects what was not run, for its last lines."""
 SCRATCH = re.compile(r'"(/[\w/]+/stithy-[0-9a-f]{8})"')
 """A directory of sockets, as a register of a run names it."""
 
@@ -72,6 +74,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: UNMEASURED not in item.path.parents)
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Note the long tests; of processes beside each other, which leave out the same, in one."""
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        for item in items:
+            if item.get_closest_marker("long"):
+                _leave_out(f"long, run by `make test-all`: {item.location[0]}")
+
+
+def _leave_out(line: str) -> None:
+    if LEFT_OUT:
+        with open(LEFT_OUT, "a") as file:
+            file.write(f"{line}\n")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, or fail, a test whose capabilities are not all there."""
     for name in _needs(item):
@@ -95,6 +111,8 @@ def pytest_runtest_makereport(
     if report.skipped and required and began and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped although --require names {', '.join(required)}: {call.excinfo}"
+    if report.skipped and isinstance(report.longrepr, tuple):
+        _leave_out(f"{report.longrepr[2].lower()}: {item.location[0]}")
     return report
 
 

@@ -38,3 +38,22 @@ def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
     )  # fmt: skip
     assert shown in ended.stdout + ended.stderr
     assert (ended.returncode == 0) == ("skipped" in shown or not required)
+
+
+def test_what_is_left_out_is_noted_once_with_its_reason(tmp_path: Path, root: Path) -> None:
+    """Long tests and skipped ones, for the last lines of `make test`; by one process of two."""
+    for name, more in (("conftest.py", ""), ("capabilities.py", PROBES)):
+        (tmp_path / name).write_text((root / "tests" / name).read_text() + more)
+    long = "@pytest.mark.long\ndef test_long():\n    assert True\n"
+    (tmp_path / "test_it.py").write_text(f"{TEST.format('root', 'assert True')}\n\n{long}")
+    paths = os.pathsep.join(str(root / name) for name in ("tests", "python"))
+    noted = tmp_path / "left-out"
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not long", "-n", "2", "."],
+        cwd=tmp_path, capture_output=True, check=True,
+        env={**os.environ, "PYTHONPATH": paths, "STITHY_LEFT_OUT": str(noted)},
+    )  # fmt: skip
+    assert sorted(noted.read_text().splitlines()) == [
+        "long, run by `make test-all`: test_it.py",
+        "skipped: needs root: no root here: become root: test_it.py",
+    ]
