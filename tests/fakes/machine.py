@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from stithy.clock import Clock
 from stithy.collectors.collector import Collector
-from stithy.hosts.activity import Activity
+from stithy.hosts.activity import Activity, ActivityCounters
 from stithy.hosts.runner import LocalRunner, Runner, ServerUser
 from stithy.registry import plugins
 from stithy.results.manifest import Fact
@@ -169,6 +170,10 @@ class FakeMachine:
     def activity(self, pids: Collection[int] = ()) -> Activity:
         """As set."""
         return self.doing
+
+    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+        """Nobody else does anything, whoever works beside the test."""
+        return ActivityCounters(clock.monotonic_s(), {}, {})
 
     def places(self) -> tuple[OpenPlace, ...]:
         """As set."""

@@ -49,7 +49,7 @@ def test_what_is_left_out_is_noted_once_with_its_reason(tmp_path: Path, root: Pa
     paths = os.pathsep.join(str(root / name) for name in ("tests", "python"))
     noted = tmp_path / "left-out"
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not long", "-n", "2", "."],
+        [sys.executable, "-m", "pytest", "-pno:cacheprovider", "-mnot long", "-n2", "."],
         cwd=tmp_path, capture_output=True, check=True,
         env={**os.environ, "PYTHONPATH": paths, "STITHY_LEFT_OUT": str(noted)},
     )  # fmt: skip

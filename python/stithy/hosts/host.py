@@ -18,12 +18,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, Protocol
 
-from stithy.clock import SystemClock
+from stithy.clock import Clock, SystemClock
 from stithy.collectors.collector import Collector
 from stithy.environment import search_path
 from stithy.errors import StithyError, reason_of
 from stithy.hosts import cpu_share, throttle
-from stithy.hosts.activity import Activity, watch
+from stithy.hosts.activity import Activity, ActivityCounters, read, watch
 from stithy.hosts.resources import parents
 from stithy.hosts.runner import (
     Command,
@@ -93,6 +93,10 @@ class Host(Machine, Protocol):
     @property
     def collectors(self) -> Mapping[str, Collector]:
         """What can sample it, by name; see `stithy.collectors.collector`."""
+        ...
+
+    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+        """What others than `pids` and their children have done so far."""
         ...
 
 
@@ -238,6 +242,10 @@ class LocalHost:
     def activity(self, pids: Collection[int] = ()) -> Activity:
         """What others do in the next second."""
         return watch(SystemClock(), pids)
+
+    def counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
+        """By the kernel's counters of processes and devices."""
+        return read(clock, pids)
 
     def places(self) -> "tuple[OpenPlace, ...]":
         """Where a candidate could stand."""

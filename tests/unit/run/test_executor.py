@@ -93,6 +93,7 @@ def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     first = entries(faked.out, "step-started", kind="restore")[0].facts["id"]
     assert first == f"restore-{run.baseline['window_id'][0]}"
     assert sorted(run.surroundings["window_id"]) == WINDOWS
+    assert run.surroundings.select("others_cpu_s", "others_bytes").sum().row(0) == (0, 0)
     assert faked.hammer.calibrated == [3], "once, with the connections of the largest level"
     assert set(run.window["driver_rate_per_s_max"]) == {1000.0}
     assert shown is not None

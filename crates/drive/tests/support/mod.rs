@@ -36,7 +36,11 @@ pub fn drives_are_possible() -> bool {
     let line = format!("skipped: needs drive: {problem}: crates/drive/tests");
     eprintln!("{line}");
     if let Ok(file) = std::env::var("STITHY_LEFT_OUT") {
-        let mut noted = OpenOptions::new().append(true).create(true).open(file).unwrap();
+        let mut noted = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(file)
+            .unwrap();
         writeln!(noted, "{line}").unwrap();
     }
     false

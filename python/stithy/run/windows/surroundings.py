@@ -17,7 +17,6 @@ from stithy.hosts.activity import (
     births,
     is_disk,
     made_between,
-    read,
 )
 from stithy.hosts.devices import counter_growth, is_partition
 from stithy.hosts.processes import pids_within
@@ -42,7 +41,7 @@ class Snapshot:
 
 def snapshot(context: Context, pids: Iterable[int], log_folder: Path | None) -> Snapshot:
     """The machine now, and the log of a server; `pids` are Stithy's, too, and their children."""
-    others = read(context.session.clock, {*pids, *run_pids(context)})
+    others = context.host.counters(context.session.clock, {*pids, *run_pids(context)})
     return Snapshot(others, births(log_folder) if log_folder else None)
 
 

@@ -6,7 +6,7 @@ Each window is compared with it: a driver that is asked for much of what it can 
 import os
 
 from stithy.errors import Interrupted, StithyError
-from stithy.hosts.activity import Activity, between, read
+from stithy.hosts.activity import Activity, between
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
@@ -65,14 +65,14 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activit
     need_database(context, candidate, step)
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
-        before = read(context.session.clock, own)
+        before = context.host.counters(context.session.clock, own)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
             think_s=_shortest_pause_s(context.file.study),
             watch=_watch(context),
         )
-        return summary, between(before, read(context.session.clock, own))
+        return summary, between(before, context.host.counters(context.session.clock, own))
 
 
 def _shortest_pause_s(study: Study) -> float | None:
