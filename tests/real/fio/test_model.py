@@ -228,25 +228,27 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
     """Fail where in none of the tries fio, the drive's counters and the profile say the same.
 
     Where fio differs from the drive, it got answers late: other work on the machine, not the model.
+    Of a machine on which it did so in most tries nothing is said.
     """
-    tries, in_time = [], False
+    tries, late = [], 0
     for turn in range(TRIES):
         seen = closed_loop(drive, shape.point.pattern, duration_s, turn)
-        assert seen.by_fio["iops", "all"] == pytest.approx(
-            seen.by_drive["iops", "all"], rel=COUNTED
-        )
+        counted = seen.by_fio["iops", "all"] / seen.by_drive["iops", "all"]
         expected = shape.expected(
             seen.by_fio.get(("iops", "read"), 0.0) / seen.by_fio["iops", "all"]
         )
         between = compared(seen.by_fio, seen.by_drive, "fio over drive")
         ratios = compared(seen.by_fio, expected, "fio over profile")
         ratios |= compared(seen.by_drive, expected, "drive over profile")
-        if are_near(between) and are_near(ratios):
+        is_counted = abs(counted - 1) <= COUNTED
+        if is_counted and are_near(between) and are_near(ratios):
             return
-        in_time |= are_near(between)
+        lateness = seen.by_fio["mean_s", "all"] / seen.by_drive["mean_s", "all"] - 1
+        late += is_counted and lateness > AGREES
         tries.append(ratios | between)
-    why = "the drive is not as its profile" if in_time else "fio differs from the drive each time"
-    pytest.fail("\n".join(map(str, [why, shape.point, expected, *tries])))
+    if late > TRIES / 2:
+        pytest.skip(f"needs quiet: fio got answers late in {late} of {TRIES} tries: end other work")
+    pytest.fail("\n".join(map(str, ["not as its profile", shape.point, expected, *tries])))
 
 
 def are_near(ratios: Mapping[str, float]) -> bool:
@@ -262,6 +264,7 @@ def compared(found: Figures, expected: Figures, how: str) -> dict[str, float]:
     }
 
 
+@pytest.mark.needs_quiet
 @pytest.mark.parametrize(
     "shape", list(shapes()), ids=lambda each: f"{each.drive}: {each.point.name}"
 )
@@ -337,6 +340,7 @@ def shape_of(name: str, profile: str, point: Point) -> Shape:
 
 
 @pytest.mark.long
+@pytest.mark.needs_quiet
 @pytest.mark.parametrize("name", sorted(each.stem for each in SHIPPED.glob("*.toml")))
 def test_every_shipped_drive_does_what_its_simulation_does(tmp_path: Path, name: str) -> None:
     """At small, large, mixed and flushed requests. Long: a hundred drives, some seconds each."""
