@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -200,10 +200,13 @@ def test_a_draft_and_messages_keep_the_keys_of_plug_ins_apart(fakes: Path) -> No
         assert any(said in each for each in remedies), said
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1))
-def test_any_directory_can_be_a_candidate(name: str) -> None:
+@settings(max_examples=25)  # of several names: a study is read in a tenth of a second
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1),
+                min_size=1, max_size=8))  # fmt: skip
+def test_any_directory_can_be_a_candidate(names: list[str]) -> None:
     """Whatever its name holds: quotes, braces, signs of comments."""
-    option = Option("odd", {"path": str(Path("/srv") / name)}, "a directory")
-    draft = replace(DRAFT, candidates=(option,), others=(), question=f"What of {name}?")
+    paths = {f"odd{n}": Path(f"/srv/{n}-{name}") for n, name in enumerate(names)}
+    options = tuple(Option(key, {"path": str(path)}, "x") for key, path in paths.items())
+    draft = replace(DRAFT, candidates=options, others=(), question=f"What of {names[0]}?")
     read = parse_study("new", draft_text(draft).encode())
-    assert read.candidates["odd"].spec.model_dump()["path"] == Path("/srv") / name
+    assert {key: each.spec.model_dump()["path"] for key, each in read.candidates.items()} == paths
