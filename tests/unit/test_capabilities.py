@@ -35,14 +35,16 @@ def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
     (tmp_path / "test_it.py").write_text(TEST.format(needs, body) + long)
     # What the copy of conftest.py imports beside it stays where it is.
     paths = os.pathsep.join(str(root / name) for name in ("tests", "python"))
-    command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-ra", "-pno:cacheprovider", "-mnot long"]
     ended = subprocess.run(
-        [*command, f"--require={required}", "-mnot long", "."], cwd=tmp_path, capture_output=True, text=True,
+        [*command, f"--require={required}", "."], cwd=tmp_path, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": paths, "STITHY_LEFT_OUT": "left-out"},
     )  # fmt: skip
     assert shown in ended.stdout + ended.stderr
     assert (ended.returncode == 0) == ("skipped" in shown or not required)
     if body == "assert True" and not required:
-        assert (tmp_path / "left-out").read_text().splitlines() == [
-            "long, run by `make test-all`: test_it.py", f"skipped: {shown}: test_it.py",
-        ]  # fmt: skip
+        noted = (tmp_path / "left-out").read_text().splitlines()
+        assert noted == [
+            "long, run by `make test-all`: test_it.py",
+            f"skipped: {shown}: test_it.py",
+        ]
