@@ -61,14 +61,8 @@ def drive(
     """A profile: medians and 99th percentiles of reads and writes of 4 KiB, and further tables."""
     p50_us, p99_us = (1000 * each for each in times_ms)
     access = f"p50_us = {p50_us}\np99_us = {p99_us}\nbytes_per_s = {bytes_per_s}"
-    tables = [
-        "capacity_bytes",
-        "channels",
-        "read",
-        "write",
-        "flush",
-        *re.findall(r"\[(\w+)\]", more),
-    ]
+    tables = ["capacity_bytes", "channels", "read", "write", "flush"]
+    tables += re.findall(r"\[(\w+)\]", more)
     return f"""version = 1
 name = "made-up"
 title = "made up"
@@ -86,16 +80,9 @@ assumed = {tables}
 """
 
 
-DISK = slower(
-    re.sub(
-        "^capacity_bytes = .+$",
-        f"capacity_bytes = {SIZE_BYTES}",
-        (SHIPPED / "generic-15k.toml").read_text(),
-        flags=re.MULTILINE,
-    ),
-    3,
-    0,
-)
+SHIPPED_DISK = (SHIPPED / "generic-15k.toml").read_text()
+SMALL_DISK = re.sub("(?m)^capacity_bytes = .+$", f"capacity_bytes = {SIZE_BYTES}", SHIPPED_DISK)
+DISK = slower(SMALL_DISK, 3, 0)
 """5,000 rpm, seeks over all tracks, no write cache."""
 
 DRIVES = {
@@ -165,14 +152,9 @@ def flushed(drive: str, point: Point, write_s: float, flush_s: float) -> Shape:
     return Shape(drive, point, lambda _: {**figures, ("mean_s", "flush"): flush_s})
 
 
-def log_normal_mean(p50: float, p99: float) -> float:
-    """Its mean."""
-    return p50 * math.exp((math.log(p99 / p50) / NORMAL_99) ** 2 / 2)
-
-
 def shapes() -> Iterator[Shape]:
     """Each limit that a profile may have."""
-    mean_s = log_normal_mean(16 * MS, 32 * MS)
+    mean_s = 16 * MS * math.exp((math.log(2) / NORMAL_99) ** 2 / 2)  # of a log-normal distribution
     yield at_rates("alone", Point(1.0, 4 * KIB, 1), read=25)
     for depth in (4, 8, 32):
         yield at_rates("latencies", Point(1.0, 4 * KIB, depth), read=min(depth, 8) / mean_s)
@@ -183,18 +165,12 @@ def shapes() -> Iterator[Shape]:
     yield at_rates("rates", Point(1.0, 4 * KIB, 32), read=1200)
     yield at_rates("rates", Point(0.0, 4 * KIB, 16), write=400)
     # Whoever waits for a write asks for no read meanwhile.
-    yield mixed(
-        "rates",
-        Point(0.5, 4 * KIB, 32),
-        lambda reads: {"read": 400 * reads / (1 - reads), "write": 400},
-    )
+    yield mixed("rates", Point(0.5, 4 * KIB, 32),
+                lambda reads: {"read": 400 * reads / (1 - reads), "write": 400})  # fmt: skip
     yield at_rates("bandwidths", Point(1.0, 128 * KIB, 16, sequential=True), read=60e6 / 2**17)
     yield at_rates("bandwidths", Point(0.0, 64 * KIB, 16), write=30e6 / 2**16)
-    yield mixed(
-        "total",
-        Point(0.7, 8 * KIB, 64),
-        lambda reads: {"read": reads * 1500, "write": (1 - reads) * 1500},
-    )
+    yield mixed("total", Point(0.7, 8 * KIB, 64),
+                lambda reads: {"read": reads * 1500, "write": (1 - reads) * 1500})  # fmt: skip
     yield at_rates("total", Point(1.0, 128 * KIB, 16), read=60e6 / 2**17)
     yield flushed(
         "flushes", Point(0.0, 8 * KIB, 1, sequential=True, flushed_every=1), 10 * MS, 15 * MS
@@ -234,9 +210,8 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
     for turn in range(TRIES):
         seen = closed_loop(drive, shape.point.pattern, duration_s, turn)
         counted = seen.by_fio["iops", "all"] / seen.by_drive["iops", "all"]
-        expected = shape.expected(
-            seen.by_fio.get(("iops", "read"), 0.0) / seen.by_fio["iops", "all"]
-        )
+        reads = seen.by_fio.get(("iops", "read"), 0.0) / seen.by_fio["iops", "all"]
+        expected = shape.expected(reads)
         between = compared(seen.by_fio, seen.by_drive, "fio over drive")
         ratios = compared(seen.by_fio, expected, "fio over profile")
         ratios |= compared(seen.by_drive, expected, "drive over profile")

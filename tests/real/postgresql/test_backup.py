@@ -202,11 +202,9 @@ def test_a_backup_that_is_killed_does_not_hinder_the_next_one(
         run(server, "INSERT INTO kept SELECT n, n FROM generate_series(1, 300000) n")
         source = Source(server.url, kept.place / "data")
         command = kept.method.take(kept.tools, source, kept.folder, slowly)
-        command = replace(command, argv=[*under, *command.argv])
+        command = replace(command, argv=[*under, *command.argv], detached=True)
         before_bytes = size_of(kept.folder)
-        running = LocalRunner().start(
-            replace(command, user=USER.name if USER else None, detached=True)
-        )
+        running = LocalRunner().start(replace(command, user=USER.name if USER else None))
         while running.poll() is None and size_of(kept.folder) < before_bytes + 2**20:
             pass
         running.send_signal(SIGKILL)
