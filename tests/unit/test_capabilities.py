@@ -38,7 +38,8 @@ def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
     command = [sys.executable, "-m", "pytest", "-ra", "-pno:cacheprovider", "-mnot long"]
     ended = subprocess.run(
         [*command, f"--require={required}", "."], cwd=tmp_path, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": paths, "STITHY_LEFT_OUT": "left-out"},
+        env={**os.environ, "PYTHONPATH": paths, "STITHY_LEFT_OUT": "left-out",
+             "PYTEST_XDIST_WORKER": "gw0"},
     )  # fmt: skip
     assert shown in ended.stdout + ended.stderr
     assert (ended.returncode == 0) == ("skipped" in shown or not required)
