@@ -6,7 +6,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.render import show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def doctor(*, json: bool = False) -> Exit:
     json
         Print one JSON document.
     """
+    say("looking at this machine")
     from stithy.hosts.host import LocalHost
     from stithy.run.preparation.doctor import examine, left_behind
 

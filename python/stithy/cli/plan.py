@@ -3,7 +3,7 @@
 from pathlib import Path
 from secrets import token_hex
 
-from stithy.cli.talk.render import show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 
 
@@ -57,6 +57,10 @@ def plan(
     json
         Print one JSON document instead of tables.
     """
+    from stithy.study.load import read_study
+
+    read = read_study(study)
+    say("looking at this machine")
     from stithy.cli.talk.failures import show as show_failure
     from stithy.cli.talk.planned import as_json, as_text, checks, known
     from stithy.cli.talk.prospects import outlook
@@ -75,9 +79,8 @@ def plan(
         mended_steps,
     )
     from stithy.run.start import default_directory
-    from stithy.study.load import read_study
 
-    read, tools = read_study(study), Tools()
+    tools = Tools()
     file = as_null(read) if null else read
     forecast = Forecast(earlier_factors())
     planned = mended(expand(file.study, null=null), forecast)
