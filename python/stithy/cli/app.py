@@ -61,7 +61,8 @@ def _ended(tokens: list[str], *, debug: bool) -> int:
     """Run one command to its end, of whatever kind; returns its exit code."""
     try:
         _require_names(tokens)
-        return _exit_of(build()(tokens))
+        result = build()(tokens)
+        return int(result) if isinstance(result, int) else Exit.OK
     except cyclopts.CycloptsError as error:
         return failures.show_usage(error)
     except (NobodyReads, SystemExit):  # rich ends with SystemExit where the reader has gone
@@ -123,8 +124,3 @@ def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = [each for each in arguments[:end] if each != "--debug"]
     return options + list(arguments[end:]), len(options) < end
-
-
-def _exit_of(result: object) -> int:
-    """A command's result as exit code: None is OK."""
-    return int(result) if isinstance(result, int) else Exit.OK

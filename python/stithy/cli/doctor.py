@@ -84,20 +84,19 @@ def as_json(found: "Examination") -> dict[str, object]:
         "checks": {
             name: [asdict(each) for each in judged] for name, judged in found.checks.items()
         },
-        "parts": [_part_as_json(each) for each in found.parts],
-        "left": [asdict(each) for each in found.left],
-    }
-
-
-def _part_as_json(part: "Part") -> dict[str, object]:
-    return {
-        "family": part.family,
-        "name": part.name,
-        "works": part.works,
-        "needs": [
-            {"why": each.why, "optional": each.optional, **asdict(each.judgement)}
-            for each in part.needs
+        "parts": [
+            {
+                "family": part.family,
+                "name": part.name,
+                "works": part.works,
+                "needs": [
+                    {"why": each.why, "optional": each.optional, **asdict(each.judgement)}
+                    for each in part.needs
+                ],
+            }
+            for part in found.parts
         ],
+        "left": [asdict(each) for each in found.left],
     }
 
 
@@ -210,7 +209,17 @@ def _there(found: "Examination") -> Iterator[str]:
     for family in FAMILIES:
         parts = [each for each in found.parts if each.family == family]
         yield _entry(f"{family}s", ", ".join(_part(each) for each in parts))
-    yield _entry("programs", ", ".join(_programs(found)))
+    seen = dict.fromkeys(
+        f"{each.judgement.what} {each.judgement.found}"
+        for part in found.parts
+        if part.family != "engine"
+        for each in part.needs
+        if each.judgement.state == "there"
+        and each.judgement.found[:1].isdigit()
+        and " " not in each.judgement.what
+    )
+    programs = sorted(seen, key=lambda each: not each.startswith(OWN_PREFIX))
+    yield _entry("programs", ", ".join(programs))
     kernel = [each for each in found.checks.get("kernel", ()) if each.state == "there"]
     yield _entry("kernel", ", ".join(_feature(each) for each in kernel) or "nothing of use")
     if absent := [each.what for each in found.checks.get("kernel", ()) if each.state == "absent"]:
@@ -231,22 +240,6 @@ def _part(part: "Part") -> str:
     if part.family == "engine":
         return f"{part.name} {part.needs[0].judgement.found}"
     return part.name
-
-
-def _programs(found: "Examination") -> list[str]:
-    """Programs that are there, with their versions, Stithy's own first."""
-    seen = dict.fromkeys(
-        f"{each.judgement.what} {each.judgement.found}"
-        for part in found.parts
-        if part.family != "engine"
-        for each in part.needs
-        if each.judgement.state == "there" and _is_program(each.judgement)
-    )
-    return sorted(seen, key=lambda each: not each.startswith(OWN_PREFIX))
-
-
-def _is_program(judged: "Judgement") -> bool:
-    return judged.found[:1].isdigit() and " " not in judged.what
 
 
 def _feature(judged: "Judgement") -> str:

@@ -59,7 +59,13 @@ def export(
     run = read_run(directory)
     made: Export = plugins("export")[to].export(context_of(run))
     _write(target, made.pieces)
-    _tell(made, len(run.problems))
+    for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
+        if count:
+            verb = "window is" if count == 1 else "windows are"
+            say(f"{count} {verb} invalid: {what}; the report gives the reasons")
+    if unread := len(run.problems):
+        files = "file is" if unread == 1 else "files are"
+        say(f"{unread} {files} missing or damaged, and left out; the report names them")
     return Exit.OK
 
 
@@ -70,16 +76,6 @@ def _write(target: Path | None, pieces: Iterable[str]) -> None:
     from stithy.results.files import write_pieces_durably
 
     write_pieces_durably(target, (piece.encode() for piece in pieces))
-
-
-def _tell(made: "Export", unread: int) -> None:
-    for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
-        if count:
-            verb = "window is" if count == 1 else "windows are"
-            say(f"{count} {verb} invalid: {what}; the report gives the reasons")
-    if unread:
-        files = "file is" if unread == 1 else "files are"
-        say(f"{unread} {files} missing or damaged, and left out; the report names them")
 
 
 COMMAND = export

@@ -14,8 +14,6 @@ from stithy.errors import PreconditionError, UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from webbrowser import BackgroundBrowser
-
     from stithy.report.between import Pair
     from stithy.report.context import Context
 
@@ -139,19 +137,15 @@ def opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
             return False
         address = page.resolve().as_uri()
         if isinstance(browser, webbrowser.BackgroundBrowser):
-            return _handed_over(browser, address, patience_s)
+            from stithy.hosts.runner import Command, LocalRunner, ended_within
+
+            # Python takes such a program for failed once it has ended, as xdg-open does as soon
+            # as it has handed the address over; and it lets the program write into our output.
+            words = [browser.name, *(each.replace("%s", address) for each in browser.args)]
+            started = LocalRunner().start(Command(words, detached=True))
+            return ended_within(started, patience_s) in {0, None}
         return browser.open(address)
     return False
-
-
-def _handed_over(browser: "BackgroundBrowser", address: str, patience_s: float) -> bool:
-    from stithy.hosts.runner import Command, LocalRunner, ended_within
-
-    # Python takes such a program for failed once it has ended, as xdg-open does as soon as it has
-    # handed the address over; and it lets the program write into our output.
-    words = [browser.name, *(each.replace("%s", address) for each in browser.args)]
-    started = LocalRunner().start(Command(words, detached=True))
-    return ended_within(started, patience_s) in {0, None}
 
 
 COMMAND = report

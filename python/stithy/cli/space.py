@@ -54,10 +54,25 @@ def space(target: Path, /, *, json: bool = False) -> Exit:
         rows, notes = _planned(target)
         columns = tuple(rows[0])
     elif os.path.isfile(target / "manifest.json"):
-        rows, notes = _measured(target)
+        from stithy.results.read import read_run
+
+        frame = read_run(target).space
+        if frame.is_empty():
+            raise UserError(
+                "this run did not ask its volumes what they take",
+                where=str(target),
+                remedy="name a run that restored a database or removed its volumes",
+            )
+        rows, notes = frame.to_dicts(), frame["missing_because"].drop_nulls().unique().to_list()
         columns = ("candidate", "role", "moment", *(key for _, key in MEASURED), LOG)
     elif os.path.isdir(target):
-        rows, notes = _now(target)
+        from stithy.hosts.runner import LocalRunner
+        from stithy.storage.space import space_of
+        from stithy.storage.volume import describe
+
+        found: Space = space_of(describe(target.resolve()), LocalRunner())
+        row = {key: getattr(found, key) for _, key in MEASURED}
+        rows, notes = [row], list(dict.fromkeys(found.missing.values()))
         columns = tuple(key for _, key in MEASURED)
     else:
         raise UserError(
@@ -95,29 +110,6 @@ def _cell(key: str, value: Any) -> str:
     if key.endswith("_bytes"):
         return format_size(value)
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _measured(directory: Path) -> tuple[Rows, list[str]]:
-    from stithy.results.read import read_run
-
-    frame = read_run(directory).space
-    if frame.is_empty():
-        raise UserError(
-            "this run did not ask its volumes what they take",
-            where=str(directory),
-            remedy="name a run that restored a database or removed its volumes",
-        )
-    return frame.to_dicts(), frame["missing_because"].drop_nulls().unique().to_list()
-
-
-def _now(directory: Path) -> tuple[Rows, list[str]]:
-    from stithy.hosts.runner import LocalRunner
-    from stithy.storage.space import space_of
-    from stithy.storage.volume import describe
-
-    found: Space = space_of(describe(directory.resolve()), LocalRunner())
-    row = {key: getattr(found, key) for _, key in MEASURED}
-    return [row], list(dict.fromkeys(found.missing.values()))
 
 
 def _planned(file: Path) -> tuple[Rows, list[str]]:

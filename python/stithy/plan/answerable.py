@@ -101,7 +101,12 @@ def unanswerable(study: Study, question: Question | None, rates: Rates) -> Itera
     every = tuple(_asked(study, question))
     planned = _planned(study) if every else {}
     for asked in every:
-        error = _unplanned(study, asked, planned) or _unreported(study, asked)
+        error = (
+            _unplanned(study, asked, planned)
+            or _of_servers(study, asked)
+            or _of_drives(study, asked)
+            or _of_devices(study, asked)
+        )
         if error is None and asked.value is None:
             error = _too_few(study, asked, rates)
         if error is not None:
@@ -208,11 +213,6 @@ def _measures(activities: frozenset[str], known: Metric) -> bool:
     return (known.combined != "paired" or len(activities) > 1) and any(declared)
 
 
-def _unreported(study: Study, asked: Requested) -> UserError | None:
-    """A metric that the storage of a candidate does not report, or its tenants not together."""
-    return _of_servers(study, asked) or _of_drives(study, asked) or _of_devices(study, asked)
-
-
 def _of_servers(study: Study, asked: Requested) -> UserError | None:
     """What is of one server, where there are several or none."""
     known, of = asked.quantity.known, asked.quantity.of
@@ -314,7 +314,10 @@ def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> 
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
-    share, (per_s, is_known) = _share(study, quantity.of), _rate(study, asked, rates)
+    per_s, is_known = _rate(study, asked, rates)
+    share = 1.0
+    if quantity.of not in (None, ALL):
+        share = workload_named(study.workload.name).shares[quantity.of]
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s
     if windows * count >= needed * (STOP_SHARE if is_known else 1.0):
@@ -329,10 +332,6 @@ def _too_few(study: Study, asked: Requested, rates: Rates, windows: int = 1) -> 
         where=asked.where,
         remedy=_remedy(quantity, duration_s, per_s * share),
     )
-
-
-def _share(study: Study, of: str | None) -> float:
-    return 1.0 if of in (None, ALL) else workload_named(study.workload.name).shares[of]
 
 
 def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:

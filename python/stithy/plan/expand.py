@@ -151,12 +151,16 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     }
     if study.given_database is None:
         return Scene(**common), images
+    variants = study.variants
     scene = DatabaseScene(
         **common,
         master_candidate=master_candidate(study),
         workload=_workload(study),
         datasets=_datasets(study),
-        memory_bytes=_memory_most(study),
+        memory_bytes={
+            name: study.servers * max(each.database_of(name).memory_bytes for each in variants)
+            for name in study.candidates
+        },
         loading_memory_bytes=study.database.memory_bytes,
     )
     return scene, images
@@ -170,15 +174,6 @@ def _of_database(study: Study, scene: Scene) -> dict[str, Any]:
         "master_candidate": scene.master_candidate,
         "datasets": tuple(dataset for dataset, _ in scene.datasets),
         "restore": study.database.restore,
-    }
-
-
-def _memory_most(study: Study) -> dict[str, int]:
-    """By candidate what its servers may use together where they have most, bytes."""
-    variants = study.variants
-    return {
-        name: study.servers * max(each.database_of(name).memory_bytes for each in variants)
-        for name in study.candidates
     }
 
 

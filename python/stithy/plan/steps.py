@@ -78,19 +78,16 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     where = {each if factor_named(each).counts else "at": None for each in study.factors}
     asked = (*where, "metric", "margin_percent")
     given = {*primary.model_fields_set, *primary.values}
+    among = primary.candidates or names
     return Question(
         point=study.asked_point,
         metric=primary.metric or _metric(study),
         margin_share=primary.margin_percent / 100,
-        candidates=_pair(primary.candidates or names),
+        candidates=(among[0], among[1]) if len(among) == 2 else None,
         blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
         blocks_most=repeat or primary.blocks,
         derived=tuple(key for key in asked if key not in given),
     )
-
-
-def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
-    return (names[0], names[1]) if len(names) == 2 else None
 
 
 def _metric(study: Study) -> str:

@@ -54,7 +54,13 @@ def fault(
 
     cluster = cluster_named(name)
     if kind == "heal":
-        _heal(cluster)
+        from stithy.cluster import faults
+        from stithy.wire.drive.jobs import NoFault
+
+        control, drives = cluster.drive_control
+        for each in drives:
+            control.fault(each.drive, NoFault())
+        faults.heal(*cluster.alive)
         what = "everything is fixed"
     else:
         what = _break(cluster, kind, number, duration)
@@ -100,13 +106,3 @@ def _stall(cluster: "Cluster", osd: int, duration_s: float) -> str:
     drive = next(each.drive for each in drives if each.device == device)
     control.fault(drive, Stall(duration_s=duration_s))
     return f"the drive {drive} of osd.{osd} stalls for {duration_s:g} s"
-
-
-def _heal(cluster: "Cluster") -> None:
-    from stithy.cluster import faults
-    from stithy.wire.drive.jobs import NoFault
-
-    control, drives = cluster.drive_control
-    for each in drives:
-        control.fault(each.drive, NoFault())
-    faults.heal(*cluster.alive)

@@ -1,12 +1,11 @@
 """`stithy drive catalogue`: which drives are shipped as profiles."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.render import say, show, show_json, table, time_text
 
 if TYPE_CHECKING:
-    from stithy.drives.profiles import Catalogue
     from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
 
 
@@ -47,7 +46,12 @@ def catalogue(name: str | None = None, /, *, json: bool = False) -> None:
             }
         )
         return
-    show(_tables(found))
+    header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
+    rows = [_row(each.facts) for each in found.profiles]
+    schedules = [_schedule_row(each) for each in found.schedules]
+    show(table(header, rows, "<<>>><"))
+    show("")
+    show(table(["schedule", "what is slow", "lasts"], schedules))
 
 
 COMMAND = catalogue
@@ -64,29 +68,18 @@ def _show_one(name: str, *, json: bool) -> None:
     say(f"{profile.facts.name}: no problems")
 
 
-def _tables(found: "Catalogue") -> str:
-    header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
-    rows = [_row(each.facts) for each in found.profiles]
-    schedules = [_schedule_row(each) for each in found.schedules]
-    return "\n".join(
-        [
-            table(header, rows, "<<>>><"),
-            "",
-            table(["schedule", "what is slow", "lasts"], schedules),
-        ]
-    )
-
-
 def _row(facts: "ProfileFacts") -> list[str]:
     iops = (facts.read_iops, facts.write_iops, facts.total_iops)
     rates = (facts.read_bytes_per_s, facts.write_bytes_per_s, facts.total_bytes_per_s)
+    # Tables of which something is assumed; the profile itself tells which keys.
+    assumed = dict.fromkeys(key.split(".")[0] for key in facts.assumed)
     return [
         facts.name,
         facts.title + ("" if facts.rpm is None else "; it spins"),
         f"{facts.capacity_bytes / 1e9:,.0f} GB",
         _caps(iops),
         _caps([None if rate is None else rate / 1e6 for rate in rates]),
-        _assumed(facts.assumed),
+        ", ".join(assumed) or "nothing",
     ]
 
 
@@ -94,11 +87,6 @@ def _caps(values: Iterable[float | None]) -> str:
     """`440,000/150,000/-`; a single dash where there is none at all."""
     texts = ["-" if value is None else f"{value:,.0f}" for value in values]
     return "-" if set(texts) == {"-"} else "/".join(texts)
-
-
-def _assumed(keys: Sequence[str]) -> str:
-    """Tables of which something is assumed; the profile itself tells which keys."""
-    return ", ".join(dict.fromkeys(key.split(".")[0] for key in keys)) or "nothing"
 
 
 def _schedule_row(schedule: "ShippedSchedule") -> list[str]:

@@ -67,7 +67,12 @@ def _taken_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
     from stithy.drives.program import remove
 
     try:
-        _refuse_of_run(found)
+        if found.run_id is not None:
+            raise PreconditionError(
+                f"it belongs to the run {found.run_id}",
+                where=found.full_name,
+                remedy="end the run; `stithy clean` removes what it left",
+            )
         _refuse_mounted(found)
         _refuse_opened(found)
         remove(found.folder)
@@ -76,15 +81,6 @@ def _taken_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
         return found.name, error
     say(f"{found.name} is down")
     return None
-
-
-def _refuse_of_run(found: "FoundDrive") -> None:
-    if found.run_id is not None:
-        raise PreconditionError(
-            f"it belongs to the run {found.run_id}",
-            where=found.full_name,
-            remedy="end the run; `stithy clean` removes what it left",
-        )
 
 
 def _refuse_mounted(found: "FoundDrive") -> None:

@@ -1,6 +1,5 @@
 """`stithy drive list`: which emulated drives there are."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.options import backing_text, found_json, profile_text
@@ -25,16 +24,15 @@ def list_drives(*, json: Json = False) -> None:
     elif not drives:
         show("No emulated drive is up.")
     else:
-        show(_table(drives))
-        _tell_killed(drives)
+        from stithy.drives.program import KILLED
+
+        header = ["name", "device", "size", "profile", "backing", "mounted at", "of run", "state"]
+        show(table(header, [_row(each) for each in drives]))
+        if any(each.problem == KILLED for each in drives):
+            say("`stithy clean` removes what killed programs left")
 
 
 COMMAND = list_drives
-
-
-def _table(drives: Sequence["FoundDrive"]) -> str:
-    header = ["name", "device", "size", "profile", "backing", "mounted at", "of run", "state"]
-    return table(header, [_row(each) for each in drives])
 
 
 def _row(found: "FoundDrive") -> list[str]:
@@ -60,10 +58,3 @@ def _state(found: "FoundDrive") -> str:
     if found.problem is not None:
         return found.problem
     return "up" if found.facts and found.facts.paced else "up, unpaced"
-
-
-def _tell_killed(drives: Sequence["FoundDrive"]) -> None:
-    from stithy.drives.program import KILLED
-
-    if any(each.problem == KILLED for each in drives):
-        say("`stithy clean` removes what killed programs left")

@@ -45,20 +45,15 @@ def _rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
     for kind in ("read", "write", "flush"):
         served: Served | None = getattr(measured.answer, kind)
         if served is not None:
-            yield [name, kind, *_figures(served), _spread(measured.iops_by_round)]
+            times = [time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)]
+            megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else UNKNOWN
+            iops = measured.iops_by_round
+            mean = sum(iops) / len(iops)
+            # How far the rounds lie apart, as a share of their mean.
+            apart = (max(iops) - min(iops)) / 2 / mean if len(iops) > 1 and mean else None
+            spread = "-" if apart is None else f"±{apart:.0%}"
+            yield [name, kind, f"{served.iops:,.0f}", megabytes, *times, spread]
             name = ""
-
-
-def _figures(served: "Served") -> list[str]:
-    times = [time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)]
-    megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else UNKNOWN
-    return [f"{served.iops:,.0f}", megabytes, *times]
-
-
-def _spread(iops: tuple[float, ...]) -> str:
-    """How far the rounds lie apart, as a share of their mean."""
-    mean = sum(iops) / len(iops)
-    return f"±{(max(iops) - min(iops)) / 2 / mean:.0%}" if len(iops) > 1 and mean else "-"
 
 
 def comparison(rows: tuple["Compared", ...]) -> str:

@@ -113,7 +113,7 @@ COMMAND = up
 
 def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     """The drive that is asked for. Raises UserError for what is wrong with it."""
-    from stithy.drives.spec import DriveSpec
+    from stithy.drives.spec import DriveSpec, check_name
 
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else read_size(how.size, "--size")
@@ -121,8 +121,16 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     usual_name = found.facts.name if found else IMMEDIATE
     capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
     usual_bytes = min(SIZE_BYTES, capacity_bytes) // how.sector * how.sector if how.sector else 0
+    name = usual_name if how.name is None else how.name
+    check_name(name)
+    if "." in name:
+        raise UserError(
+            "only drives of runs have a dot in their names",
+            where="--name",
+            remedy=f"give another, such as {name.replace('.', '-')}",
+        )
     return DriveSpec(
-        name=_name(usual_name if how.name is None else how.name),
+        name=name,
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
@@ -145,20 +153,6 @@ def _profile(profile: str, scale: float) -> "Profile | None":
             remedy="leave it out, or give a profile",
         )
     return None
-
-
-def _name(name: str) -> str:
-    """A name of a person's drive, which becomes that of a folder. Raises UserError."""
-    from stithy.drives.spec import check_name
-
-    check_name(name)
-    if "." in name:
-        raise UserError(
-            "only drives of runs have a dot in their names",
-            where="--name",
-            remedy=f"give another, such as {name.replace('.', '-')}",
-        )
-    return name
 
 
 def _image(text: str) -> Path:

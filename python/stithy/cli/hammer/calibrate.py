@@ -9,7 +9,7 @@ from stithy.cli.talk.render import show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import CalibrateSummary, Calibration
+    from stithy.wire.messages import CalibrateSummary
 
 
 def calibrate(
@@ -62,19 +62,18 @@ def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
     """A row a trial of `trial_s`, rates before users, each rising; then the answer."""
     head = ["load", "on time", "done", "lateness p99", "service p50", "driver CPU per transaction"]
     trials = sorted(summary.trials, key=lambda trial: (trial.users or 0, trial.rate_per_s))
-    rows = [_row(trial, trial_s) for trial in trials]
-    return f"{table(head, rows, '><>>>>')}\n\n{answer(summary)}"
-
-
-def _row(trial: "Calibration", trial_s: float) -> list[str]:
-    return [
-        f"{trial.rate_per_s:,.0f}/s" if trial.users is None else f"{trial.users:,} users",
-        "yes" if trial.on_time else "NO",
-        f"{trial.done / (trial.rate_per_s * trial_s):.1%}",
-        time_text(trial.lateness_p99_s),
-        time_text(trial.service_p50_s),
-        time_text(trial.driver_cpu_s / trial.done if trial.done else None),
+    rows = [
+        [
+            f"{trial.rate_per_s:,.0f}/s" if trial.users is None else f"{trial.users:,} users",
+            "yes" if trial.on_time else "NO",
+            f"{trial.done / (trial.rate_per_s * trial_s):.1%}",
+            time_text(trial.lateness_p99_s),
+            time_text(trial.service_p50_s),
+            time_text(trial.driver_cpu_s / trial.done if trial.done else None),
+        ]
+        for trial in trials
     ]
+    return f"{table(head, rows, '><>>>>')}\n\n{answer(summary)}"
 
 
 def answer(summary: "CalibrateSummary") -> str:

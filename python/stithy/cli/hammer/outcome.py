@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from stithy.wire.hammer import Driven
     from stithy.wire.jobs import RunRequest
     from stithy.wire.messages import (
-        ConnectionCounts,
-        LedgerWritten,
-        RunSummary,
         Second,
         TransactionSecond,
     )
@@ -150,19 +147,48 @@ def _times(outcome: Outcome) -> str:
 
 
 def _totals(outcome: Outcome) -> Iterable[str]:
+    from stithy.workloads.words import reach
+
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request, outcome.asked)}, measured for {measured}, {state}"
     rates = outcome.asked.workload.rates
     yield "   ".join(f"{each.label} {rate_text(numbers[each.known.column])}" for each in rates)
-    yield _reached(outcome)
-    yield from _held_up(summary)
-    yield from _losses(summary.connections)
-    yield _driver(outcome)
+    section, driving = outcome.asked.section, outcome.asked.driving
+    total, sizes = section.units, summary.sizes
+    units = outcome.asked.workload.units
+    known = (sizes.database_bytes, sizes.cache_bytes)
+    # Users with a home reach fewer than a share of the data says.
+    touched = summary.workload.get("units_touched", driving.touched(total))
+    yield reach(touched, total, units, *known, buffers=outcome.buffers)
+    if summary.suppressed_arrivals is not None:
+        held = "during answers of over ten times their median"
+        yield f"suppressed arrivals: {summary.suppressed_arrivals:,} {held}"
+    if summary.backlog or summary.suppressed_arrivals is None:
+        yield f"backlog at end: {summary.backlog:,} were due and had not begun"
+    counts = summary.connections
+    if counts.lost:
+        back = time_text(counts.first_success_s)
+        success = "no success" if counts.first_success_s is None else f"first success {back}"
+        yield (
+            f"connections: {counts.lost:,} of {counts.opened:,} lost, {counts.reopened:,} opened "
+            f"again, {success} after the loss"
+        )
+    driver, done = summary.driver, numbers["transactions"]
+    cpu = time_text(driver.cpu_s / done if done else None)
+    nice = "not known" if driver.nice is None else f"{driver.nice}"
+    queued = time_text(driver.run_queue_delay_s)
+    cost = f"driver: {cpu} of CPU per transaction"
+    yield f"{cost}, waited {queued} for a CPU, priority (nice) {nice}"
     yield _orders_text(outcome)
-    if summary.ledger is not None:
-        yield _written_text(summary.ledger)
+    if (written := summary.ledger) is not None:
+        ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
+        slowest = time_text(written.slowest_sync_s)
+        yield (
+            f"ledger: {written.acknowledged:,} acknowledgements durable, {written.syncs:,} syncs, "
+            f"slowest {slowest}{ended}"
+        )
     for error in summary.errors:
         yield f"error {error.code or ''} ({error.count} times): {error.text}"
 
@@ -188,51 +214,6 @@ def _who(asked: "RunRequest", of: Asked) -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _reached(outcome: Outcome) -> str:
-    from stithy.workloads.words import reach
-
-    section, driving = outcome.asked.section, outcome.asked.driving
-    total, sizes = section.units, outcome.driven.summary.sizes
-    units = outcome.asked.workload.units
-    known = (sizes.database_bytes, sizes.cache_bytes)
-    # Users with a home reach fewer than a share of the data says.
-    touched = outcome.driven.summary.workload.get("units_touched", driving.touched(total))
-    return reach(touched, total, units, *known, buffers=outcome.buffers)
-
-
-def _held_up(summary: "RunSummary") -> Iterable[str]:
-    """Who would have come during a stall, and who was still waiting at the end."""
-    if summary.suppressed_arrivals is not None:
-        held = "during answers of over ten times their median"
-        yield f"suppressed arrivals: {summary.suppressed_arrivals:,} {held}"
-    if summary.backlog or summary.suppressed_arrivals is None:
-        yield f"backlog at end: {summary.backlog:,} were due and had not begun"
-
-
-def _losses(counts: "ConnectionCounts") -> Iterable[str]:
-    if counts.lost:
-        back = time_text(counts.first_success_s)
-        success = (
-            "no success after the loss"
-            if counts.first_success_s is None
-            else (f"first success {back} after the loss")
-        )
-        yield (
-            f"connections: {counts.lost:,} of {counts.opened:,} lost, {counts.reopened:,} opened "
-            f"again, {success}"
-        )
-
-
-def _driver(outcome: Outcome) -> str:
-    numbers, driver = outcome.numbers, outcome.driven.summary.driver
-    done = numbers["transactions"]
-    cost = time_text(driver.cpu_s / done if done else None)
-    nice = "not known" if driver.nice is None else f"{driver.nice}"
-    queued = time_text(driver.run_queue_delay_s)
-    cost = f"driver: {cost} of CPU per transaction"
-    return f"{cost}, waited {queued} for a CPU, priority (nice) {nice}"
-
-
 def _orders_text(outcome: Outcome) -> str:
     orders = outcome.driven.summary.proof
     if orders.before is None or orders.after is None:
@@ -241,12 +222,3 @@ def _orders_text(outcome: Outcome) -> str:
     expected = orders.acknowledged + (orders.in_doubt_found or 0)
     verdict = "agrees" if grown == expected else "DISAGREES"
     return f"acknowledged work {verdict}: counted {grown:,}, acknowledged {expected:,}"
-
-
-def _written_text(written: "LedgerWritten") -> str:
-    ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
-    slowest = time_text(written.slowest_sync_s)
-    return (
-        f"ledger: {written.acknowledged:,} acknowledgements durable, {written.syncs:,} syncs, "
-        f"slowest {slowest}{ended}"
-    )

@@ -65,18 +65,31 @@ def conclude(
     page: Path | None = None
     found: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
-    if _measured(directory):
+    if any((directory / "windows").glob("*/window.parquet")):
         say("writing the report")
         page, *_ = write_report_of(context, formats_there(outcome.directory))
         found, weak = main_findings(context), cautions(context)
         remember_noise(context)
         remember_drives(context)
     judged = judge(context, junit)
-    _tell_left(outcome)
+    for left in outcome.left:
+        say(f"{left_text(left)}: run `stithy clean` later")
     if json:
         words = context.manifest.profile_words if context.manifest else {}
         also = {"cautions": list(weak), "profile_words": words}
-        show_json(_as_json(outcome, page, found, judged) | also)
+        show_json(
+            {
+                "schema_version": 1,
+                "directory": str(outcome.directory.root.resolve()),
+                "end": outcome.end,
+                "error": str(outcome.error) if outcome.error else None,
+                "report": str(page) if page else None,
+                "findings": list(found),
+                "thresholds": judged.values,
+                "kept": dict(outcome.kept),
+            }
+            | also
+        )
     else:
         ahead = (first(context), "") if first and page else ()
         marked = (f"Caution: {sentence}" for sentence in weak)
@@ -127,16 +140,6 @@ def remember_drives(context: Context) -> None:
         keep_added_s({key: median(values) for key, values in found.items()})
 
 
-def _measured(directory: Path) -> bool:
-    """Whether any window was begun: without one there is nothing to report."""
-    return any((directory / "windows").glob("*/window.parquet"))
-
-
-def _tell_left(outcome: Outcome) -> None:
-    for left in outcome.left:
-        say(f"{left_text(left)}: run `stithy clean` later")
-
-
 def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
     for sentence in found:
         show(sentence)
@@ -147,21 +150,6 @@ def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
         show(f"Results: {results} (no report, because no window was measured)")
     else:
         show(f"Report: {page}")
-
-
-def _as_json(
-    outcome: Outcome, page: Path | None, found: tuple[str, ...], judged: Judged
-) -> dict[str, object]:
-    return {
-        "schema_version": 1,
-        "directory": str(outcome.directory.root.resolve()),
-        "end": outcome.end,
-        "error": str(outcome.error) if outcome.error else None,
-        "report": str(page) if page else None,
-        "findings": list(found),
-        "thresholds": judged.values,
-        "kept": dict(outcome.kept),
-    }
 
 
 def judge(context: Context, junit: Path | None) -> Judged:
@@ -182,7 +170,18 @@ def judge(context: Context, junit: Path | None) -> Judged:
     if junit is not None:
         _write(junit, junit_xml(context, judgements))
     code = exit_of(judgements)
-    return Judged(lines(judgements), _values(judgements), code, answered(context))
+    values: list[dict[str, object]] = [
+        {
+            "threshold": str(each.threshold),
+            "outcome": each.outcome.value,
+            "left": each.left,
+            "right": each.right,
+            "unit": each.threshold.unit,
+            "because": each.because,
+        }
+        for each in judgements
+    ]
+    return Judged(lines(judgements), values, code, answered(context))
 
 
 def exit_of(judgements: Sequence[Judgement]) -> Exit:
@@ -195,20 +194,6 @@ def exit_of(judgements: Sequence[Judgement]) -> Exit:
     if Met.NOT_JUDGED in outcomes:
         return Exit.INVALID
     return Exit.THRESHOLD if Met.NOT_MET in outcomes else Exit.OK
-
-
-def _values(judgements: Sequence[Judgement]) -> list[dict[str, object]]:
-    return [
-        {
-            "threshold": str(each.threshold),
-            "outcome": each.outcome.value,
-            "left": each.left,
-            "right": each.right,
-            "unit": each.threshold.unit,
-            "because": each.because,
-        }
-        for each in judgements
-    ]
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -13,7 +13,6 @@ from stithy.analysis.search.bracket import Wanted, next_wanted
 from stithy.analysis.search.capacity import capacity_findings, trials
 from stithy.analysis.verdict.decide import DIFFERENT, Next
 from stithy.plan.additional import Additional, tried
-from stithy.plan.steps import Step
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context, context_of, evidence_of
@@ -71,7 +70,9 @@ def searched(so_far: SoFar) -> Additional | None:
         return None
     windows = [step for step in so_far.steps if step.kind == "window"]
     evidence = evidence_of(read_run(so_far.directory.root))
-    if _is_any_lost(windows, evidence):
+    were_tried = {step.id for step in windows if step.window and step.window.tried}
+    if not were_tried <= {window.id for window in evidence.windows}:
+        # One of them cannot be read: trying it again would not make it better.
         return None
     every = {setting: _wanted(evidence, setting, search, study) for setting, _ in study.settings}
     known = {setting: wanted for setting, wanted in every.items() if wanted is not None}
@@ -84,7 +85,11 @@ def searched(so_far: SoFar) -> Additional | None:
     found = tried(study, so_far.steps, point, wanted.candidates)
     after = windows[-1].id if windows else _before_windows(so_far)
     measured = point in {step.window.point for step in windows if step.window}
-    return Additional(after, found, _because(wanted, setting, again=measured))
+    level, names = plural(wanted.level, "user"), listing(wanted.candidates)
+    where = f" with {setting.in_words()}" if setting.factors else ""
+    does = "measures" if measured else "tries"
+    because = f"the search {does} {level}{where} {'again ' * measured}on {names}"
+    return Additional(after, found, because)
 
 
 def _wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
@@ -111,22 +116,7 @@ def answered(context: Context) -> bool:
     return stands.blocks > 0
 
 
-def _is_any_lost(windows: Sequence[Step], evidence: Evidence) -> bool:
-    """Whether a window that was tried cannot be read: trying again would not make it better."""
-    known = {window.id for window in evidence.windows}
-    were_tried = {step.id for step in windows if step.window and step.window.tried}
-    return not were_tried <= known
-
-
 def _before_windows(so_far: SoFar) -> str:
     """The step after which windows may begin, where the plan has none."""
     copying = [step for step in so_far.steps if plugins("step")[step.kind].PHASE == "copying"]
     return copying[-1].id
-
-
-def _because(wanted: Wanted, setting: Point, *, again: bool) -> str:
-    """What the search asks for, in words."""
-    level, names = plural(wanted.level, "user"), listing(wanted.candidates)
-    where = f" with {setting.in_words()}" if setting.factors else ""
-    does = "measures" if again else "tries"
-    return f"the search {does} {level}{where} {'again ' * again}on {names}"

@@ -64,7 +64,9 @@ def line_of(event: Event) -> str | None:
             waited, most = format_duration(event.waited_s), format_duration(event.most_s)
             return f"    waiting for a quiet machine ({waited} of at most {most}): {event.text}"
         case SecondPassed():
-            return _second(event) if (event.second + 1) % PLAIN_EVERY_S == 0 else None
+            second = event.second + 1
+            shown = f"    {second} s ({event.phase}): {rates(event)}"
+            return shown if second % PLAIN_EVERY_S == 0 else None
         case InterimAnalysis():
             return f"interim analysis: {event.text}"
         case WindowsAdded():
@@ -79,10 +81,6 @@ def expected_time(time_s: float, time_s_undecided: float | None, word: str = "")
     if time_s_undecided is None:
         return shown
     return f"{shown} ({format_duration(round(time_s_undecided))} if it stays undecided)"
-
-
-def _second(event: SecondPassed) -> str:
-    return f"    {event.second + 1} s ({event.phase}): {rates(event)}"
 
 
 def rates(event: SecondPassed) -> str:

@@ -1,6 +1,6 @@
 """A profile learned from a trace: read, written as a file, held against what it does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from stithy.errors import UserError, failures_of_the_machine, reason_of
 from stithy.fio import library
 from stithy.fio.drive_trace import read_trace
 from stithy.fio.foreign.lines import plain_name
-from stithy.fio.learned import OPERATIONS, Learned, Request, learn
+from stithy.fio.learned import OPERATIONS, Learned, learn
 from stithy.fio.traces import read_requests
 from stithy.metrics import Quantity
 from stithy.results.read import read_run
@@ -55,7 +55,10 @@ def _learned_from_run(run: Path) -> Learned:
     if len(found) != 1:
         raise _not_one(run, sorted(path for path, _ in found.values()))
     [(path, row)] = found.values()
-    return learn(_between(path, row["measure_from_s"], row["measure_to_s"]), str(run))
+    from_s, to_s = row["measure_from_s"], row["measure_to_s"]
+    zero_s = read_trace(path).started_at_s
+    within = (each for each in read_requests(path) if from_s <= zero_s + each.arrived_s <= to_s)
+    return learn(within, str(run))
 
 
 def _not_one(run: Path, found: Sequence[Path]) -> UserError:
@@ -66,12 +69,6 @@ def _not_one(run: Path, found: Sequence[Path]) -> UserError:
         problem = "it kept no trace of a whole window"
         remedy = "give an emulated drive of its study `trace: true`, and run it again"
     return UserError(problem, where=f"--learn {run}", remedy=remedy)
-
-
-def _between(trace: Path, from_s: float, to_s: float) -> Iterator[Request]:
-    """Requests that arrived between two times, Unix time."""
-    zero_s = read_trace(trace).started_at_s
-    return (each for each in read_requests(trace) if from_s <= zero_s + each.arrived_s <= to_s)
 
 
 def keep(learned: Learned, file: Path) -> None:

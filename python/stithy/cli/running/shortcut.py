@@ -62,16 +62,12 @@ def shortcut(
     rows += [(f"  {each}: {_flow(spec)}", each) for each, spec in candidates.items()]
     rows += [("scenario:", ""), (f"  {scenario}:", "")]
     rows += [
-        (f"    {key}: {_flow(value)}", _option(key))
+        (f"    {key}: {_flow(value)}", f"--{_ONE.get(key, key).replace('_', '-')}")
         for key, value in keys.items()
         if value is not None
     ]
     options = {number: option for number, (_, option) in enumerate(rows, 1) if option}
     return Shortcut(name, "".join(f"{line}\n" for line, _ in rows), options)
-
-
-def _option(key: str) -> str:
-    return f"--{_ONE.get(key, key).replace('_', '-')}"
 
 
 def _flow(value: object) -> str:
@@ -105,7 +101,7 @@ def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
     study, _, candidate = target.partition(":")
     if study.lower().endswith(STUDIES):
         yield from _of_study(Path(study), candidate)
-    elif _is_device(Path(target)):
+    elif Path(target).is_relative_to(DEVICES) and not Path(target).is_relative_to(MEMORY):
         # As it is: no file system, and consent only from the person.
         keys = {"device": target, "filesystem": "none", **({"wipe": True} if wipe else {})}
         yield name_candidate(Path(target).name), keys
@@ -114,10 +110,6 @@ def _meant(target: str, *, wipe: bool) -> Iterator[tuple[str, Keys]]:
         yield name_candidate(path.name), {"path": str(path)}
     else:
         yield name_candidate(Path(target).name.removesuffix(PROFILES)), {"drive": target}
-
-
-def _is_device(path: Path) -> bool:
-    return path.is_relative_to(DEVICES) and not path.is_relative_to(MEMORY)
 
 
 def _of_study(path: Path, wanted: str) -> Iterator[tuple[str, Keys]]:

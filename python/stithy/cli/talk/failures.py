@@ -56,28 +56,21 @@ class Output:
         try:
             yield
         except OSError as error:
-            self._give_up()
+            # Lead the descriptor nowhere, and let Python forget what it kept.
+            with suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self._stream.fileno())
+                os.close(nowhere)
             # A terminal that was closed says EIO.
             if isinstance(error, BrokenPipeError) or error.errno == errno.EIO:
                 raise NobodyReads from error
-            raise _unwritable(error) from error
-
-    def _give_up(self) -> None:
-        """Lead the descriptor nowhere, and let Python forget what it kept."""
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
-
-
-def _unwritable(error: OSError) -> InfrastructureError:
-    number = error.errno or 0
-    remedy = REMEDIES.get(number, "check where the output goes")
-    return InfrastructureError(
-        f"it cannot be written: {os.strerror(number).lower()}",
-        where="standard output",
-        remedy=f"{remedy}, then run again",
-    )
+            number = error.errno or 0
+            remedy = REMEDIES.get(number, "check where the output goes")
+            raise InfrastructureError(
+                f"it cannot be written: {os.strerror(number).lower()}",
+                where="standard output",
+                remedy=f"{remedy}, then run again",
+            ) from error
 
 
 @contextmanager

@@ -39,7 +39,6 @@ from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import USUAL, workload_named
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workloads import words
-from stithy.workloads.workload import Options
 
 
 def as_json(
@@ -135,23 +134,19 @@ def as_text(
             f"Response-time target: {plan.limit.text}; the report shows how many users meet it."
         )
     if corner is not None:
-        parts.append(_corner(corner))
+        # What varied drives take beside the times above.
+        least_s, most_s = total_s(certain(corner.steps))[0], total_s(corner.steps)[1]
+        parts.append(
+            "Sensitivity: the question is measured again, with every assumed number of the "
+            f"drives {format_percent(SHARE)} worse\nfor the better candidate; if none is better, "
+            f"once for each. Each time adds about {format_duration(round(least_s))}, at most "
+            f"{format_duration(round(most_s))}."
+        )
     if study.given_load and study.load.ledger:
         parts.append(LEDGERS)
     if short := _short(study):
         parts.append("\n".join(short))
     return "\n\n".join(parts)
-
-
-def _corner(corner: Plan) -> str:
-    """What varied drives take beside the times above."""
-    least_s, most_s = total_s(certain(corner.steps))[0], total_s(corner.steps)[1]
-    return (
-        "Sensitivity: the question is measured again, with every assumed number of the drives "
-        f"{format_percent(SHARE)} worse\nfor the better candidate; if none is better, once for "
-        f"each. Each time adds about {format_duration(round(least_s))}, at most "
-        f"{format_duration(round(most_s))}."
-    )
 
 
 def _short(study: Study) -> tuple[str, ...]:
@@ -202,28 +197,19 @@ def _users(study: Study) -> str:
     if load.is_idle:
         return words.IDLE
     is_open = load.is_open
+    loads = [each.load for each in study.variants]
+    paces = {(each.pace, each.rate_per_s, each.arrivals) for each in loads}
     loop = words.loop(
         "rate" if is_open else load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
-        varied=_varied_pace(study),
+        varied=("pace",) if len(paces) > 1 else (),
     )  # fmt: skip
     several = len({each.load.connections for each in study.variants}) > 1
     pool = words.SEVERAL_POOLS if several else words.pool(load.connections, is_open=is_open)
-    own = workload_named(study.workload.name).in_words(_same_options(study))
-    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
-
-
-def _same_options(study: Study) -> Options:
-    """What the workload's own keys say, as far as it is the same at all points."""
+    # What the workload's own keys say, as far as it is the same at all points.
     every = [each.options for each in study.variants]
     same = (name for name in every[0] if len({each[name] for each in every}) == 1)
-    return {name: every[0][name] for name in same}
-
-
-def _varied_pace(study: Study) -> tuple[str, ...]:
-    """That users act otherwise at some points than at others, where they do."""
-    loads = [each.load for each in study.variants]
-    paces = {(each.pace, each.rate_per_s, each.arrivals) for each in loads}
-    return ("pace",) if len(paces) > 1 else ()
+    own = workload_named(study.workload.name).in_words({name: every[0][name] for name in same})
+    return ", ".join([f"{loop[0].upper()}{loop[1:]}", pool, *own])
 
 
 def _question(study: Study, plan: Plan) -> str:
@@ -306,7 +292,9 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     windows = [step for step in steps if step.kind == "window"]
     blocks = sorted({step.window.block for step in windows if step.window})
     time_s, time_s_max = total_s(steps)
-    known = [_what(step) for step in windows] or [_brief(step) for step in steps]
+    known = [_what(step) for step in windows] or [
+        _by_method(step) or str(plugins("step")[step.kind].BRIEF) for step in steps
+    ]
     what = ", ".join(dict.fromkeys(known))
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
@@ -350,11 +338,6 @@ def _what(step: Step) -> str:
         return f"{text}, if undecided" if step.if_undecided else text
     what = _by_method(step) or str(plugins("step")[step.kind].WHAT)
     return f"{what}, if undecided" if step.if_undecided else what
-
-
-def _brief(step: Step) -> str:
-    """A step in a line of many."""
-    return _by_method(step) or str(plugins("step")[step.kind].BRIEF)
 
 
 def _by_method(step: Step) -> str | None:
