@@ -55,7 +55,13 @@ def pair_events(events: Iterable[Event]) -> Iterator[Request]:
         if event.action == ISSUED:
             under_way[key] = event.at_s
         elif event.action == COMPLETED and (begun_s := under_way.pop(key, None)) is not None:
-            yield from _completed(event, begun_s)
+            latency_s = event.at_s - begun_s
+            if kind & FLUSH or not event.length_bytes:
+                yield Request(begun_s, "flush", 0, 0, latency_s, event.device)
+            if event.length_bytes and not kind & DISCARD:
+                way: Operation = "write" if kind & WRITE else "read"
+                offset = event.sector * SECTOR_BYTES
+                yield Request(begun_s, way, offset, event.length_bytes, latency_s, event.device)
 
 
 def beside(path: Path) -> list[Path]:
@@ -70,24 +76,12 @@ def _events(path: Path) -> Iterator[Event]:
         while len(head := file.read(EVENT.size)) == EVENT.size:
             magic, _, time_ns, sector, length, action, _, device, _, _, more = EVENT.unpack(head)
             if magic & MAGIC_MASK != MAGIC:
-                raise UserError(
-                    "it is damaged, or was traced on a machine with another order of bytes",
-                    where=str(path),
-                    remedy="trace again, or give what blkparse prints of it",
-                )
+                problem = "it is damaged, or was traced on a machine with another order of bytes"
+                remedy = "trace again, or give what blkparse prints of it"
+                raise UserError(problem, where=str(path), remedy=remedy)
             file.seek(more, 1)
             categories = action >> CATEGORIES_FROM
             if not categories & NOTIFY:
                 what, at_s = action & 0xFFFF, time_ns / NS_PER_S
                 name = f"{device >> MINOR_BITS},{device & (1 << MINOR_BITS) - 1}"
                 yield Event(at_s, what, categories, name, sector, length)
-
-
-def _completed(event: Event, begun_s: float) -> Iterator[Request]:
-    latency_s = event.at_s - begun_s
-    if event.categories & FLUSH or not event.length_bytes:
-        yield Request(begun_s, "flush", 0, 0, latency_s, event.device)
-    if event.length_bytes and not event.categories & DISCARD:
-        way: Operation = "write" if event.categories & WRITE else "read"
-        offset = event.sector * SECTOR_BYTES
-        yield Request(begun_s, way, offset, event.length_bytes, latency_s, event.device)

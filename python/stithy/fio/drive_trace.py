@@ -5,10 +5,8 @@ trace can lack requests: how many is part of what is read, and nothing is filled
 """
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import polars as pl
 
@@ -67,14 +65,15 @@ def read_trace(path: Path) -> DriveTrace:
         with path.open("rb") as file:
             head = _head(path, file.read(_HEAD.size))
             file.seek(head.head_bytes)
-            frames = [_frame(chunk) for chunk in _chunks(file)]
+            frames = [_frame(b"")]
+            while chunk := file.read(_CHUNK_BYTES):
+                # A file that was cut short may end within a record.
+                frames.append(_frame(chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]))
     except OSError as error:
-        raise PreconditionError(
-            f"the trace cannot be read: {reason_of(error)}",
-            where=str(path),
-            remedy="give a file that exists and may be read",
-        ) from error
-    records = pl.concat([_frame(b""), *frames])
+        problem = f"the trace cannot be read: {reason_of(error)}"
+        remedy = "give a file that exists and may be read"
+        raise PreconditionError(problem, where=str(path), remedy=remedy) from error
+    records = pl.concat(frames)
     gaps = records.filter(pl.col("kind") == _GAP)
     ends = records.filter(pl.col("kind") == _END)
     lost = ends["third"].item() if len(ends) else gaps["second"].sum()
@@ -106,28 +105,17 @@ def to_parquet(path: Path, target: Path) -> DriveTrace:
 
 def _head(path: Path, data: bytes) -> _Head:
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
-        raise UserError(
-            "this is not the trace of a drive",
-            where=str(path),
-            remedy="give a file that `stithy drive trace` has written",
-        )
+        remedy = "give a file that `stithy drive trace` has written"
+        raise UserError("this is not the trace of a drive", where=str(path), remedy=remedy)
     _, version, head_bytes, record_bytes, sector_bytes, start_ns, size_bytes, name = _HEAD.unpack(
         data
     )
     if version != VERSION or record_bytes != _RECORD_BYTES:
-        raise UserError(
-            f"the trace has version {version}, and this Stithy reads version {VERSION}",
-            where=str(path),
-            remedy="read it with the version of Stithy that wrote it",
-        )
+        problem = f"the trace has version {version}, and this Stithy reads version {VERSION}"
+        remedy = "read it with the version of Stithy that wrote it"
+        raise UserError(problem, where=str(path), remedy=remedy)
     drive = name.rstrip(b"\0").decode(errors="replace")
     return _Head(sector_bytes, size_bytes, start_ns / _NS_PER_S, drive, head_bytes)
-
-
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Whole records; a file that was cut short may end within one."""
-    while chunk := file.read(_CHUNK_BYTES):
-        yield chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]
 
 
 def _frame(chunk: bytes) -> pl.DataFrame:

@@ -70,11 +70,9 @@ def _request(line: str, where: str) -> Request:
         at, latency, way, size, *_ = line.split(",")
         return Request(int(at) / MS_PER_S, DIRECTIONS[int(way)], int(latency), int(size))
     except (ValueError, IndexError) as error:
-        raise InfrastructureError(
-            f"this is no line of a log of fio: {line[:80]!r}",
-            where=where,
-            remedy="see whether the disk of the results is full, then measure again",
-        ) from error
+        problem = f"this is no line of a log of fio: {line[:80]!r}"
+        remedy = "see whether the disk of the results is full, then measure again"
+        raise InfrastructureError(problem, where=where, remedy=remedy) from error
 
 
 def seconds(stream: str, folders: Iterable[Path], duration_s: float) -> tuple[Second, ...]:

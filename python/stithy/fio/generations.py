@@ -88,11 +88,9 @@ def _rows(log: Path) -> pl.DataFrame:
 
 
 def _no_log(log: Path, why: str) -> InfrastructureError:
-    return InfrastructureError(
-        f"this is no log of fio with offsets: {why}",
-        where=str(log),
-        remedy="see whether the disk of the results is full, then measure again",
-    )
+    problem = f"this is no log of fio with offsets: {why}"
+    remedy = "see whether the disk of the results is full, then measure again"
+    return InfrastructureError(problem, where=str(log), remedy=remedy)
 
 
 def compare(

@@ -1,7 +1,7 @@
 """Job files of fio: of a pattern, of what fills a target, of what reads it back, of a purge."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stithy.errors import UserError
@@ -36,16 +36,20 @@ def job_file(pattern: Pattern, target: Target, load: Load) -> JobFile:
         from stithy.fio.replay import replayed
 
         found = replayed(pattern, target, load)
-        common = dict(_common(pattern, target, load))
+        common = _common(pattern, target, load)
         # What is replayed ends with its log, or its time.
         del common["time_based"]
         common["replay_redirect"] = target.link or target.path
         return JobFile(job_text(common, found.sections), (found.stream,), found.logs)
-    if load.rate_per_s is not None:
-        _need_rate(pattern, load.rate_per_s)
+    if (rate_per_s := load.rate_per_s) is not None:
+        is_possible = 0 < rate_per_s < math.inf
+        if why := why_no_rate(pattern) or (None if is_possible else "it cannot be kept"):
+            problem = f"a rate of {rate_per_s:g}/s cannot be asked: {why}"
+            remedy = "run it without a rate, or give each stream a weight in a profile of your own"
+            raise UserError(problem, where=f"pattern {pattern.name}", remedy=remedy)
     rendered = [sections(pattern, each, target, load) for each in pattern.streams]
     made = {name: words for _, each in rendered for name, words in each.items()}
-    text = job_text(dict(_common(pattern, target, load)), made)
+    text = job_text(_common(pattern, target, load), made)
     return JobFile(text, tuple(stream for stream, _ in rendered))
 
 
@@ -116,15 +120,13 @@ def _all_of(target: Target, name: str, block_bytes: int) -> dict[str, Words]:
     return sections
 
 
-def _common(pattern: Pattern, target: Target, load: Load) -> Iterator[tuple[str, object]]:
+def _common(pattern: Pattern, target: Target, load: Load) -> Words:
     """What holds for all streams."""
-    yield from base_words(target, load.seed).items()
-    yield "time_based", 1
-    yield "norandommap", 1
+    words = base_words(target, load.seed) | {"time_based": 1, "norandommap": 1}
     if pattern.writes:
         own = Data(pattern.compressible_share, pattern.duplicate_share)
-        yield from data_words(own if load.data is None else load.data).items()
-    yield "log_unix_epoch", 1
+        words |= data_words(own if load.data is None else load.data)
+    return words | {"log_unix_epoch": 1}
 
 
 def base_words(target: Target, seed: int) -> Words:
@@ -185,13 +187,3 @@ def why_no_rate(pattern: Pattern) -> str | None:
         return "its streams have no weights"
     is_paced = any(stream.is_paced for stream in pattern.streams)
     return "it pauses, or has its own pace" if is_paced else None
-
-
-def _need_rate(pattern: Pattern, rate_per_s: float) -> None:
-    why = why_no_rate(pattern) or (None if 0 < rate_per_s < math.inf else "it cannot be kept")
-    if why is not None:
-        raise UserError(
-            f"a rate of {rate_per_s:g}/s cannot be asked: {why}",
-            where=f"pattern {pattern.name}",
-            remedy="run it without a rate, or give each stream a weight in a profile of your own",
-        )

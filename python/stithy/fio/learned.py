@@ -96,11 +96,9 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
     ordered = sorted(requests)
     moved = [each for each in ordered if each.operation != "flush"]
     if len(moved) < REQUESTS_LEAST:
-        raise UserError(
-            f"{len(moved)} reads and writes are too few to learn from",
-            where=source,
-            remedy=f"trace at least {REQUESTS_LEAST}, over the time that is typical",
-        )
+        problem = f"{len(moved)} reads and writes are too few to learn from"
+        remedy = f"trace at least {REQUESTS_LEAST}, over the time that is typical"
+        raise UserError(problem, where=source, remedy=remedy)
     duration_s = max(ordered[-1].arrived_s - ordered[0].arrived_s, 1e-9)
     first = min(each.offset_bytes for each in moved)
     span = max(each.offset_bytes + each.length_bytes for each in moved) - first

@@ -2,7 +2,7 @@
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -93,8 +93,7 @@ def least(every: Iterable[Data]) -> Data:
     """The data of which least is saved: no storage looks better by what nobody asked for."""
     known = list(every)
     return Data(
-        min(each.compressible_share for each in known),
-        min(each.duplicate_share for each in known),
+        min(each.compressible_share for each in known), min(each.duplicate_share for each in known)
     )
 
 
@@ -108,17 +107,16 @@ def for_workers(
     count = len(targets) * workers
     rate = None if load.rate_per_s is None else load.rate_per_s / count
     submitters = max(SUBMITTERS_LEAST, load.submitters // count)
-    parts = (part for target in targets for part in _parts(target, workers))
+    parts = []
+    for target in targets:
+        size, begin = aligned(target.size_bytes / workers), target.begin_bytes
+        parts += [
+            replace(target, size_bytes=size, begin_bytes=begin + n * size) for n in range(workers)
+        ]
     return tuple(
         (part, replace(load, rate_per_s=rate, seed=load.seed * count + n, submitters=submitters))
         for n, part in enumerate(parts)
     )
-
-
-def _parts(target: Target, count: int) -> Iterator[Target]:
-    size = aligned(target.size_bytes / count)
-    for number in range(count):
-        yield replace(target, size_bytes=size, begin_bytes=target.begin_bytes + number * size)
 
 
 def aligned(size_bytes: float) -> int:

@@ -115,11 +115,9 @@ def lines(text: str, where: str) -> Iterator[Line]:
             if way in _DIRECTIONS:
                 yield Line(int(at), _DIRECTIONS[way], values)
         except (ValueError, IndexError) as error:
-            raise InfrastructureError(
-                f"this is no line of a log of fio: {line[:80]!r}",
-                where=f"{where}:{number}",
-                remedy="see whether the disk of the results is full, then measure again",
-            ) from error
+            problem = f"this is no line of a log of fio: {line[:80]!r}"
+            remedy = "see whether the disk of the results is full, then measure again"
+            raise InfrastructureError(problem, where=f"{where}:{number}", remedy=remedy) from error
 
 
 def seconds(found: Sequence[Submitter], duration_s: float) -> tuple[Second, ...]:

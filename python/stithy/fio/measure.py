@@ -339,10 +339,7 @@ def _need_file(target: Target) -> None:
             if os.fstat(file.fileno()).st_size < end:
                 os.truncate(file.fileno(), end)
     except OSError as error:
-        reason = reason_of(error)
         remedy = REMEDIES.get(error.errno or 0, "name a place that this user may write to")
-        raise InfrastructureError(
-            f"the file cannot be made: {reason}",
-            where=target.path,
-            remedy=f"{remedy}, then run again",
-        ) from error
+        problem = f"the file cannot be made: {reason_of(error)}"
+        remedy = f"{remedy}, then run again"
+        raise InfrastructureError(problem, where=target.path, remedy=remedy) from error

@@ -1,7 +1,7 @@
 """A pattern whose reads have a rate, and whose writes a bandwidth: the matrix of both."""
 
 from stithy.errors import UserError
-from stithy.fio.profile import Pattern, Stream, mean_bytes
+from stithy.fio.profile import Pattern, mean_bytes
 
 
 def mixed(
@@ -15,7 +15,11 @@ def mixed(
     """
     if pattern.trace is not None:
         raise _cannot(pattern, "it is a trace")
-    ways = {each.name: _way(pattern, each) for each in pattern.streams}
+    ways: dict[str, str] = {}
+    for stream in pattern.streams:
+        if len(stream.directions) != 1 or stream.is_paced:
+            raise _cannot(pattern, f"its stream {stream.name} pauses, or both reads and writes")
+        ways[stream.name] = stream.directions[0]
     asked = {"read": read_per_s or 0.0, "write": write_bytes_per_s or 0.0}
     if not any(asked.values()):
         none = {"read": read_per_s == 0, "write": write_bytes_per_s == 0}
@@ -33,20 +37,11 @@ def mixed(
         per_s = part if way == "read" else part / mean_bytes(stream.write_sizes)
         if per_s:
             streams.append(stream.model_copy(update={"weight": per_s}))
-    return pattern.model_copy(update={"streams": tuple(streams)}), sum(
-        each.weight or 0.0 for each in streams
-    )
-
-
-def _way(pattern: Pattern, stream: Stream) -> str:
-    if len(stream.directions) != 1 or stream.is_paced:
-        raise _cannot(pattern, f"its stream {stream.name} pauses, or both reads and writes")
-    return stream.directions[0]
+    per_s = sum(each.weight or 0.0 for each in streams)
+    return pattern.model_copy(update={"streams": tuple(streams)}), per_s
 
 
 def _cannot(pattern: Pattern, why: str) -> UserError:
-    return UserError(
-        f"a rate of reads and a bandwidth of writes cannot be asked of {pattern.name}: {why}",
-        where=f"pattern {pattern.name}",
-        remedy="name the profile reads-beside-writes, or one with streams of one direction each",
-    )
+    problem = f"a rate of reads and a bandwidth of writes cannot be asked of {pattern.name}: {why}"
+    remedy = "name the profile reads-beside-writes, or one with streams of one direction each"
+    return UserError(problem, where=f"pattern {pattern.name}", remedy=remedy)

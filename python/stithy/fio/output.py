@@ -155,7 +155,10 @@ def _is_of(job: Mapping[str, Any], stream: str) -> bool:
 
 def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     """The JSON document in what fio said, and what it said around it or on lines within it."""
-    written, within = _apart(text)
+    # No line of the document begins like fio's messages.
+    lines = text.splitlines()
+    within = "\n".join(line for line in lines if line.startswith(MESSAGE))
+    written = "\n".join(line for line in lines if not line.startswith(MESSAGE))
     begin = 0 if written.startswith("{\n") else written.find("\n{\n") + 1
     try:
         document, end = json.JSONDecoder().raw_decode(written, begin)
@@ -165,13 +168,6 @@ def document_in(text: str, where: str) -> tuple[Mapping[str, Any], str]:
     except (ValueError, KeyError, TypeError) as error:
         raise failed(f"fio wrote no result: {text.strip()[:300]!r}", where) from error
     raise failed(f"fio measured nothing: {around}", where)
-
-
-def _apart(text: str) -> tuple[str, str]:
-    """What fio said without its messages, and those: no line of its document begins like them."""
-    lines = text.splitlines()
-    said = [each for each in lines if each.startswith(MESSAGE)]
-    return "\n".join(each for each in lines if not each.startswith(MESSAGE)), "\n".join(said)
 
 
 def messages_in(text: str, where: str) -> tuple[str, ...]:
@@ -211,11 +207,9 @@ def sound_jobs(document: Mapping[str, Any], around: str, where: str) -> Sequence
 def of_number(number: int, around: str, where: str) -> StithyError:
     """The error for what the kernel answered to fio."""
     if number == errno.EILSEQ:  # a checksum of fio's own
-        return InvalidMeasurement(
-            f"a block is not what was written there: {around}",
-            where=where,
-            remedy="trust this storage with nothing, until you know why",
-        )
+        problem = f"a block is not what was written there: {around}"
+        remedy = "trust this storage with nothing, until you know why"
+        return InvalidMeasurement(problem, where=where, remedy=remedy)
     if number in GONE:
         remedy = "look for the device in the kernel log (dmesg); bring it back, then run again"
         return InfrastructureError(f"{GONE[number]} (fio: {around})", where=where, remedy=remedy)
@@ -227,11 +221,8 @@ def of_number(number: int, around: str, where: str) -> StithyError:
 
 def failed(problem: str, where: str) -> InfrastructureError:
     """An error for which nothing better is known."""
-    return InfrastructureError(
-        problem,
-        where=where,
-        remedy="check the kernel log for errors of the device, then measure again",
-    )
+    remedy = "check the kernel log for errors of the device, then measure again"
+    return InfrastructureError(problem, where=where, remedy=remedy)
 
 
 def served(
@@ -304,13 +295,11 @@ def _cpu_s(job: Mapping[str, Any]) -> float:
 
 def _need_all(answer: Answer, expected: Expected, where: str) -> None:
     """Raise where a direction of which there must be requests has none."""
-    found: dict[str, float] = {
-        each: answer.count * share for each, share in expected.shares.items()
-    }
     missing: list[str] = [
-        each
-        for each in DIRECTIONS
-        if answer.side(each) is None and found.get(each, 0.0) >= EXPECTED_LEAST
+        way
+        for way in DIRECTIONS
+        if answer.side(way) is None
+        and answer.count * expected.shares.get(way, 0.0) >= EXPECTED_LEAST
     ]
     if answer.count == 0:
         missing = [*expected.shares]

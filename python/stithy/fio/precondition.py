@@ -23,7 +23,6 @@ JOBS, DEPTH = 4, 32
 """Those that SNIA recommends."""
 
 ROUNDS_MOST = 25
-ROUND_TEST_S = 60.0
 FILL_BYTES = 128 * KIB
 FILL_PASSES = 2
 

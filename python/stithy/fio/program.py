@@ -65,11 +65,8 @@ def find(runner: Runner) -> Found:
     match = re.match(r"fio-(\d+)\.(\d+)", shown)
     if match is None or (int(match[1]), int(match[2])) < FIO.oldest:
         oldest = ".".join(map(str, FIO.oldest))
-        raise PreconditionError(
-            f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed",
-            where=str(program),
-            remedy=INSTALL,
-        )
+        problem = f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed"
+        raise PreconditionError(problem, where=str(program), remedy=INSTALL)
     return Found(str(program), shown)
 
 
@@ -86,11 +83,9 @@ def async_engine(runner: Runner, found: Found) -> str:
 def need_engine(runner: Runner, found: Found, engine: str) -> None:
     """Raise PreconditionError where an engine does not work: another would be another load."""
     if engine != SYNC_ENGINE and not _works(runner, found, engine):
-        raise PreconditionError(
-            f"its engine {engine} does not work on this machine",
-            where=found.program,
-            remedy="see what fio says of it (`fio --enghelp`), or name another `engine`",
-        )
+        problem = f"its engine {engine} does not work on this machine"
+        remedy = "see what fio says of it (`fio --enghelp`), or name another `engine`"
+        raise PreconditionError(problem, where=found.program, remedy=remedy)
 
 
 def _works(runner: Runner, found: Found, engine: str) -> bool:
@@ -115,7 +110,11 @@ def run(
     Interrupted where `stop` was set, InfrastructureError where a fio hangs.
     """
     with _started(runner, found, workers) as processes:
-        _begin(processes)
+        for process in processes:  # lift the barrier
+            assert process.stdin is not None  # the runner gives pipes to what is not detached
+            with suppress(BrokenPipeError):
+                process.stdin.write("\n")
+                process.stdin.flush()
         limit_s = duration_s + patience_s
         deadline_s = time.monotonic() + limit_s
         while any(each.poll() is None for each in processes):
@@ -124,13 +123,13 @@ def run(
                     "fio was stopped", where=where, remedy="start it again; nothing is left"
                 )
             if time.monotonic() > deadline_s:
-                raise InfrastructureError(
-                    f"fio did not end within {limit_s:g} s, and was ended",
-                    where=where,
-                    remedy="look for a device that does not answer in the kernel log (dmesg)",
-                )
+                problem = f"fio did not end within {limit_s:g} s, and was ended"
+                remedy = "look for a device that does not answer in the kernel log (dmesg)"
+                raise InfrastructureError(problem, where=where, remedy=remedy)
             (stop or threading.Event()).wait(POLL_S)
-    return tuple(_said(each) for each in workers)
+    names = ("errors.txt", "fio.json")
+    texts = ([text_of(worker.folder / name) for name in names] for worker in workers)
+    return tuple("\n".join(filter(None, each)) for each in texts)
 
 
 @contextmanager
@@ -141,27 +140,15 @@ def _started(
     processes: list[Running] = []
     try:
         for worker in workers:
-            processes.append(_start(runner, found, worker))
+            (worker.folder / "job.fio").write_text(worker.job)
+            words = ["job.fio", "--output-format=json+", "--output=fio.json", "--eta=never"]
+            words += [] if worker.may_write else ["--readonly"]
+            shell = ["/bin/sh", "-c", BARRIER, "sh", found.program, *words]
+            command = Command(shell, directory=worker.folder)
+            processes.append(runner.start(command, stderr=worker.folder / "errors.txt"))
         yield tuple(processes)
     finally:
         _end(processes)
-
-
-def _start(runner: Runner, found: Found, worker: Worker) -> Running:
-    (worker.folder / "job.fio").write_text(worker.job)
-    fio = [found.program, "job.fio", "--output-format=json+", "--output=fio.json", "--eta=never"]
-    fio += [] if worker.may_write else ["--readonly"]
-    command = Command(["/bin/sh", "-c", BARRIER, "sh", *fio], directory=worker.folder)
-    return runner.start(command, stderr=worker.folder / "errors.txt")
-
-
-def _begin(processes: Sequence[Running]) -> None:
-    """Lift the barrier."""
-    for each in processes:
-        assert each.stdin is not None  # the runner gives pipes to what is not detached
-        with suppress(BrokenPipeError):
-            each.stdin.write("\n")
-            each.stdin.flush()
 
 
 def _end(processes: Sequence[Running]) -> None:
@@ -180,8 +167,3 @@ def _end(processes: Sequence[Running]) -> None:
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
-
-
-def _said(worker: Worker) -> str:
-    texts = (text_of(worker.folder / name) for name in ("errors.txt", "fio.json"))
-    return "\n".join(each for each in texts if each)

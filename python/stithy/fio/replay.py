@@ -89,11 +89,8 @@ def _read(path: Path, device: str, _changed_ns: int, _size_bytes: int) -> Trace:
     ordered = sorted(read_requests(path, device))
     moved = [each for each in ordered if each.operation != "flush"]
     if not REQUESTS_LEAST <= len(moved) <= REQUESTS_MOST:
-        raise UserError(
-            f"it has {len(moved):,} reads and writes",
-            where=str(path),
-            remedy=f"give a trace of {REQUESTS_LEAST} to {REQUESTS_MOST:,}",
-        )
+        remedy = f"give a trace of {REQUESTS_LEAST} to {REQUESTS_MOST:,}"
+        raise UserError(f"it has {len(moved):,} reads and writes", where=str(path), remedy=remedy)
     first = min(each.offset_bytes for each in moved) // ALIGNED_BYTES * ALIGNED_BYTES
     begin_s, length_s = ordered[0].arrived_s, ordered[-1].arrived_s - ordered[0].arrived_s
     shifted = tuple(
@@ -115,11 +112,9 @@ def hastened(pattern: Pattern) -> Pattern:
     Raises UserError where it does not say.
     """
     if (depth := trace_of(pattern).outstanding) is None:
-        raise UserError(
-            "a trace without latencies does not say how many requests were outstanding",
-            where=str(pattern.trace),
-            remedy="replay it at its own times: leave out `replay`",
-        )
+        problem = "a trace without latencies does not say how many requests were outstanding"
+        remedy = "replay it at its own times: leave out `replay`"
+        raise UserError(problem, where=str(pattern.trace), remedy=remedy)
     changed = {"jobs": 1, "iodepth": depth, "submission": "async"}
     stream = pattern.streams[0].model_copy(update=changed)
     return pattern.model_copy(update={"streams": (stream,)})
@@ -129,9 +124,11 @@ def profile(path: Path, device: str = "") -> Profile:
     """A trace as a profile, whose stream says what it is like. Raises UserError."""
     pattern = Pattern(name="replay", streams=(_ANY,), trace=str(path), device=device)
     trace = trace_of(pattern)
-    sizes = {way: _sizes(trace, way) for way in ("read", "write")}
-    count = {way: sum(found.values()) for way, found in sizes.items()}
-    share = count["read"] / sum(count.values())
+    sizes: dict[str, Counter[int]] = {"read": Counter(), "write": Counter()}
+    for request in trace.requests:
+        if request.operation in sizes:
+            sizes[request.operation][request.length_bytes] += 1
+    share = sizes["read"].total() / (sizes["read"].total() + sizes["write"].total())
     stream = Stream(
         name=STREAM, read_share=share, random_share=1.0, jobs=trace.outstanding or 1, iodepth=1,
         submission="sync",
@@ -145,11 +142,6 @@ def profile(path: Path, device: str = "") -> Profile:
 
 _ANY = Stream(name=STREAM, read_share=1.0, random_share=1.0, read_sizes={4096: 1.0}, jobs=1,
               iodepth=1, submission="sync")  # fmt: skip
-
-
-def _sizes(trace: Trace, operation: str) -> Counter[int]:
-    mine = (each.length_bytes for each in trace.requests if each.operation == operation)
-    return Counter(mine)
 
 
 def _shares(counts: Mapping[int, int]) -> dict[int, float]:

@@ -28,7 +28,11 @@ def steadiness(values: Sequence[float]) -> Steadiness:
     if len(window) < ROUNDS or (mean := sum(window) / ROUNDS) <= 0:
         return Steadiness(False, None, None)
     range_share = (max(window) - min(window)) / mean
-    excursion_share = abs(_slope(window)) * (ROUNDS - 1) / mean
+    # The slope of the least-squares line over 0, 1, 2, …
+    middle = (ROUNDS - 1) / 2
+    rise = sum((at - middle) * (value - mean) for at, value in enumerate(window))
+    slope = rise / sum((at - middle) ** 2 for at in range(ROUNDS))
+    excursion_share = abs(slope) * (ROUNDS - 1) / mean
     is_steady = range_share <= RANGE_MOST and excursion_share <= EXCURSION_MOST
     return Steadiness(is_steady, range_share, excursion_share)
 
@@ -43,11 +47,3 @@ def steady_after(tracked: Mapping[str, Sequence[float]]) -> int | None:
         if all(steadiness(each[:count]).is_steady for each in tracked.values()):
             return count
     return None
-
-
-def _slope(values: Sequence[float]) -> float:
-    """Of the least-squares line over 0, 1, 2, …"""
-    middle = (len(values) - 1) / 2
-    mean = sum(values) / len(values)
-    rise = sum((at - middle) * (each - mean) for at, each in enumerate(values))
-    return rise / sum((at - middle) ** 2 for at in range(len(values)))

@@ -23,14 +23,7 @@ from dataclasses import dataclass, field, replace
 from stithy.errors import PreconditionError, UserError
 from stithy.fio.engines import SYNC_ENGINE, Submission, ring_of, submission_of
 from stithy.fio.load import CHECK_BYTES, Load, Target, aligned
-from stithy.fio.profile import (
-    DIRECTIONS,
-    Direction,
-    Pattern,
-    Stream,
-    mean_bytes,
-    size_text,
-)
+from stithy.fio.profile import DIRECTIONS, Direction, Pattern, Stream, mean_bytes, size_text
 from stithy.fio.rates import Arrivals, even, poisson
 from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
 
@@ -187,6 +180,9 @@ def _open(
 
 def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int) -> Words:
     """What depends neither on the loop nor on its times."""
+    flush: Words = {}
+    if stream.read_share < 1 and stream.sync != "none":
+        flush = {stream.sync: stream.flushed_every} if stream.is_flushed else {"sync": stream.sync}
     words: Words = {
         "new_group": 1,
         "numjobs": jobs,
@@ -194,7 +190,7 @@ def _shared(stream: Stream, target: Target, load: Load, jobs: int, iodepth: int)
         **_place(stream, target, jobs),
         **_access(stream),
         **_sizes(stream),
-        **(_flushes(stream) if stream.read_share < 1 else {}),
+        **flush,
         **stream.options,
     }
     if "bsrange" in words:
@@ -236,11 +232,9 @@ def engine_for(stream: Stream, asynchronous: str) -> str:
     if stream.engine is not None or stream.submission == "sync":
         return stream.engine or SYNC_ENGINE
     if submission_of(asynchronous) == "sync":
-        raise PreconditionError(
-            "no asynchronous engine of fio works on this machine",
-            where=f"stream {stream.name}",
-            remedy="allow io_uring or libaio (`stithy doctor`), or measure with submission: sync",
-        )
+        problem = "no asynchronous engine of fio works on this machine"
+        remedy = "allow io_uring or libaio (`stithy doctor`), or measure with submission: sync"
+        raise PreconditionError(problem, where=f"stream {stream.name}", remedy=remedy)
     is_rounded = asynchronous == "io_uring" and ring_of(stream.iodepth) != stream.iodepth
     return "libaio" if is_rounded else asynchronous
 
@@ -264,16 +258,13 @@ def check_words() -> Words:
             "clocksource": "clock_gettime"}  # fmt: skip
 
 
-def _largest_bytes(stream: Stream) -> int:
-    return max(size for each in stream.directions for size in stream.sizes_of(each))
-
-
 def _place(stream: Stream, target: Target, jobs: int) -> Words:
     """The region of a stream; submitters of a sequential one have a part of it each."""
     begin = target.begin_bytes + aligned(stream.region.offset_share * target.size_bytes)
     parts = jobs if stream.is_sequential else 1
     part = aligned(stream.region.size_share * target.size_bytes / parts)
-    if part < (largest := _largest_bytes(stream)):
+    largest = max(size for way in stream.directions for size in stream.sizes_of(way))
+    if part < largest:
         raise UserError(
             f"{part} bytes are too few for the stream {stream.name}, whose requests have up to "
             f"{size_text(largest)}",
@@ -309,12 +300,6 @@ def _sizes(stream: Stream) -> Words:
     return {"bssplit": ",".join(split)}
 
 
-def _flushes(stream: Stream) -> Words:
-    if stream.sync == "none":
-        return {}
-    return {stream.sync: stream.flushed_every} if stream.is_flushed else {"sync": stream.sync}
-
-
 def _batches(stream: Stream, rate_per_s: float) -> Words:
     """A pause after each batch, in microseconds, so that the next one is due at once."""
     if stream.batch == 1:
@@ -331,10 +316,7 @@ def _batches(stream: Stream, rate_per_s: float) -> Words:
 def _pace(pattern: Pattern, stream: Stream) -> Words:
     """A closed loop's pauses, or its part of the requests beside the other streams."""
     if stream.burst:
-        return {
-            "thinktime": ms(stream.burst.pause_s),
-            "thinktime_iotime": ms(stream.burst.busy_s),
-        }
+        return {"thinktime": ms(stream.burst.pause_s), "thinktime_iotime": ms(stream.burst.busy_s)}
     if len(pattern.streams) == 1 or stream.weight is None:
         return {}
     parts = {each.name: pattern.weight_share(each) / each.jobs for each in pattern.streams}

@@ -54,11 +54,9 @@ def is_trace(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    return head.startswith(MAGIC) or is_blktrace(head) or _is_text(head.decode(errors="replace"))
-
-
-def _is_text(head: str) -> bool:
-    lines = head.splitlines()[:HEAD_LINES]
+    if head.startswith(MAGIC) or is_blktrace(head):
+        return True
+    lines = head.decode(errors="replace").splitlines()[:HEAD_LINES]
     return bool(lines and _IOLOG.match(lines[0])) or any(map(_BLKPARSE.match, lines))
 
 
@@ -69,11 +67,8 @@ def read_requests(path: Path, device: str = "") -> list[Request]:
     """
     with path.open("rb") as file:
         head = file.read(len(MAGIC))
-    if head == MAGIC:
-        found = list(_of_drive(path))
-    else:
-        found = list(read_blktrace(path) if is_blktrace(head) else read_text(path))
-    return _of_device(found, device, str(path))
+    read = _of_drive if head == MAGIC else read_blktrace if is_blktrace(head) else read_text
+    return _of_device(list(read(path)), device, str(path))
 
 
 def _of_device(requests: list[Request], device: str, where: str) -> list[Request]:
@@ -108,11 +103,9 @@ def read_text(path: Path) -> list[Request]:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     if lines and (match := _IOLOG.match(lines[0])):
         if match[1] != "3":
-            raise UserError(
-                f"it is a log of fio's version {match[1]}, and only version 3 has times",
-                where=str(path),
-                remedy="write it with fio 3.31 or newer, which writes version 3",
-            )
+            problem = f"it is a log of fio's version {match[1]}, and only version 3 has times"
+            remedy = "write it with fio 3.31 or newer, which writes version 3"
+            raise UserError(problem, where=str(path), remedy=remedy)
         return list(_of_fio(lines, path))
     if any(_BLKPARSE.match(each) for each in lines[:HEAD_LINES]):
         return list(pair_events(_of_blkparse(lines)))

@@ -74,11 +74,9 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
     except OSError as error:
         with suppress(OSError):  # what refused to be written may refuse to be removed, too
             beside.unlink()
-        raise InfrastructureError(
-            f"results could not be written: {reason_of(error)}",
-            where=str(path),
-            remedy="make room on that file system or choose another with --out",
-        ) from error
+        problem = f"results could not be written: {reason_of(error)}"
+        remedy = "make room on that file system or choose another with --out"
+        raise InfrastructureError(problem, where=str(path), remedy=remedy) from error
     except BaseException:
         with suppress(OSError):  # who makes the pieces failed, or a person stopped it
             beside.unlink()

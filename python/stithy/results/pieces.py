@@ -87,11 +87,8 @@ def manifest_of(path: Path) -> Manifest:
 
 def without_plugin(what: str, path: Path) -> UserError:
     """Why results are not read: they are whole, but nobody knows what a part of them means."""
-    return UserError(
-        f"this run used a plug-in that is not there ({what})",
-        where=str(path),
-        remedy="set STITHY_PLUGINS as for the run",
-    )
+    problem = f"this run used a plug-in that is not there ({what})"
+    return UserError(problem, where=str(path), remedy="set STITHY_PLUGINS as for the run")
 
 
 def window_of(path: Path) -> str | None:

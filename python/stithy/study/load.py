@@ -78,11 +78,9 @@ def _not_a_study(document: Document) -> StudyProblem:
 def _some_other_file(name: str) -> StudyProblem:
     """A mapping without any key of ours: what stands in such a file is not ours to show."""
     known = ", ".join(_keys())
-    return StudyProblem(
-        "not a study file: it has none of a study's keys",
-        where=f"{name}:1:1",
-        remedy=f"name the right file; a study has {known}",
-    )
+    problem = "not a study file: it has none of a study's keys"
+    remedy = f"name the right file; a study has {known}"
+    return StudyProblem(problem, where=f"{name}:1:1", remedy=remedy)
 
 
 def _keys() -> list[str]:

@@ -305,28 +305,16 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
             ("rate" if asked.rate_per_s is not None else "pace",),
         )
     if asked.connections is not None and len(asked.users) > 1:
-        yield Violation(
-            "levels that would all be the same",
-            "keep one, or leave out `connections`: at a rate, users are only connections",
-            list(asked.users),
-            ("users",),
-        )
+        right = "keep one, or leave out `connections`: at a rate, users are only connections"
+        yield Violation("levels that would all be the same", right, list(asked.users), ("users",))
 
 
 def _closed_loop(asked: LoadOptions, defers: bool) -> Iterator[Violation]:
     if "arrivals" in asked.given:
-        yield Violation(
-            "arrivals without a rate",
-            "add `rate`, such as 500/s, or leave it out",
-            None,
-            ("arrivals",),
-        )
+        right = "add `rate`, such as 500/s, or leave it out"
+        yield Violation("arrivals without a rate", right, None, ("arrivals",))
     most = asked.users_max
     # What is deferred needs connections beside the users' own.
     if asked.connections is not None and asked.connections > most and not defers:
-        yield Violation(
-            "more connections than users",
-            f"at most {most}, because a user has one transaction at a time; or leave it out",
-            asked.connections,
-            ("connections",),
-        )
+        right = f"at most {most}, because a user has one transaction at a time; or leave it out"
+        yield Violation("more connections than users", right, asked.connections, ("connections",))

@@ -138,12 +138,9 @@ class Primary(BaseModel):
             listed = ", ".join(map(str, levels or ()))
             yield Violation("a level that is not measured", f"one of {listed}", self.level, (name,))
         if repeat is not None and "blocks" in self.model_fields_set:
-            yield Violation(
-                "a maximum of blocks beside a fixed number of blocks",
-                "leave it out: `load.repeat` fixes the number of blocks",
-                self.blocks,
-                ("blocks",),
-            )
+            what = "a maximum of blocks beside a fixed number of blocks"
+            right = "leave it out: `load.repeat` fixes the number of blocks"
+            yield Violation(what, right, self.blocks, ("blocks",))
         yield from self._wrong_metric(transactions)
         yield from self._wrong_margin(usual)
         yield from self._wrong_pair(candidates)
@@ -152,12 +149,8 @@ class Primary(BaseModel):
         """Values at which nothing is measured."""
         for key, value in self.at.items():
             if key not in vary:
-                yield Violation(
-                    "a key that does not vary",
-                    "add it to `vary`, or leave it out",
-                    key,
-                    ("at", key),
-                )
+                right = "add it to `vary`, or leave it out"
+                yield Violation("a key that does not vary", right, key, ("at", key))
             elif value not in vary[key]:
                 listed = ", ".join(map(str, vary[key]))
                 yield Violation(

@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, get_args
 
 from pydantic import AfterValidator, ValidationError
-from pydantic_core import (
-    ErrorDetails,
-    InitErrorDetails,
-    PydanticCustomError,
-    core_schema,
-)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from stithy.errors import StithyError, UserError
 from stithy.registry import plugins

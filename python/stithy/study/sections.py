@@ -260,12 +260,8 @@ def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
         for role, source in own[1:]:
             before = own[: own.index((role, source))]
             if any(_overlap(source, earlier) for _, earlier in before):
-                yield Violation(
-                    "two roles on the same storage",
-                    "leave it out: a role without a source lies with the data",
-                    None,
-                    (name, "roles", role),
-                )
+                right = "leave it out: a role without a source lies with the data"
+                yield Violation("two roles on the same storage", right, None, (name, "roles", role))
         if same:
             yield Violation(
                 f"candidates `{same[0]}` and `{name}` share the same storage",
@@ -538,9 +534,6 @@ def without_files(
         return
     for name, candidate in candidates.items():
         if any(asked(source, "raw", False) for source in candidate.sources.values()):
-            yield Violation(
-                "a candidate without a file system",
-                f"the scenario {scenario.name} needs one",
-                "none",
-                (name, "filesystem"),
-            )
+            what = "a candidate without a file system"
+            right = f"the scenario {scenario.name} needs one"
+            yield Violation(what, right, "none", (name, "filesystem"))

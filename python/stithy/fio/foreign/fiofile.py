@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from stithy.errors import TextError
 from stithy.fio.engines import SYNC_ENGINE, ring_of, submission_of
-from stithy.fio.foreign.lines import Fate, Place, Reader, Word, different
+from stithy.fio.foreign.lines import Fate, Place, Reader, Word
 from stithy.fio.foreign.showcmd import OPTIONS, Section, read_sections
 from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile, Stream
+from stithy.names import tell_apart
 
 T = TypeVar("T")
 MODES = {
@@ -53,7 +54,7 @@ def translate(text: str, name: str, reader: Reader) -> Profile | None:
     made = [_translate_pattern(each) for each in patterns]
     if reader.problems or not jobs:
         return None
-    (name_of_file,) = different([name])
+    (name_of_file,) = tell_apart([name])
     if len(made) == 1 and made[0] is not None:
         made = [made[0].model_copy(update={"name": name_of_file})]
     title = f"Job file {Path(reader.where).name}"
@@ -153,7 +154,7 @@ def _collect_jobs(sections: Sequence[Section], reader: Reader) -> list[_Job]:
             names = [option.text for option in section.options if option.key == "name"]
             name = names[-1] if names else section.name
             jobs.append(_Job(name, section.line, [*common, *section.options], reader))
-    for job, name in zip(jobs, different(job.name for job in jobs), strict=True):
+    for job, name in zip(jobs, tell_apart(job.name for job in jobs), strict=True):
         job.name = name
     return jobs
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from stithy.errors import TextError, UserError
 from stithy.fio.profile import size_of, size_text
-from stithy.names import make_plain, tell_apart
+from stithy.names import make_plain
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -72,10 +72,6 @@ def percent(text: str) -> float:
 def plain_name(text: str) -> str:
     """A name as profiles have them."""
     return make_plain(text) or "job"
-
-
-different = tell_apart
-"""Names as profiles have them, of several alike each its own."""
 
 
 class Reader:

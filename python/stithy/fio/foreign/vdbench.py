@@ -19,6 +19,7 @@ from stithy.fio.foreign.lines import Reader, Word, block_size, parse_count, pars
 from stithy.fio.foreign.vdbfile import FLAGS, KEEP, KEEP_RUN, Definition, read_definitions
 from stithy.fio.profile import Pattern, Profile, Stream
 from stithy.fio.shares import whole_percents
+from stithy.names import tell_apart
 from stithy.suggest import instead
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def translate(text: str, name: str, reader: Reader) -> Profile | None:
     patterns = [pattern for run in runs for pattern in run.read_patterns()]
     if reader.problems or not patterns:
         return None
-    names = zip(patterns, lines.different(pattern.name for pattern in patterns), strict=True)
+    names = zip(patterns, tell_apart(pattern.name for pattern in patterns), strict=True)
     renamed = tuple(pattern.model_copy(update={"name": name}) for pattern, name in names)
     title = f"Parameter file {name}.vdb"
     return Profile(name=lines.plain_name(name), title=title, patterns=renamed)
@@ -129,7 +130,7 @@ class Run:
 
     def _read_pattern(self, name: str, point: Mapping[str, Any]) -> Pattern | None:
         skews, streams = self._read_skews(), []
-        names = lines.different(work.name for work in self._works)
+        names = tell_apart(work.name for work in self._works)
         places = [{place.name for place in work.storage} for work in self._works]
         # Without skew or rate, workloads on storage of their own do not wait for each other.
         is_free = places.count(places[0]) < len(places)
