@@ -12,31 +12,11 @@ from itertools import chain
 from pathlib import Path
 
 from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, reason_of
-from stithy.fio import eachlog, logs
-from stithy.fio.jobfile import (
-    FILL_BYTES,
-    JobFile,
-    fill_file,
-    job_file,
-    purge_file,
-    read_back_file,
-    trial_file,
-)
+from stithy.fio import eachlog, jobfile, logs, output
+from stithy.fio.jobfile import JobFile
 from stithy.fio.load import PLAIN, Data, Load, Target
 from stithy.fio.logs import Second
-from stithy.fio.output import (
-    SHORT_SHARE,
-    Answer,
-    Expected,
-    cpu_s_in,
-    document_in,
-    failed,
-    messages_in,
-    parse,
-    side_by_side,
-    sound_jobs,
-    submitted_in,
-)
+from stithy.fio.output import Answer, Expected
 from stithy.fio.profile import Pattern
 from stithy.fio.program import PATIENCE_S, Found, Worker, async_engine, find, run
 from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, engine_for, late_share
@@ -70,7 +50,7 @@ def ready(
     problems = []
     for engine in needed or [machine.engine]:
         try:
-            text = trial_file(targets, engine=engine)
+            text = jobfile.trial_file(targets, engine=engine)
             _make_folder(folder / engine, targets)
             _once(machine, text, targets[0], folder / engine, None, 1, may_write=False)
         except InfrastructureError as error:
@@ -122,7 +102,7 @@ def measure(
     so many `targets` has as many workers in a row, and answers of its own where there are several.
     Raises Interrupted where `stop` was set, InfrastructureError where storage or fio failed.
     """
-    files = [job_file(pattern, target, load) for target, load in workers]
+    files = [jobfile.job_file(pattern, target, load) for target, load in workers]
     folders = [worker_folder(folder, number) for number in range(len(files))]
     for place, file, (target, _) in zip(folders, files, workers, strict=True):
         _make_folder(place, [target])
@@ -176,9 +156,9 @@ class _Said:
 
 def _gathered(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measured:
     expected = [_expected(pattern, each, load) for each in file.streams if not each.is_open]
-    parsed = [parse(text, expected, place) for text, place in said.texts]
-    closed = {each.stream: each for each in side_by_side(parsed)}
-    parts = [{each.stream: each for each in side_by_side(parsed[at])} for at in said.groups]
+    parsed = [output.parse(text, expected, place) for text, place in said.texts]
+    closed = {each.stream: each for each in output.side_by_side(parsed)}
+    parts = [{each.stream: each for each in output.side_by_side(parsed[at])} for at in said.groups]
     seconds: dict[str, tuple[Second, ...]] = {}
     late: dict[str, float] = {}
     answers = []
@@ -195,14 +175,16 @@ def _gathered(pattern: Pattern, file: JobFile, said: _Said, load: Load) -> Measu
             _need_whole_replay(pattern, answer, load, said.where)
         answers.append(answer)
         seconds[each.name] = rows
-    texts = dict.fromkeys(each for text, place in said.texts for each in messages_in(text, place))
+    texts = dict.fromkeys(
+        each for text, place in said.texts for each in output.messages_in(text, place)
+    )
     by_target = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
     return Measured(file.streams, tuple(answers), seconds, late, tuple(texts), by_target)
 
 
 def _need_whole_replay(pattern: Pattern, answer: Answer, load: Load, where: str) -> None:
     """As fast as it goes, a trace may end before the measurement."""
-    if pattern.trace is not None and answer.duration_s < SHORT_SHARE * load.duration_s:
+    if pattern.trace is not None and answer.duration_s < output.SHORT_SHARE * load.duration_s:
         raise UserError(
             f"the trace was replayed in {answer.duration_s:g} s, and the measurement takes "
             f"{load.duration_s:g} s",
@@ -216,7 +198,7 @@ def _open(stream: str, said: _Said, load: Load) -> tuple[Answer, tuple[Second, .
     requests = [list(eachlog.requests(stream, [folder])) for folder in said.folders]
     known = list(chain(*requests))
     ramp_s, duration_s = max(load.ramp_s, OPEN_RAMP_S), load.duration_s
-    cpu_s = sum(cpu_s_in(text, stream, place) for text, place in said.texts)
+    cpu_s = sum(output.cpu_s_in(text, stream, place) for text, place in said.texts)
     answer, rows = eachlog.measured(stream, known, ramp_s, duration_s, said.where, cpu_s)
     begin_s = eachlog.first_s(known) + ramp_s
     parts = [
@@ -244,7 +226,7 @@ def _seconds(
     found = [
         submitter
         for (text, place), folder in zip(said, folders, strict=True)
-        for submitter in logs.submitters(name, folder, submitted_in(text, name, place))
+        for submitter in logs.submitters(name, folder, output.submitted_in(text, name, place))
     ]
     return logs.seconds(found, load.duration_s)
 
@@ -273,13 +255,13 @@ def lay_out(
     Raises InfrastructureError where there is no room, or the target vanishes.
     """
     _need_file(target)
-    text = fill_file(
+    text = jobfile.fill_file(
         target,
         seed=seed,
         engine=machine.engine,
         data=data,
         verify=verify,
-        block_bytes=block_bytes or FILL_BYTES,
+        block_bytes=block_bytes or jobfile.FILL_BYTES,
     )
     _once(machine, text, target, folder, stop)
 
@@ -288,7 +270,7 @@ def read_back(
     machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Compare all blocks with their checksums; InvalidMeasurement for one that is damaged."""
-    text = read_back_file(target, engine=machine.engine)
+    text = jobfile.read_back_file(target, engine=machine.engine)
     _once(machine, text, target, folder, stop, may_write=False)
 
 
@@ -296,7 +278,7 @@ def discard(
     machine: Machine, target: Target, folder: Path, stop: threading.Event | None = None
 ) -> None:
     """Discard all of a device. Raises InfrastructureError where it does not know how."""
-    _once(machine, purge_file(target), target, folder, stop)
+    _once(machine, jobfile.purge_file(target), target, folder, stop)
 
 
 def _once(
@@ -314,11 +296,11 @@ def _once(
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
     where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
     said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
-    document, around = document_in(said[0], where)
-    jobs = sound_jobs(document, around, where)
+    document, around = output.document_in(said[0], where)
+    jobs = output.sound_jobs(document, around, where)
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))
     if moved < (target.size_bytes if least_bytes is None else least_bytes):
-        raise failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", where)
+        raise output.failed(f"fio covered {moved} of {target.size_bytes} bytes: {around}", where)
 
 
 def _make_folder(folder: Path, targets: Iterable[Target]) -> None:

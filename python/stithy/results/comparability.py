@@ -217,7 +217,10 @@ def comparability(
     own = dict(_own_of(candidates))
     found: dict[str, Any] = {"scenario": scenario}
     if workload is not None:
-        found |= {"workload": workload.name, **_needed(workload), **_own_keys(workload)}
+        found |= {"workload": workload.name, **_needed(workload)}
+        for name, value in workload.options.items():
+            if name not in workload.varied:
+                found[f"workload.{name}"] = value
     if load is not None:
         found |= _needed(load)
     if database is not None:
@@ -234,14 +237,10 @@ def comparability(
         if "limit_bytes" not in memory.varied:
             found["memory_limit_bytes"] = memory.limit_bytes
         found["memory_limit_enforced"] = memory.enforced
-    found["driver"] = _driver_generation(stithy_version)
+    major, minor = stithy_version.split(".")[:2]
+    # Before 1.0 any second number may change what is measured.
+    found["driver"] = major if major != "0" else f"0.{minor}"
     return found | dict(io_facts or {}) | ({"own": own} if own else {})
-
-
-def _own_keys(workload: WorkloadFacts) -> dict[str, Scalar]:
-    """What a workload's own keys say of the users; of what varies the points say it."""
-    known = workload.options.items()
-    return {f"workload.{name}": value for name, value in known if name not in workload.varied}
 
 
 def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:
@@ -268,12 +267,6 @@ def _needed(facts: WorkloadFacts | LoadFacts) -> dict[str, Any]:
 def _constant(settings: Mapping[str, Any], database: DatabaseFacts) -> dict[str, Any]:
     """The settings without those that vary: of these the points say it."""
     return {name: value for name, value in settings.items() if name.lower() not in database.varied}
-
-
-def _driver_generation(version: str) -> str:
-    """`2` of 2.3.1; before 1.0 any second number may change what is measured: `0.4` of 0.4.1."""
-    major, minor = version.split(".")[:2]
-    return major if major != "0" else f"0.{minor}"
 
 
 def comparability_key(parts: Mapping[str, object]) -> str:
@@ -312,8 +305,12 @@ def ignored(difference: Difference, words: Sequence[str]) -> bool:
 
 def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
     """Refuse to ignore what is no fact. Raises UserError."""
-    names = {name for each in manifests for _, name in _all_facts(each)}
-    names |= {name for name in MEANINGS if "*" not in name}
+    names = {name for name in MEANINGS if "*" not in name}
+    for manifest in manifests:
+        candidates = [each.name for each in manifest.candidates]
+        effective = _effective(manifest) is not None
+        own = _own(manifest, effective=effective)
+        names |= {name for _, name in _facts(manifest, candidates, own, effective=effective)}
     for word in words:
         if not any(_matches(name, word) for name in names):
             parts = {part for name in names for part in (name, name.rpartition(".")[2])}
@@ -324,13 +321,6 @@ def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
 
 def _matches(name: str, word: str) -> bool:
     return name == word or name.startswith(f"{word}.") or name.endswith(f".{word}")
-
-
-def _all_facts(manifest: Manifest) -> dict[tuple[str, str], Any]:
-    names = [each.name for each in manifest.candidates]
-    effective = _effective(manifest) is not None
-    own = _own(manifest, effective=effective)
-    return _facts(manifest, names, own, effective=effective)
 
 
 def _effective(manifest: Manifest) -> Mapping[str, str] | None:
@@ -354,7 +344,10 @@ def _facts(
     manifest: Manifest, candidates: Sequence[str], own: frozenset[str], *, effective: bool
 ) -> dict[tuple[str, str], Any]:
     """All facts of a run by subject and name; those of `own` are of each candidate."""
-    plain = {**dict(_of_key(manifest, effective=effective)), **dict(_of_machine(manifest))}
+    plain = dict(_of_key(manifest, effective=effective))
+    for name, fact in manifest.environment.items():
+        if name in MEANINGS or name.startswith("mitigation."):
+            plain[name] = fact.value
     plain = {name: value for name, value in plain.items() if name not in own}
     found = {("", name): value for name, value in {**plain, **_told_only(manifest)}.items()}
     for candidate in manifest.candidates:
@@ -398,12 +391,6 @@ def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]
     known = manifest.database.effective_settings if effective else asked
     for name, value in _constant(known or {}, manifest.database).items():
         yield f"settings.{name}", value
-
-
-def _of_machine(manifest: Manifest) -> Iterator[tuple[str, Any]]:
-    for name, fact in manifest.environment.items():
-        if name in MEANINGS or name.startswith("mitigation."):
-            yield name, fact.value
 
 
 def _told_only(manifest: Manifest) -> dict[str, Any]:

@@ -5,7 +5,7 @@ second and type in the latency logs, without which the seconds have none. The lo
 decode: a table beside them holds the merged ones.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,8 @@ from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, decode, m
 from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
-    ConnectionCounts,
-    ErrorCount,
     LedgerFinding,
     LedgerSummary,
-    LedgerWritten,
     PackedHistogram,
     RunSummary,
     Second,
@@ -102,19 +99,21 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
     rows: list[Row] = []
     for second in seconds:
         head = {
-            "window_id": window_id,
-            "second": second.second,
-            "at_s": second.at_s,
+            "window_id": window_id, "second": second.second, "at_s": second.at_s,
             "phase": second.phase,
-        }
-        found = _near(logged, _milliseconds(second.at_s))
+        }  # fmt: skip
+        at_ms = _milliseconds(second.at_s)
+        # The time stamp in the log is rounded.
+        found = next((logged[at] for at in (at_ms, at_ms - 1, at_ms + 1) if at in logged), {})
         whole = [(each.name, [each], None) for each in second.transactions]
         for name, own, waiting in [*whole, (ALL, list(second.transactions), second.waiting)]:
             counts = {count: sum(getattr(each, count) for each in own) for count in _COUNTS}
-            times = merge(found[each.name] for each in own if each.name in found)
-            rows.append(
-                {**head, "transaction": name, **counts, "waiting": waiting, **_of_second(times)}
-            )
+            merged = merge(found[each.name] for each in own if each.name in found)
+            times = merged or Histogram({}, 0, 0)
+            row = {**head, "transaction": name, **counts, "waiting": waiting}
+            for p in ("p50", "p95", "p99"):
+                row[f"response_{p}_s"] = times.percentile_s(_PERCENTILES[p])
+            rows.append(row)
     return rows
 
 
@@ -160,16 +159,6 @@ def _milliseconds(at_s: float) -> int:
     return round(at_s * 1000)
 
 
-def _near(logged: Mapping[int, dict[str, Histogram]], at: int) -> dict[str, Histogram]:
-    """Those of a second, whose time stamp in the log is rounded."""
-    return next((logged[each] for each in (at, at - 1, at + 1) if each in logged), {})
-
-
-def _of_second(times: Histogram | None) -> Row:
-    found = times or Histogram({}, 0, 0)
-    return {f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")}
-
-
 def window_numbers(
     summary: RunSummary,
     headline: str,
@@ -186,7 +175,9 @@ def window_numbers(
     minutes = (summary.measure_to_s - summary.measure_from_s) / 60
     committed = sum(each.committed for each in summary.transactions if each.name == headline)
     completed = sum(each.committed + each.rolled_back for each in summary.transactions)
+    worst = max(unexpected, key=lambda error: error.count, default=None)
     numbers, lateness = summary.proof, decode(summary.lateness)
+    connections, ledger = summary.connections, summary.ledger
     return {
         "headline_committed": committed,
         "transactions": completed,
@@ -194,17 +185,25 @@ def window_numbers(
         "tpm": completed / minutes if minutes > 0 else None,
         "errors": sum(error.count for error in unexpected),
         "errors_expected": sum(each.count for each in summary.errors if each.kind in expected),
-        "error_text": _worst_error(unexpected),
+        "error_text": worst and (f"{worst.code}: {worst.text}" if worst.code else worst.text),
         "retries": sum(each.retries for each in summary.transactions),
         "lateness_mean_s": lateness.mean_s,
         "lateness_p99_s": lateness.percentile_s(99),
         "service_p50_s": all_service_p50_s,
         "suppressed_arrivals": summary.suppressed_arrivals,
         "backlog": summary.backlog,
-        **_connections(summary.connections),
-        **_touched(summary),
+        "connections_opened": connections.opened,
+        "connections_lost": connections.lost,
+        "connections_reopened": connections.reopened,
+        "first_success_s": connections.first_success_s,
+        "units_touched": summary.workload.get("units_touched"),
+        "units_total": summary.workload.get("units_total"),
+        "database_bytes": summary.sizes.database_bytes,
+        "buffer_pool_bytes": summary.sizes.cache_bytes,
         "driver_nice": summary.driver.nice,
-        **_ledger_written(summary.ledger),
+        "ledger_acknowledged": ledger.acknowledged if ledger else None,
+        "ledger_sync_max_s": ledger.slowest_sync_s if ledger else None,
+        "ledger_problem": ledger.problem if ledger else None,
         "driver_cpu_s": summary.driver.cpu_s,
         "driver_run_queue_s": summary.driver.run_queue_delay_s,
         "proof_before": numbers.before,
@@ -223,32 +222,6 @@ def longest_response_s(latencies: Latencies) -> float | None:
     return None if whole is None else whole.max_s
 
 
-def _connections(counts: ConnectionCounts) -> Row:
-    return {
-        "connections_opened": counts.opened,
-        "connections_lost": counts.lost,
-        "connections_reopened": counts.reopened,
-        "first_success_s": counts.first_success_s,
-    }
-
-
-def _touched(summary: RunSummary) -> Row:
-    return {
-        "units_touched": summary.workload.get("units_touched"),
-        "units_total": summary.workload.get("units_total"),
-        "database_bytes": summary.sizes.database_bytes,
-        "buffer_pool_bytes": summary.sizes.cache_bytes,
-    }
-
-
-def _ledger_written(written: LedgerWritten | None) -> Row:
-    return {
-        "ledger_acknowledged": written.acknowledged if written else None,
-        "ledger_sync_max_s": written.slowest_sync_s if written else None,
-        "ledger_problem": written.problem if written else None,
-    }
-
-
 def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
     """Rows of LEDGER, one for each transaction that the workload keeps."""
     return [
@@ -263,13 +236,6 @@ def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> li
         {"window_id": window_id, "deal": each.entry, "kind": each.kind, "text": each.text}
         for each in findings
     ]
-
-
-def _worst_error(errors: Sequence[ErrorCount]) -> str | None:
-    if not errors:
-        return None
-    worst = max(errors, key=lambda error: error.count)
-    return f"{worst.code}: {worst.text}" if worst.code else worst.text
 
 
 def condition_rows(
@@ -287,35 +253,28 @@ and of their unit."""
 
 def histogram_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
     """Rows of HISTOGRAMS: the measurement by kind, transaction type and time."""
-    kinds = {
-        "response": latencies.response,
-        "service": latencies.service,
-        "pool-wait": latencies.pool_wait,
-    }
+    kinds = ("response", "service", "pool-wait")
+    every = (latencies.response, latencies.service, latencies.pool_wait)
     return [
         row
-        for kind, intervals in kinds.items()
+        for kind, intervals in zip(kinds, every, strict=True)
         for row in bucket_rows(window_id, kind, measured_intervals(intervals, summary))
     ]
 
 
 def bucket_rows(window_id: str, kind: str, measured: Iterable[Interval]) -> Iterator[Row]:
     """Rows of a kind, of the lines of a log that belong to the measurement."""
-    for transaction, whole in _by_type(measured).items():
-        for each in whole.buckets():
+    parts: dict[str, list[Histogram]] = {}
+    for interval in measured:
+        parts.setdefault(interval.tag, []).append(interval.histogram)
+    for transaction, histograms in parts.items():
+        whole = merge(histograms)
+        for each in whole.buckets() if whole else ():
             yield {
                 "window_id": window_id, "kind": kind, "transaction": transaction,
                 "bucket": each.index, "lowest_s": each.lowest_s, "highest_s": each.highest_s,
                 "count": each.count,
             }  # fmt: skip
-
-
-def _by_type(intervals: Iterable[Interval]) -> dict[str, Histogram]:
-    parts: dict[str, list[Histogram]] = {}
-    for each in intervals:
-        parts.setdefault(each.tag, []).append(each.histogram)
-    merged = {name: merge(each) for name, each in parts.items()}
-    return {name: each for name, each in merged.items() if each is not None}
 
 
 def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:

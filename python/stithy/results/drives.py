@@ -68,7 +68,10 @@ def drive_rows(
         **_counts(list(zip(before.operations, after.operations, strict=True))),
         **_latencies(each.histogram for each in known),
         **_OF_OPERATIONS,
-        **_lateness(before, after),
+        "late_answers": after.late_answers - before.late_answers,
+        "late_mean_s": _grown_mean_s(before.late, after.late),
+        "cpu_s": _grown(before.cpu_s, after.cpu_s),
+        "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
     }
     return [*rows, whole]
 
@@ -88,15 +91,6 @@ def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row
     return {
         name: sum(getattr(now, name) - getattr(then, name) for then, now in pairs)
         for name in ("answered", "moved_bytes", "errors")
-    }
-
-
-def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
-    return {
-        "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": _grown_mean_s(before.late, after.late),
-        "cpu_s": _grown(before.cpu_s, after.cpu_s),
-        "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
     }
 
 

@@ -68,7 +68,11 @@ def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
     beside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_and_sync(beside, pieces)
+        with beside.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
         beside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
@@ -136,11 +140,3 @@ def replaced(parent: Path, names: Sequence[str]) -> Iterator[Path]:
     finally:
         for each in (new, old):
             shutil.rmtree(each, ignore_errors=True)
-
-
-def _write_and_sync(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())

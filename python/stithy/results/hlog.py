@@ -162,9 +162,14 @@ def _intervals(path: Path, lines: list[str], from_s: float, until_s: float) -> I
         if number == len(lines) or not line or line[0] in '#"':
             continue
         try:
+            tag = ""
+            if line.startswith("Tag="):
+                tag, line = line[4:].split(",", 1)
+            start, _, rest = line.partition(",")
             # Decoding is what takes time, so the others are left out before it.
-            if from_s <= _started_at_s(line) < until_s:
-                yield _parse_line(line)
+            if from_s <= float(start) < until_s:
+                length, _max, encoded = rest.split(",")
+                yield Interval(tag, float(start), float(length), decode(encoded))
         except (ValueError, struct.error, zlib.error, IndexError) as error:
             raise TextError(f"{path}:{number}: not a line of an interval log") from error
 

@@ -141,8 +141,11 @@ def _declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl
     frame = frame.select(list(types))
     if problem := impossible(frame, table):
         raise Damaged(problem)
-    if window_id is not None and (problem := _strange(frame, table, window_id)):
-        raise Damaged(problem)
+    # Rows of another window, as a copied folder has them; a window has one row of its own.
+    if window_id and not (frame["window_id"] == window_id).fill_null(value=False).all():
+        raise Damaged(f"rows of another window than {window_id}")
+    if window_id and table.name == WINDOW.name and frame.height != 1:
+        raise Damaged(f"{frame.height} rows instead of one")
     return frame
 
 
@@ -157,14 +160,11 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
             return f"not a number, or infinite: {column.name}"
         if column.name in levels and (values < 1).any():
             return f"a level below 1: {column.name}"
-        if column.name == "point" and (wrong := _no_points(values)):
-            return f"no point of a study: {wrong[0]!r:.40}"
+        if column.name == "point":
+            for text in values.unique().to_list():
+                if not _is_point(text):
+                    return f"no point of a study: {text!r:.40}"
     return None
-
-
-def _no_points(values: "pl.Series") -> list[str]:
-    """The values that name no point."""
-    return [text for text in values.unique().to_list() if not _is_point(text)]
 
 
 def _is_point(text: str) -> bool:
@@ -173,15 +173,6 @@ def _is_point(text: str) -> bool:
     except ValueError:
         return False
     return all(isinstance(each, int) and each > 0 for each in counted)
-
-
-def _strange(frame: "pl.DataFrame", table: Table, window_id: str) -> str | None:
-    """Rows of another window, as a copied folder has them; a window has one row of its own."""
-    if not (frame["window_id"] == window_id).fill_null(value=False).all():
-        return f"rows of another window than {window_id}"
-    if table.name == WINDOW.name and frame.height != 1:
-        return f"{frame.height} rows instead of one"
-    return None
 
 
 def _impossible_fact(error: ValidationError) -> str:
@@ -224,19 +215,12 @@ def read_tables(
     problems += [Problem(path, MISSING) for path in paths if not os.path.lexists(path)]
     frames = [empty_frame(table)]
     for at in range(0, len(there), FILES_TOGETHER):
-        part = _part(table, there[at : at + FILES_TOGETHER], problems)
-        frames.append(part if only is None else part.filter(only))
+        some = there[at : at + FILES_TOGETHER]
+        whole = _at_once(table, some)
+        each = (read_table(table, path, problems) for path in some)
+        parts = [part for part in each if part is not None] if whole is None else [whole]
+        frames += parts if only is None else [part.filter(only) for part in parts]
     return pl.concat(frames)
-
-
-def _part(table: Table, paths: Sequence[Path], problems: list[Problem]) -> "pl.DataFrame":
-    """The rows of some files: in one go, or where that cannot be one by one."""
-    import polars as pl
-
-    if (whole := _at_once(table, paths)) is not None:
-        return whole
-    frames = (read_table(table, path, problems) for path in paths)
-    return pl.concat([empty_frame(table), *(each for each in frames if each is not None)])
 
 
 def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":

@@ -138,7 +138,11 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     directory = RunDirectory(root)
     _require_run(directory)
     problems: list[Problem] = []
-    manifest = _manifest(directory.manifest, problems)
+    try:
+        manifest = manifest_of(directory.manifest)
+    except Damaged as damage:
+        manifest = None
+        problems.append(Problem(directory.manifest, str(damage)))
     study = _study(directory.study, manifest, problems)
     names = _window_names(directory, windows, problems)
     # A study without a database has none to restore or to check.
@@ -202,14 +206,6 @@ def _require_activities(path: Path, found: Sequence[str]) -> None:
     for each in (name for text in found for name in names_in(text)):
         if each not in known:
             raise without_plugin(f"activity {each}", path)
-
-
-def _manifest(path: Path, problems: list[Problem]) -> Manifest | None:
-    try:
-        return manifest_of(path)
-    except Damaged as damage:
-        problems.append(Problem(path, str(damage)))
-        return None
 
 
 def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> str | None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from stithy.results.files import write_durably, write_with_checksum
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.pieces import VERSION_KEY
-from stithy.results.tables import Column, Kind, Table, schema
+from stithy.results.tables import Kind, Table, schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,17 +50,14 @@ def _checked(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, 
         missing, unknown = sorted(declared - row.keys()), sorted(row.keys() - declared)
         raise ValueError(f"{table.name}, row {number}: missing {missing}, unknown {unknown}")
     for column in table.columns:
-        if problem := _problem(column, row[column.name]):
+        value, problem = row[column.name], ""
+        if value is None and not column.nullable:
+            problem = "null where none may be"
+        elif value is not None and not _ACCEPTS[column.kind](value):
+            problem = f"{value!r} is not a value of kind {column.kind!r}"
+        if problem:
             raise ValueError(f"{table.name}, row {number}, column {column.name}: {problem}")
     return row
-
-
-def _problem(column: Column, value: object) -> str | None:
-    if value is None:
-        return None if column.nullable else "null where none may be"
-    if not _ACCEPTS[column.kind](value):
-        return f"{value!r} is not a value of kind {column.kind!r}"
-    return None
 
 
 def write_table(path: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:

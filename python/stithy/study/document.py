@@ -183,33 +183,23 @@ class _Builder:
 
     def _mapping(self, node: MappingNode, loc: Loc, above: tuple[int, ...]) -> dict[str, object]:
         found: dict[str, object] = {}
-        for key_node, value_node in node.value:
+        for key_node, child in node.value:
             if not isinstance(key_node, ScalarNode):
                 self._refuse(key_node, "a key that is not text", "use one word as the key")
                 continue
             key = str(key_node.value)
             self._refuse_control_characters(key_node, key)
+            inner = (*loc, key)
             if key in found:
-                self._repeated(key_node, (*loc, key))
+                remedy = f"keep one of them; the first is on line {self.document.keys[inner].line}"
+                self._refuse(key_node, f"a key given twice: {key[:60]}", remedy)
                 continue
-            self.document.keys[(*loc, key)] = _place(key_node)
-            found[key] = self.build(value_node, (*loc, key), above)
-            if isinstance(value_node, ScalarNode) and not value_node.value:
-                self._stand_by_key(value_node, (*loc, key))
+            self.document.keys[inner] = _place(key_node)
+            found[key] = self.build(child, inner, above)
+            if isinstance(child, ScalarNode) and not child.value and child.style is None:
+                # A value left out has no place of its own: ruamel puts it on some later line.
+                self.document.values[inner] = self.document.keys[inner]
         return found
-
-    def _stand_by_key(self, node: ScalarNode, loc: Loc) -> None:
-        """A value left out has no place of its own: ruamel puts it on some later line."""
-        if node.style is None:
-            self.document.values[loc] = self.document.keys[loc]
-
-    def _repeated(self, key_node: Node, loc: Loc) -> None:
-        first = self.document.keys[loc]
-        self._refuse(
-            key_node,
-            f"a key given twice: {str(loc[-1])[:60]}",
-            f"keep one of them; the first is on line {first.line}",
-        )
 
     def _scalar(self, node: Node, text: str, loc: Loc) -> object:
         self.document.texts[loc] = text

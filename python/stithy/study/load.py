@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.study.document import Document, Place, position, read_document
+from stithy.study.document import Place, position, read_document
 from stithy.study.locate import locate
 from stithy.study.model import Study
 from stithy.study.problems import StudyError, StudyProblem
@@ -48,43 +48,27 @@ def parse_study(name: str, content: bytes) -> Study:
     """The study in the bytes of a file that messages call `name`. Raises StudyError."""
     document = read_document(name, _decode(name, content))
     if not isinstance(document.data, dict):
-        document.problems.append(_not_a_study(document))
+        is_empty = document.data is None
+        problem = "an empty study file" if is_empty else "not a mapping of keys to values"
+        remedy = "start with `study: ` and the question; studies/demo.yaml is an example"
+        place = document.values.get((), Place(1, 1, 2))
+        document.problems.append(document.problem(place, problem, remedy))
         raise StudyError(name, document.problems)
-    if document.data.keys().isdisjoint(_keys()):
-        raise StudyError(name, [_some_other_file(name)])
+    keys = [info.alias or field for field, info in Study.model_fields.items()]
+    if document.data.keys().isdisjoint(keys):
+        # What stands in such a file is not ours to show.
+        problem = "not a study file: it has none of a study's keys"
+        remedy = f"name the right file; a study has {', '.join(keys)}"
+        raise StudyError(name, [StudyProblem(problem, where=f"{name}:1:1", remedy=remedy)])
     try:
         study = Study.model_validate(document.data)
         found: list[StudyProblem] = []
     except ValidationError as error:
         found = locate(document, error)
     if problems := document.problems + found:
-        raise StudyError(name, sorted(problems, key=_place_of))
+        by_place = sorted(problems, key=lambda each: [*map(int, each.where.rsplit(":", 2)[1:])])
+        raise StudyError(name, by_place)
     return study
-
-
-def _place_of(problem: StudyProblem) -> tuple[int, int]:
-    _, line, column = problem.where.rsplit(":", 2)
-    return int(line), int(column)
-
-
-def _not_a_study(document: Document) -> StudyProblem:
-    place = document.values.get((), Place(1, 1, 2))
-    remedy = "start with `study: ` and the question; studies/demo.yaml is an example"
-    if document.data is None:
-        return document.problem(place, "an empty study file", remedy)
-    return document.problem(place, "not a mapping of keys to values", remedy)
-
-
-def _some_other_file(name: str) -> StudyProblem:
-    """A mapping without any key of ours: what stands in such a file is not ours to show."""
-    known = ", ".join(_keys())
-    problem = "not a study file: it has none of a study's keys"
-    remedy = f"name the right file; a study has {known}"
-    return StudyProblem(problem, where=f"{name}:1:1", remedy=remedy)
-
-
-def _keys() -> list[str]:
-    return [info.alias or name for name, info in Study.model_fields.items()]
 
 
 def _decode(name: str, content: bytes) -> str:

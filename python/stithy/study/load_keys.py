@@ -67,11 +67,10 @@ def integer(high: int) -> WithJsonSchema:
 
 
 def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
-    repeated = {level for level in users if users.count(level) > 1}
     refuse(
         Violation("a level given twice", "use `repeat` to measure a level more often", level, (i,))
         for i, level in enumerate(users)
-        if level in repeated and level in users[:i]
+        if level in users[:i]
     )
     return users
 

@@ -65,31 +65,18 @@ def read_pace(value: Any) -> Pace:
     return Pace(named)
 
 
-_THINK_SCHEMA = TypeAdapter(_Think).json_schema()
+_THINK_SCHEMA = TypeAdapter(_Think).json_schema()["properties"]["think"]
+del _THINK_SCHEMA["title"]
 
 PaceValue = Annotated[
     Pace,
     PlainValidator(read_pace),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": list(WORDS)},
-                {
-                    "type": "object",
-                    "properties": {
-                        "think": {
-                            key: each
-                            for key, each in _THINK_SCHEMA["properties"]["think"].items()
-                            if key != "title"
-                        }
-                    },
-                    "required": ["think"],
-                    "additionalProperties": False,
-                },
-            ]
-        }
-    ),
-]
+    WithJsonSchema({"anyOf": [
+        {"enum": list(WORDS)},
+        {"type": "object", "properties": {"think": _THINK_SCHEMA}, "required": ["think"],
+         "additionalProperties": False},
+    ]}),
+]  # fmt: skip
 """A pace in a study file."""
 
 
@@ -166,17 +153,14 @@ class _Words:
         begin = relation.end() + len(rest) - len(rest.lstrip())
         if not rest.strip():
             _fail("a target without a time", f"write {self._form.example}", relation.span())
-        return _read_time(rest, (begin, len(self._text.rstrip())))
-
-
-def _read_time(rest: str, part: tuple[int, int]) -> float:
-    try:
-        limit_s = read_time(rest)
-    except TextError as error:
-        _fail(f"not a duration, `{rest.strip()}`", str(error), part)
-    if not limit_s > 0:
-        _fail("a response-time target of 0", "a time above 0, such as 1 s", part)
-    return limit_s
+        part = (begin, len(self._text.rstrip()))
+        try:
+            limit_s = read_time(rest)
+        except TextError as error:
+            _fail(f"not a duration, `{rest.strip()}`", str(error), part)
+        if not limit_s > 0:
+            _fail("a response-time target of 0", "a time above 0, such as 1 s", part)
+        return limit_s
 
 
 def _fail(what: str, right: str, part: tuple[int, int]) -> NoReturn:
@@ -291,19 +275,13 @@ def conflicts(asked: LoadOptions, *, defers: bool = False) -> Iterator[Violation
 
 def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
     if asked.find_most is not None:
-        yield Violation(
-            "a search for users at a rate",
-            "leave out one of them: at a rate, users are only connections",
-            asked.rate_per_s,
-            ("rate" if asked.rate_per_s is not None else "find",),
-        )
+        key = "find" if asked.rate_per_s is None else "rate"
+        right = "leave out one of them: at a rate, users are only connections"
+        yield Violation("a search for users at a rate", right, asked.rate_per_s, (key,))
     if "pace" in asked.given:
-        yield Violation(
-            "a rate together with a pace",
-            "keep one: a pace belongs to a closed loop, where users wait for answers",
-            asked.rate_per_s,
-            ("rate" if asked.rate_per_s is not None else "pace",),
-        )
+        key = "pace" if asked.rate_per_s is None else "rate"
+        right = "keep one: a pace belongs to a closed loop, where users wait for answers"
+        yield Violation("a rate together with a pace", right, asked.rate_per_s, (key,))
     if asked.connections is not None and len(asked.users) > 1:
         right = "keep one, or leave out `connections`: at a rate, users are only connections"
         yield Violation("levels that would all be the same", right, list(asked.users), ("users",))

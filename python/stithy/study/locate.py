@@ -41,23 +41,33 @@ def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
     """All problems of a study file, those found while reading it first, each place once."""
     errors = error.errors(include_url=False)
     mistyped = set(filter(None, map(_meant, errors)))
-    shown = [each for each in errors if not (_is_meant(each, mistyped) or _follows(each, errors))]
-    found = [_problem(document, each) for each in shown]
+    found = [
+        _problem(document, each)
+        for each in errors
+        if not (each["type"] == "missing" and each["loc"] in mistyped or _follows(each, errors))
+    ]
     taken = {each.where for each in document.problems}
     return [each for each in found if each.where not in taken]
 
 
 def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
-    loc = known_loc(document, error["loc"])
+    loc, context = known_loc(document, error["loc"]), error.get("ctx") or {}
     if error["type"] == "missing":
         return _missing(document, error["loc"])
-    if error["type"] == "extra_forbidden" or _is_unknown_key(error):
+    if error["type"] == "extra_forbidden" or context.get("what") == "unknown key":
         return _unknown(document, loc, error)
     if "[key]" in error["loc"]:
         return _wrong_name(document, loc, error)
     what, right = said(error, loc)
-    value = _value(document, loc, error["input"])
-    return document.problem(_part_place(document, loc, error), _joined(loc, what, value), right)
+    if loc in document.texts:  # the value as it is written in the file
+        value = shortened(masked(document.texts[loc])) or "nothing"
+    else:
+        value = shortened(masked(as_yaml(error["input"])))
+    place = _value_place(document, loc)
+    if (part := context.get("part")) and loc in document.values:
+        place = document.part(loc, *part)
+    at = f"`{_dotted(loc)}`: " if loc else ""
+    return document.problem(place, f"{at}{what}: {value}", right)
 
 
 def _meant(error: ErrorDetails) -> Loc | None:
@@ -67,10 +77,6 @@ def _meant(error: ErrorDetails) -> Loc | None:
     parent = error["loc"][:-1]
     guess = closest(str(error["loc"][-1]), known_at(parent))
     return (*parent, guess) if guess else None
-
-
-def _is_meant(error: ErrorDetails, mistyped: set[Loc]) -> bool:
-    return error["type"] == "missing" and error["loc"] in mistyped
 
 
 def _follows(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
@@ -105,10 +111,6 @@ def _add(name: str, key: Key | None) -> str:
     return f"add `{name}: {as_yaml(key.example)}`: {meaning}"
 
 
-def _is_unknown_key(error: ErrorDetails) -> bool:
-    return (error.get("ctx") or {}).get("what") == "unknown key"
-
-
 def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
     parent, name = loc[:-1], str(loc[-1])
     place = document.keys.get(loc) or _value_place(document, loc)
@@ -123,21 +125,18 @@ def _instead(parent: Loc, name: str) -> str:
         return f"`{name}` is a key of {' or '.join(plugins_at((*parent, name)))} only"
     if guess := closest(name, known):
         return f"did you mean `{guess}`?"
-    if home := _near(parent, name) or _home(name):
+    if home := _find_home(parent, name):
         return f"`{name}` belongs in {home}"
     return f"known here: {', '.join(known)}"
 
 
-def _near(parent: Loc, name: str) -> str | None:
-    """The section around `parent`, or the one below it, that has this key."""
+def _find_home(parent: Loc, name: str) -> str | None:
+    """Find a section that has this key: around `parent`, just below it, or else anywhere."""
     around = (parent[:depth] for depth in range(len(parent) - 1, 0, -1))
     below = ((*parent, each) for each in known_at(parent))
-    found = next((each for each in (*around, *below) if name in known_at(each)), None)
-    return None if found is None else f"`{_dotted(found)}`"
-
-
-def _home(name: str) -> str | None:
-    """Where a key of this name belongs, where it stands in the wrong section."""
+    for section in (*around, *below):
+        if name in known_at(section):
+            return f"`{_dotted(section)}`"
     for key in all_keys():
         if key.path[-1] == name and len(key.path) <= HOME_DEPTH:
             return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
@@ -198,11 +197,6 @@ _BOUNDS = {
 """What is wrong, and what would be right, by pydantic's type of an error with a bound."""
 
 
-def _joined(loc: Loc, what: str, value: str) -> str:
-    at = f"`{_dotted(loc)}`: " if loc else ""
-    return f"{at}{what}: {value}"
-
-
 def _dotted(loc: Loc) -> str:
     """The way to a value as people write it: `load.users[2]`."""
     text = ""
@@ -211,24 +205,8 @@ def _dotted(loc: Loc) -> str:
     return text.removeprefix(".")
 
 
-def _part_place(document: Document, loc: Loc, error: ErrorDetails) -> Place:
-    part = (error.get("ctx") or {}).get("part")
-    return (
-        document.part(loc, *part)
-        if part and loc in document.values
-        else _value_place(document, loc)
-    )
-
-
 def _value_place(document: Document, loc: Loc) -> Place:
     return document.values.get(loc) or Place(1, 1, 2)
-
-
-def _value(document: Document, loc: Loc, given: object) -> str:
-    """The value as it is written in the file."""
-    if loc in document.texts:
-        return shortened(masked(document.texts[loc])) or "nothing"
-    return shortened(masked(as_yaml(given)))
 
 
 def shortened(text: str) -> str:

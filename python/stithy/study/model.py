@@ -29,7 +29,7 @@ from stithy.names import make_plain
 from stithy.point import Point, Value, order
 from stithy.registry import plugins
 from stithy.search import Search
-from stithy.study import by_url
+from stithy.study import by_url, sections
 from stithy.study.database import Database, refused_settings
 from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import DAY_S, Load, without_users
@@ -37,25 +37,7 @@ from stithy.study.load_values import conflicts
 from stithy.study.primary import Primary
 from stithy.study.problems import Violation, refuse, rule_error, together, within
 from stithy.study.scenario import OPTIONAL
-from stithy.study.sections import (
-    USUAL,
-    Candidate,
-    ChosenScenario,
-    example_workload,
-    is_idle,
-    own_factors,
-    read_candidate,
-    read_candidates,
-    read_scenario,
-    read_workload,
-    sections_of,
-    sections_wrong,
-    transactions_of,
-    url_of,
-    without_files,
-    without_server,
-    workload_named,
-)
+from stithy.study.sections import Candidate, ChosenScenario, read_workload
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.vary import EXAMPLE as VARY_EXAMPLE
 from stithy.study.vary import (
@@ -82,9 +64,8 @@ _OF_SCENARIOS: dict[str, Any] = {"default": "required if the scenario has a data
 
 def _question(text: str) -> str:
     if not text.strip():
-        raise rule_error(
-            "an empty question", "write the question that the study answers, as a sentence"
-        )
+        right = "write the question that the study answers, as a sentence"
+        raise rule_error("an empty question", right)
     return " ".join(text.split())
 
 
@@ -127,9 +108,9 @@ class Study(BaseModel):
         examples=["Does this database feel the difference between disk and memory?"],
     )
     candidates: Annotated[
-        dict[CandidateName, Annotated[Candidate, PlainValidator(read_candidate)]],
+        dict[CandidateName, Annotated[Candidate, PlainValidator(sections.read_candidate)]],
         Field(min_length=1, max_length=50),
-        AfterValidator(read_candidates),
+        AfterValidator(sections.read_candidates),
     ] = Field(
         description=(
             "The storage options to compare, by name (lower-case letters, digits, hyphens). The "
@@ -139,16 +120,16 @@ class Study(BaseModel):
     )
     scenario: Annotated[
         ChosenScenario,
-        PlainValidator(read_scenario),
+        PlainValidator(sections.read_scenario),
         WithJsonSchema({"type": ["string", "object"]}),
     ] = Field(
         default=ChosenScenario(),
-        json_schema_extra={"default": USUAL},
+        json_schema_extra={"default": sections.USUAL},
         description=(
             "What the study does: the name of a scenario, or its name with its keys. `load` "
             "measures the virtual users at each point."
         ),
-        examples=[USUAL],
+        examples=[sections.USUAL],
     )
     given_database: Database | None = Field(
         alias="database",
@@ -161,7 +142,7 @@ class Study(BaseModel):
         default=None,
         json_schema_extra=_OF_SCENARIOS,
         description="What the virtual users do.",
-        examples=[example_workload()],
+        examples=[sections.example_workload()],
     )
     given_load: Load | None = Field(
         alias="load",
@@ -226,7 +207,7 @@ class Study(BaseModel):
     @property
     def by_url(self) -> bool:
         """Whether its candidates are databases that run already."""
-        return any(url_of(each) for each in self.candidates.values())
+        return any(sections.url_of(each) for each in self.candidates.values())
 
     @property
     def databases(self) -> tuple[Database, ...]:
@@ -312,7 +293,7 @@ class Study(BaseModel):
     @property
     def own_factors(self) -> Mapping[str, Sequence[Value]]:
         """What the scenario varies by itself, such as the users of a load."""
-        return own_factors(self.scenario, self.given_load)
+        return sections.own_factors(self.scenario, self.given_load)
 
     @property
     def factors(self) -> Mapping[str, Sequence[Value]]:
@@ -395,9 +376,9 @@ class Study(BaseModel):
         """Each section must be one of the scenario, each varied value fit its key."""
         if not isinstance(data, dict):
             return handler(data)
-        if is_idle(data):
+        if sections.is_idle(data):
             data = {**data, "load": without_users(data.get("load"))}
-        wrong = list(sections_wrong(data))
+        wrong = list(sections.sections_wrong(data))
         try:
             study = handler(data)
         except ValidationError as error:
@@ -439,7 +420,7 @@ class Study(BaseModel):
     def _storage_fits_the_scenario(self) -> Self:
         refuse(
             each._replace(loc=("candidates", *each.loc))
-            for rule in (without_files, without_server)
+            for rule in (sections.without_files, sections.without_server)
             for each in rule(self.candidates, self.scenario)
         )
         return self
@@ -458,19 +439,15 @@ class Study(BaseModel):
         search = self.search
         asked = self.load.asked(search.users_most if search else None)
         options = self.workload.options(asked.driving)
-        defers = workload_named(self.workload.name).defers(options)
+        defers = sections.workload_named(self.workload.name).defers(options)
         found = [*conflicts(asked, defers=defers), *self._unknown_transaction()]
-        refuse(
-            [
-                *(each._replace(loc=("load", *each.loc)) for each in found),
-                *(Violation(*each) for each in self.workload.misfits(asked.driving)),
-            ]
-        )
+        wrong = [each._replace(loc=("load", *each.loc)) for each in found]
+        refuse([*wrong, *(Violation(*each) for each in self.workload.misfits(asked.driving))])
         return self
 
     def _unknown_transaction(self) -> Iterator[Violation]:
         """A limit for a type of transaction that the workload does not have."""
-        load, types = self.load, transactions_of(self.given_workload)
+        load, types = self.load, sections.transactions_of(self.given_workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
             problem = check(limit.quantity, types) if limit else None
             if limit is not None and problem is not None:
@@ -479,9 +456,9 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:
-        if not set(sections_of(self.scenario.name)) <= self._given:
+        if not set(sections.sections_of(self.scenario.name)) <= self._given:
             return self  # reported already
-        types = transactions_of(self.given_workload)
+        types = sections.transactions_of(self.given_workload)
         usual = self.scenario.plugin.metric
         found = self.primary.conflicts(
             self.factors, list(self.candidates), types, self.repeat, usual

@@ -161,15 +161,12 @@ class Primary(BaseModel):
         """A search alone asks who serves more users, whatever the question says."""
         for name, info in type(self).model_fields.items():
             if name in self.model_fields_set:
-                yield Violation(
-                    "a primary question without a level",
-                    (
-                        f"add the level to `{LEVELS_KEY}`, or leave out `primary`: a search alone "
-                        "compares the most users"
-                    ),
-                    None,
-                    (info.alias or name,),
+                right = (
+                    f"add the level to `{LEVELS_KEY}`, or leave out `primary`: a search alone "
+                    "compares the most users"
                 )
+                where = (info.alias or name,)
+                yield Violation("a primary question without a level", right, None, where)
 
     def _wrong_metric(self, transactions: Sequence[str]) -> Iterator[Violation]:
         if self.metric is not None:

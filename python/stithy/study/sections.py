@@ -216,21 +216,15 @@ def _provider_named(value: Any, what: str) -> str:
         raise rule_error(f"a {what} must be a mapping", f"it needs {listed}")
     named = [key for key in value if key in known]
     if not named:
-        _refuse_unknown_provider(value, list(known), f"a {what} without a provider", listed)
+        refuse(
+            Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
+            for key in value
+            if (guess := closest(key, list(known)))
+        )
+        raise rule_error(f"a {what} without a provider", f"it needs {listed}")
     if len(named) > 1:
         raise rule_error(f"a {what} with two providers, {' and '.join(named)}", "keep one of them")
     return str(named[0])
-
-
-def _refuse_unknown_provider(
-    value: dict[str, Any], known: list[str], what: str, listed: str
-) -> None:
-    unknown = [key for key in value if closest(key, known)]
-    refuse(
-        Violation("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
-        for key in unknown
-    )
-    raise rule_error(what, f"it needs {listed}")
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
@@ -481,13 +475,11 @@ def transactions_of(workload: Section | None) -> list[str]:
 
 def is_emulated(candidate: Candidate) -> bool:
     """Whether this machine's own CPUs stand in for the candidate's drives, or some of them."""
-    return any(map(_is_emulated, candidate.sources.values()))
-
-
-def _is_emulated(source: Candidate) -> bool:
-    module = plugins("provider")[source.provider]
-    asked = getattr(module, "emulated_drives", None)
-    return bool(asked(source.spec) if asked else getattr(module, "EMULATED", False))
+    known = plugins("provider")
+    return any(
+        asked(source, "emulated_drives", getattr(known[source.provider], "EMULATED", False))
+        for source in candidate.sources.values()
+    )
 
 
 def drive_names(candidate: Candidate) -> tuple[str, ...]:

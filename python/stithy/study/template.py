@@ -62,6 +62,9 @@ class Draft:
 
 def study_text(draft: Draft) -> str:
     """The study file, valid as it stands."""
+    # What its scenario does not have is not shown as an option, either.
+    shown = {"study", "candidates", "primary", *OPTIONAL}
+    shown |= set() if draft.scenario == USUAL else {"scenario"}
     lines = [
         *(f"# {line}".rstrip() for line in draft.head),
         "",
@@ -72,15 +75,9 @@ def study_text(draft: Draft) -> str:
         *_scenario(draft.scenario),
         *(line for name in sections_of(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
         *_primary(draft),
-        *_others((), [each for each in known_at(()) if each not in _shown(draft)]),
+        *_others((), [each for each in known_at(()) if each not in shown]),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _shown(draft: Draft) -> frozenset[str]:
-    """Keys that stand in it, and those that its scenario does not have."""
-    scenario = () if draft.scenario == USUAL else ("scenario",)
-    return frozenset({"study", "candidates", "primary", *scenario, *OPTIONAL})
 
 
 def _scenario(name: str) -> Iterator[str]:

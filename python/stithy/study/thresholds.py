@@ -209,32 +209,22 @@ def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | 
             return _value(tokens[0], names)
         if any("_at_" in token.text for token in tokens):
             _fail("more than one value", f"leave out a part of `{whole}`", start, end)
-        return _constant(whole, start)
+        try:
+            return read_number(whole)
+        except TextError as error:
+            is_plain = re.fullmatch(r"[\d.,_]+", whole)
+            what = "not a number" if is_plain else "not a number with a unit"
+            _fail(f"{what}, `{whole}`", str(error), start, end)
     if len(tokens) != 3 or stars != [1]:
         _fail("not a product", "a number, a star and a value: 1.2 * sata.tpm_at_13", start, end)
     factor, value = (tokens[0], tokens[2])
     if not _NUMBER.fullmatch(factor.text):
         factor, value = value, factor
     known = _value(value, names)
-    return replace(known, factor=_factor(factor))
-
-
-def _factor(token: _Token) -> float:
-    if not _NUMBER.fullmatch(token.text):
-        _fail(f"not a factor, `{token.text}`", "a number above 0, such as 1.2", *token[1:])
-    factor = float(token.text)
-    if not 0 < factor < math.inf:
-        _fail(f"not a factor, `{token.text}`", "a number above 0, such as 1.2", *token[1:])
-    return factor
-
-
-def _constant(text: str, start: int) -> Number:
-    try:
-        return read_number(text)
-    except TextError as error:
-        is_plain = re.fullmatch(r"[\d.,_]+", text)
-        what = "not a number" if is_plain else "not a number with a unit"
-        _fail(f"{what}, `{text}`", str(error), start, start + len(text))
+    number = float(factor.text) if _NUMBER.fullmatch(factor.text) else math.nan
+    if not 0 < number < math.inf:
+        _fail(f"not a factor, `{factor.text}`", "a number above 0, such as 1.2", *factor[1:])
+    return replace(known, factor=number)
 
 
 def _value(token: _Token, names: Names) -> MeasuredValue:
@@ -242,12 +232,11 @@ def _value(token: _Token, names: Names) -> MeasuredValue:
     left, at, level = token.text.rpartition("_at_")
     if not at:
         last = token.text.rpartition(".")[2]
-        _fail(
-            f"not a value, `{token.text}`",
-            f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if find_uncollected(last) else TPM}_at_{_first(names)}",
-            *token[1:],
-        )
+        metric = last if find_uncollected(last) else TPM
+        word = _word(names.points[0], names) if names.points else "1"
+        example = f"{names.candidates[0]}.{metric}_at_{word}"
+        right = f"a candidate, a metric and a level, such as {example}"
+        _fail(f"not a value, `{token.text}`", right, *token[1:])
     owner, metric = _metric(left, names)
     mistakes = [*_metric_mistakes(metric, token, len(left) - len(metric))]
     mistakes += _level_mistakes(level, token, names)
@@ -297,10 +286,6 @@ def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake
         start = token.end - max(1, len(level))
         what = f"a level that the study does not have, `{level}`"
         yield Mistake(what, right, start, token.end)
-
-
-def _first(names: Names) -> str:
-    return _word(names.points[0], names) if names.points else "1"
 
 
 def _word(point: Point, names: Names) -> str:

@@ -139,15 +139,10 @@ def resolved(study: "Study", values: Mapping[str, Value], data: Mapping[str, Any
 def placed(data: Mapping[str, Any], values: Mapping[str, Value]) -> dict[str, Any]:
     """The data of a study with these values at their keys."""
     for key, value in values.items():
-        data = _with(data, _path(key), value)
+        # The name of a setting may have dots.
+        path = key.split(".", SETTINGS.count(".") if key.startswith(SETTINGS) else -1)
+        data = _with(data, tuple(path), value)
     return dict(data)
-
-
-def _path(key: str) -> tuple[str, ...]:
-    """The way to a key; the name of a setting may have dots."""
-    if key.startswith(SETTINGS):
-        return (*SETTINGS.rstrip(".").split("."), key.removeprefix(SETTINGS))
-    return tuple(key.split("."))
 
 
 def _with(data: Any, path: tuple[str, ...], value: Value) -> dict[str, Any]:
@@ -234,6 +229,7 @@ def _said(error: ValidationError) -> Iterator[Violation]:
 def _unknown(study: "Study") -> Iterator[Violation]:
     keys = [key.lower() for key in study.vary]
     for number, key in enumerate(study.vary):
+        is_setting = key.startswith(SETTINGS) and key != SETTINGS
         if key.lower() in keys[:number]:
             yield Violation("a key given twice", "keep one; case makes no difference", key, (key,))
         elif key.removeprefix("load.") == level_factor().name:
@@ -242,8 +238,7 @@ def _unknown(study: "Study") -> Iterator[Violation]:
             )
         elif (because := _refused(study, key)) is not None:
             yield Violation("a key whose value may not vary", because, key, (key,))
-        elif not _may_vary(study, key):
-            known = _known(study)
+        elif not (is_setting and study.given_database) and key not in (known := _known(study)):
             guess = closest(key, known)
             right = f"did you mean `{guess}`?" if guess else ", or ".join(known) or "leave it out"
             yield Violation("not a key whose value may vary", right, key, (key,))
@@ -257,11 +252,6 @@ def _refused(study: "Study", key: str) -> str | None:
     return NOT_VARIED.get(name) if section == "load" and study.given_load else None
 
 
-def _may_vary(study: "Study", key: str) -> bool:
-    of_settings = key.startswith(SETTINGS) and key != SETTINGS and study.given_database is not None
-    return of_settings or key in _known(study)
-
-
 def _known(study: "Study") -> list[str]:
     """The keys of this study that may vary; those of settings are any."""
     keys = [MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
@@ -272,7 +262,11 @@ def _known(study: "Study") -> list[str]:
     if study.given_load:
         fixed = {level_factor().name, *NOT_VARIED}
         keys += [*(f"load.{key}" for key in _keys(Load) if key not in fixed), "load.pace.think"]
-    return [*keys, *_of_scenario(study)]
+    scenario = study.scenario
+    for field, info in type(scenario.spec).model_fields.items() if scenario.spec else ():
+        if (key := info.alias or field) not in scenario.keys.FIXED:
+            keys.append(f"scenario.{scenario.name}.{key}")
+    return keys
 
 
 def _keys(spec: Any) -> Iterator[str]:
@@ -281,14 +275,6 @@ def _keys(spec: Any) -> Iterator[str]:
         name, inner = info.alias or field, info.annotation
         is_section = isinstance(inner, type) and issubclass(inner, BaseModel)
         yield from (f"{name}.{each}" for each in _keys(inner)) if is_section else (name,)
-
-
-def _of_scenario(study: "Study") -> list[str]:
-    """The keys of the scenario, but for those that it says have one value in a study (`FIXED`)."""
-    name, spec = study.scenario.name, study.scenario.spec
-    fields = type(spec).model_fields.items() if spec else ()
-    keys = [info.alias or field for field, info in fields]
-    return [f"scenario.{name}.{key}" for key in keys if key not in study.scenario.keys.FIXED]
 
 
 def _without_effect(study: "Study") -> Iterator[Violation]:
