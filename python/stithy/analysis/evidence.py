@@ -299,7 +299,17 @@ class Evidence:
         """
         known = quantity.known
         if known.source == "values":
-            return _measured(window, quantity)
+            # What the window's activity measured, or why it did not.
+            row = window.values.get((quantity.metric, quantity.of or ALL))
+            if row is None or not window.measured:
+                return Value(None, f"{quantity} was not measured in a window")
+            for span in window.spans:
+                if span["name"] == quantity.of and span["invalid_because"] is not None:
+                    return Value(None, f"{span['name']} does not count: {span['invalid_because']}")
+            needed, there = values_needed(quantity.known.percent or 0), row["count"]
+            if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
+                return Value(None, too_few(quantity, needed, there or 0))
+            return Value(row["value"], row["missing_because"])
         if known.source == "series" and any(each.flag.unsampled for each in window.reasons):
             return Value(None, "samples are missing in a window")
         if known.source in ("drives", "series"):
@@ -370,20 +380,6 @@ class Evidence:
 def _beside(point: Point, axis: str) -> Point:
     """All factors of a point but one."""
     return Point(tuple(each for each in point.factors if each[0] != axis))
-
-
-def _measured(window: Window, quantity: Quantity) -> Value:
-    """What the window's activity measured, or why it did not."""
-    row = window.values.get((quantity.metric, quantity.of or ALL))
-    if row is None or not window.measured:
-        return Value(None, f"{quantity} was not measured in a window")
-    for span in window.spans:
-        if span["name"] == quantity.of and span["invalid_because"] is not None:
-            return Value(None, f"{span['name']} does not count: {span['invalid_because']}")
-    needed, there = values_needed(quantity.known.percent or 0), row["count"]
-    if row["value"] is not None and quantity.known.percent and (there or 0) < needed:
-        return Value(None, too_few(quantity, needed, there or 0))
-    return Value(row["value"], row["missing_because"])
 
 
 def _turn(window: Window) -> tuple[int, int]:

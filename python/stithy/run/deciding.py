@@ -132,15 +132,10 @@ def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tup
     """
     for scheduler in schedulers:
         while (wanted := scheduler(so_far)) is not None:
-            journal.write(ADDED, **_facts(wanted))
+            windows = [{**vars(each), "point": str(each.point)} for each in wanted.windows]
+            journal.write(ADDED, **{**vars(wanted), "windows": windows})
             so_far = replace(so_far, additional=(*so_far.additional, wanted))
     return so_far.additional
-
-
-def _facts(wanted: Additional) -> dict[str, Any]:
-    """Additional windows for the journal."""
-    windows = [{**vars(each), "point": str(each.point)} for each in wanted.windows]
-    return {**vars(wanted), "windows": windows}
 
 
 def additional_from(facts: Mapping[str, Any]) -> Additional:
@@ -185,7 +180,12 @@ class Schedule:
             if (because := self._interim.spares(step) or self._not_needed(step)) is None:
                 number, count = len(self._over) + 1, len(self._over) + len(self._left)
                 return StepStarted(step, number, count, *self.expected_s(self._left))
-            self._skip(step, because)
+            session = self._context.session
+            session.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
+            if step.kind == "window":
+                self._context.state.progress.skipped[step.id] = because
+            session.tell(StepSkipped(step, because))
+            self._leave(step)
         return None
 
     def end(self, step: Step) -> None:
@@ -243,14 +243,6 @@ class Schedule:
             if because is not None:
                 return because
         return None
-
-    def _skip(self, step: Step, because: str) -> None:
-        context, session = self._context, self._context.session
-        session.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
-        if step.kind == "window":
-            context.state.progress.skipped[step.id] = because
-        session.tell(StepSkipped(step, because))
-        self._leave(step)
 
     def ask(self) -> None:
         """Ask the schedulers what is needed now beside what is known, and say it."""

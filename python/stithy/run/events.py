@@ -142,19 +142,15 @@ def logging(path: Path, clock: Clock, observer: Observer) -> Observer:
     """An observer that logs to `path` and hands every event on to `observer`."""
 
     def observe(event: Event) -> None:
-        _write(path, clock, event)
+        if (name := NAMES.get(type(event))) is not None:
+            facts = _of_step(event) if isinstance(event, OfStep) else asdict(event)
+            line = {"at_s": clock.now_s(), "event": name, **facts}
+            # A full disk ends the run where results are written, not here.
+            with suppress(OSError), path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
         observer(event)
 
     return observe
-
-
-def _write(path: Path, clock: Clock, event: Event) -> None:
-    if (name := NAMES.get(type(event))) is not None:
-        facts = _of_step(event) if isinstance(event, OfStep) else asdict(event)
-        line = {"at_s": clock.now_s(), "event": name, **facts}
-        # A full disk ends the run where results are written, not here.
-        with suppress(OSError), path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
 
 
 def _of_step(event: OfStep) -> dict[str, Any]:

@@ -61,8 +61,13 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
     error: StithyError | None = None
     try:
         manifest.write()
-        context.session.tell(_started(context, schedule))
-        _say_not_durable(context)
+        times = schedule.expected_s(context.steps)
+        notes = notes_of(context.file.study, context.plan)
+        root, count = str(context.session.directory.root), len(context.steps)
+        context.session.tell(RunStarted(root, count, *times, notes=notes))
+        # The study asks for a database which may lose what it acknowledged.
+        for text in sentences(context.file.study.given_up):
+            context.session.tell(Note(text))
         _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
     except Interrupted:
@@ -94,18 +99,6 @@ def _write_end(
     except StithyError as refused:
         return error or refused
     return error
-
-
-def _say_not_durable(context: Context) -> None:
-    """That the study asks for a database which may lose what it acknowledged."""
-    for text in sentences(context.file.study.given_up):
-        context.session.tell(Note(text))
-
-
-def _started(context: Context, schedule: Schedule) -> RunStarted:
-    times = schedule.expected_s(context.steps)
-    notes = notes_of(context.file.study, context.plan)
-    return RunStarted(str(context.session.directory.root), len(context.steps), *times, notes=notes)
 
 
 def _do_steps(

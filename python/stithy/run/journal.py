@@ -75,7 +75,9 @@ class Journal:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._fd = os.open(self.path, flags, 0o644)
             sync_directory(self.path.parent)
-            if _is_torn(self.path):
+            # What is appended to a last line without an end would be lost with it.
+            content = self.path.read_bytes()
+            if content and not content.endswith(b"\n"):
                 line = b"\n" + line
         _write_whole(self._fd, line)
 
@@ -100,12 +102,6 @@ def read_journal(path: Path) -> list[Entry]:
     except FileNotFoundError:
         return []
     return [entry for line in lines if (entry := _entry(line)) is not None]
-
-
-def _is_torn(path: Path) -> bool:
-    """Whether the last line has no end: what is appended to it would be lost with it."""
-    content = path.read_bytes()
-    return bool(content) and not content.endswith(b"\n")
 
 
 def _entry(line: str) -> Entry | None:

@@ -25,7 +25,6 @@ from stithy.results.manifest import (
     PlanFacts,
     QuestionFacts,
     RoleFacts,
-    Scalar,
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
@@ -58,17 +57,14 @@ class ManifestFile:
     def write(self, end: End = "running", because: str | None = None) -> None:
         """Write all that is known now."""
         context = self._context
-        self._read_storage()
-        ended = None if end == "running" else context.session.clock.now_s()
-        write_json(context.session.directory.manifest, self._manifest(end, because, ended))
-
-    def _read_storage(self) -> None:
-        """While the volumes are there; they are gone when the last manifest is written."""
+        # While the volumes are there; they are gone when the last manifest is written.
         for name, volume in self._context.volumes.made.items():
             if name not in self._storage:
                 self._storage[name] = (
                     facts_of(volume) if volume.database is None else dict(NOT_SEEN)
                 )
+        ended = None if end == "running" else context.session.clock.now_s()
+        write_json(context.session.directory.manifest, self._manifest(end, because, ended))
 
     def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
@@ -92,7 +88,7 @@ class ManifestFile:
             comparability_key=comparability_key(parts),
             comparability=parts,
             scenario=str(study.scenario),
-            scenario_facts=_scenario_facts(study),
+            scenario_facts=dict(study.scenario.plugin.list_facts(study)),
             profile_words=context.state.known.profile_words,
             workload=workload,
             load=load,
@@ -178,6 +174,8 @@ class ManifestFile:
         database = study.database
         facts = self._context.state.known.server_facts
         version = self._shared_version() if facts else self._context.servers.installation.version
+        variants = [each.database.settings for each in study.variants]
+        settings = [{name.lower(): value for name, value in each.items()} for each in variants]
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
@@ -186,7 +184,7 @@ class ManifestFile:
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus[database.cpus],
             cpus_varied=len({each.database.cpus for each in study.variants}) > 1,
-            varied=_differing([_lowered(each.database.settings) for each in study.variants]),
+            varied=_differing(settings),
             backups=dict(self._context.servers.installation.backups),
             restore=database.restore,
             by_url=study.by_url,
@@ -198,11 +196,6 @@ class ManifestFile:
         """
         known = {each.version for each in self._context.state.known.server_facts.values()}
         return known.pop() if len(known) == 1 else None
-
-    def _own_version(self, candidate: str) -> str | None:
-        """The version of a candidate's server where it is not that of all."""
-        known = self._context.state.known.server_facts.get(candidate)
-        return None if known is None or self._shared_version() is not None else known.version
 
     def _shared_settings(self) -> dict[str, str] | None:
         """The settings in force in the servers of all candidates that have had a window; None
@@ -250,9 +243,11 @@ class ManifestFile:
 
     def _candidate(self, name: str, shared: dict[str, str] | None) -> CandidateFacts:
         """What is known of it now; in what its server differs changes with what others have."""
+        known = self._context.state.known.server_facts.get(name)
+        is_own = known is not None and self._shared_version() is None
         own = {
             "effective_settings": self._own_settings(name, shared),
-            "server_version": self._own_version(name),
+            "server_version": known.version if known and is_own else None,
         }
         return self._made_candidate(name).model_copy(update=own)
 
@@ -295,10 +290,6 @@ class ManifestFile:
         return next((each for each in known if each.name == name), None)
 
 
-def _scenario_facts(study: Study) -> dict[str, Scalar]:
-    return dict(study.scenario.plugin.list_facts(study))
-
-
 def _workload(asked: Section, driving: Driving) -> WorkloadFacts:
     shape = asked.shape()
     return WorkloadFacts(
@@ -329,10 +320,6 @@ def _differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(
         name for name in names if any(each.get(name) != every[0].get(name) for each in every)
     )
-
-
-def _lowered(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.lower(): value for name, value in settings.items()}
 
 
 def _arrays(volume: Volume) -> Iterator[ArrayFacts]:

@@ -78,7 +78,9 @@ class _Rounds(threading.Thread):
 
     def run(self) -> None:
         """Once a second until told to stop."""
-        self._prime()
+        at_s = self._clock.now_s()
+        for each in self._watched:
+            self._readings += each.prime(at_s)
         due_s = self._begun_s() + 1.0
         while not self._ended.wait(max(0.0, due_s - self._clock.now_s())):
             self._round(due_s)
@@ -100,11 +102,6 @@ class _Rounds(threading.Thread):
             why = f"it did not answer for {LEAVE_PATIENCE_S:.0f} s"
             readings += [lost for each in self._watched for lost in each.left_behind(now_s, why)]
         return readings
-
-    def _prime(self) -> None:
-        at_s = self._clock.now_s()
-        for each in self._watched:
-            self._readings += each.prime(at_s)
 
     def _round(self, due_s: float) -> None:
         at_s, begin_s, cpu_s = self._clock.now_s(), self._clock.monotonic_s(), thread_cpu_s()

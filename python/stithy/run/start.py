@@ -93,7 +93,16 @@ def _enter(found: Equipped, *, sensitivity: bool) -> Books:
         if sensitivity:
             directory.sensitivity.mkdir()
         journal = Journal(directory.journal, found.clock)
-        journal.write("run-started", **_beginning(found))
+        # What a later session needs in order to go on: which study, which machine, whose run.
+        journal.write(
+            "run-started",
+            run_id=found.run_id,
+            study=str(found.file.path.absolute()),
+            study_sha256=found.file.sha256,
+            null=found.file.null,
+            owner=own_identity().facts(),
+            machine=dict(found.machine),
+        )
         return Books(found.run_id, register, journal)
     except OSError as error:
         register.close(remove=True)
@@ -105,15 +114,3 @@ def _enter(found: Equipped, *, sensitivity: bool) -> Books:
     except StithyError:
         register.close(remove=True)
         raise
-
-
-def _beginning(found: Equipped) -> dict[str, object]:
-    """What a later session needs in order to go on: which study, which machine, whose run."""
-    return {
-        "run_id": found.run_id,
-        "study": str(found.file.path.absolute()),
-        "study_sha256": found.file.sha256,
-        "null": found.file.null,
-        "owner": own_identity().facts(),
-        "machine": dict(found.machine),
-    }

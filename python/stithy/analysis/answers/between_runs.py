@@ -159,17 +159,12 @@ def compare_runs(
     """
     names, levels = shared(base, other)
     machine = moved(base, other)
-    return _adjusted(
-        [
-            _row(base, other, (name, point), quantity, machine)
-            for quantity in quantities
-            for name in names
-            for point in levels
-        ]
-    )
-
-
-def _adjusted(rows: Sequence[Row]) -> tuple[Row, ...]:
+    rows = [
+        _row(base, other, (name, point), quantity, machine)
+        for quantity in quantities
+        for name in names
+        for point in levels
+    ]
     shares = holm([row.change.chance_share for row in rows])
     return tuple(
         replace(row, change=replace(row.change, chance_share=share))
@@ -270,7 +265,12 @@ def _row(
     unpaired = unpaired_ratio if quantity.known.negligible is None else unpaired_difference
     change = unpaired(values[0], values[1], drift_log(machine, others))
     if others is not None and others.differs and quantity.known.percent is not None:
-        change = _not_bounded(change, others)
+        # Of a percentile: how much longer answers take where others use the CPUs has no bound.
+        shares = f"{others.base:.0%} and {others.other:.0%}".replace("%", " %")
+        because = (
+            f"other programs used {shares} of the machine, which gives no bound of a percentile"
+        )
+        change = replace(change, low=None, high=None, chance_share=None, missing_because=because)
     for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):
         if not known and evidence.valid_at(candidate, point):
             change = replace(change, missing_because=f"no valid window of {whose} has it")
@@ -288,13 +288,6 @@ def _level(
     if quantity.known.combined == "sum":
         return fmean(values) if values else None
     return evidence.level_of(*of, quantity)
-
-
-def _not_bounded(change: Change, others: Taken) -> Change:
-    """Of a percentile: how much longer answers take where others use the CPUs has no bound."""
-    shares = f"{others.base:.0%} and {others.other:.0%}".replace("%", " %")
-    because = f"other programs used {shares} of the machine, which gives no bound of a percentile"
-    return replace(change, low=None, high=None, chance_share=None, missing_because=because)
 
 
 def _values(evidence: Evidence, candidate: str, point: Point, quantity: Quantity) -> list[float]:

@@ -297,11 +297,7 @@ def _alone(evidence: Evidence) -> Finding:
             return Alone(name, point, metric, value, p95_s, len(evidence.valid_at(name, point)))
     if not any(window.valid for window in evidence.windows):
         return _none_valid(evidence)
-    return _without_value(evidence, name, metric)
-
-
-def _without_value(evidence: Evidence, name: str, metric: Quantity) -> Nothing:
-    """Nothing to say, though windows are valid: why the highest of them has no value."""
+    # Nothing to say, though windows are valid: why the highest of them has no value.
     valid = (each for point in reversed(evidence.levels) for each in evidence.valid_at(name, point))
     reasons = [evidence.value_of(window, metric).missing_because for window in valid]
     if not reasons:

@@ -21,7 +21,7 @@ from stithy.analysis.answers.paired import pairs_of
 from stithy.analysis.answers.reactions import NO_MOMENTS, Moments, felt
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.measures import Value
-from stithy.analysis.verdict.effect import Effect, paired_difference
+from stithy.analysis.verdict.effect import paired_difference
 from stithy.analysis.verdict.paired import Paired, level
 from stithy.metrics import Quantity
 from stithy.point import Point
@@ -56,13 +56,18 @@ def disturbance(
         name: evidence.level_of(candidate, point, Quantity(f"neighbour.{name}_per_s"))
         for name in ("asked", "offered", "achieved", "limit_bytes")
     }
+    values = (isolation(pair.alone_kept) for pair in pairs if pair.kept)
+    by_itself = [each for each in values if each is not None]
+    # Isolation with the neighbour less that alone, of blocks in which it worked.
+    known = [(isolation(pair.alone_kept), isolation(pair.kept)) for pair in pairs]
+    both = [(x, y) for x, y in known if x is not None and y is not None]
     return Disturbance(
         candidate, point, growth,
         told["asked"], told["offered"], told["achieved"],
         isolation=isolated.effect.value,
-        alone_isolation=_mean(isolation(pair.alone_kept) for pair in pairs if pair.kept),
+        alone_isolation=fmean(by_itself) if by_itself else None,
         goodput=fmean(pair.goodput for pair in pairs) if pairs else None,
-        lost=_lost(pairs),
+        lost=paired_difference([x for x, _ in both], [y for _, y in both]) if both else UNKNOWN,
         isolations=isolated,
         first_percentile=first_percentile(kept),
         worst_second=worst_second(kept),
@@ -82,11 +87,6 @@ def _slowdowns(pairs: Sequence[Disturbed]) -> Iterator[float]:
     """Of each tenant the mean of the shares that it keeps."""
     for name in dict.fromkeys(name for pair in pairs for name in pair.slowdowns):
         yield fmean(pair.slowdowns[name] for pair in pairs if name in pair.slowdowns)
-
-
-def _mean(values: Iterator[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
-    return fmean(known) if known else None
 
 
 def _isolations(found: Sequence[tuple[Window, Disturbed]]) -> Paired:
@@ -109,10 +109,3 @@ def lost_isolation(of: Disturbance) -> Paired:
         return Paired(of.lost)
     values = {name: Value(each) for name, each in zip(of.isolations.windows, apart, strict=True)}
     return Paired(level(apart), of.isolations.blocks, values)
-
-
-def _lost(pairs: Sequence[Disturbed]) -> Effect:
-    """Isolation with the neighbour less that alone, of blocks in which it worked."""
-    known = [(isolation(pair.alone_kept), isolation(pair.kept)) for pair in pairs]
-    both = [(x, y) for x, y in known if x is not None and y is not None]
-    return paired_difference([x for x, _ in both], [y for _, y in both]) if both else UNKNOWN

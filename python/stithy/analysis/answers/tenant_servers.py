@@ -49,16 +49,12 @@ def servers_of_tenants(
 
 def _work(values: Values, sessions: Sessions | None) -> ServerWork:
     groups = sessions.by_group if sessions else {}
+    hit, read = (values.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
     return ServerWork(
         sessions.active if sessions else None,
         groups.get(DEVICE),
         groups.get(LOG),
-        _hit_share(values),
+        None if hit is None or read is None or not hit + read else hit / (hit + read),
         values.get(("server", "", "cpu_share")),
         values.get(("cgroup", "", "throttled_share")),
     )
-
-
-def _hit_share(values: Values) -> float | None:
-    hit, read = (values.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
-    return None if hit is None or read is None or not hit + read else hit / (hit + read)

@@ -85,7 +85,14 @@ def median_block(evidence: Evidence, point: Point) -> Block | None:
     window gives the first block that has numbers at all; None where there is none.
     Own: a block is typical by what the study asks about, over all its candidates alike.
     """
-    blocks = _blocks(evidence, point)
+    # Those with most valid candidates, in their order; without any valid one, with numbers.
+    there = [window for name in evidence.candidates for window in evidence.at(name, point)]
+    shown = [each for each in there if each.valid] or [each for each in there if each.measured]
+    found: dict[tuple[int, int], dict[str, Window]] = {}
+    for window in shown:
+        found.setdefault((window.block, window.attempt), {})[window.candidate] = window
+    most = max(map(len, found.values()), default=0)
+    blocks = [Block(point, *key, each) for key, each in sorted(found.items()) if len(each) == most]
     if not blocks:
         return None
     for metric in (evidence.primary.metric, evidence.throughput):
@@ -97,17 +104,6 @@ def median_block(evidence: Evidence, point: Point) -> Block | None:
             chosen = (block.point, block.number, block.attempt, block.windows)
             return Block(*chosen, metric=metric, value=value, among=len(known))
     return blocks[0]
-
-
-def _blocks(evidence: Evidence, point: Point) -> list[Block]:
-    """Those with most valid candidates, in their order; without any valid one, with numbers."""
-    there = [window for name in evidence.candidates for window in evidence.at(name, point)]
-    shown = [each for each in there if each.valid] or [each for each in there if each.measured]
-    found: dict[tuple[int, int], dict[str, Window]] = {}
-    for window in shown:
-        found.setdefault((window.block, window.attempt), {})[window.candidate] = window
-    most = max(map(len, found.values()), default=0)
-    return [Block(point, *key, each) for key, each in sorted(found.items()) if len(each) == most]
 
 
 def _value(evidence: Evidence, block: Block, metric: Quantity) -> float | None:

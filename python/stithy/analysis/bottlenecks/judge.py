@@ -5,7 +5,7 @@ Where all have one, several limits have a part and none of them half.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -73,11 +73,15 @@ def judge(observed: Observation) -> Limited:
     proves; of equal ones the first of the table.
     """
     found = [(rule, rule.judge(observed)) for rule in RULES.values()]
-    judged = _ordered(_judged(rule, answer) for rule, answer in found if answer is not None)
+    # What is proven first, then the largest share, and last what could not speak.
+    judged = sorted(
+        (_judged(rule, answer) for rule, answer in found if answer is not None),
+        key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
+    )
     return Limited(
         observed.window_id,
         _tightest(judged),
-        judged,
+        tuple(judged),
         observed.storage_share,
         observed.storage_samples,
     )
@@ -96,16 +100,6 @@ def _judged(rule: Rule, answer: RuleResult) -> Judged:
     holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
     proven = bool(holds and answer.is_proven)
     return Judged(**{**vars(answer), "is_proven": proven}, rule=rule.name, holds=holds)
-
-
-def _ordered(judged: Iterable[Judged]) -> tuple[Judged, ...]:
-    """What is proven first, then the largest share, and last what could not speak."""
-    return tuple(
-        sorted(
-            judged,
-            key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
-        )
-    )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import polars as pl
 
@@ -66,20 +65,16 @@ def ability(profile: str, scale: float) -> Ability | None:
     except tomllib.TOMLDecodeError:
         return None
     caps = shown.get("cap")
-    known = _numbers(caps) if isinstance(caps, dict) else {}
+    known = {
+        name: float(value)
+        for name, value in (caps.items() if isinstance(caps, dict) else ())
+        if name in RATES and isinstance(value, int | float) and value > 0
+    }
     channels = 1 if "disk" in shown else shown.get("channels")
     return Ability(
         {name: value / scale for name, value in known.items()},
         channels if isinstance(channels, int) and channels > 0 else None,
     )
-
-
-def _numbers(caps: dict[str, Any]) -> dict[str, float]:
-    return {
-        name: float(value)
-        for name, value in caps.items()
-        if name in RATES and isinstance(value, int | float) and value > 0
-    }
 
 
 COLLECTORS = ("cpu", "block", "database", "drive")
@@ -115,12 +110,25 @@ class Tables:
 
 def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
     """A sight of each window with users that has numbers, in the order of the evidence."""
+    sampled = tables.sampled
     wanted = OF_ALL & pl.col("collector").is_in(COLLECTORS)
-    values, looks = by_server(tables.sampled.every_mean.filter(wanted))
-    latencies = _read_latencies(tables.sampled)
-    stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
-    growth, ends = _growth(evidence), _ends(tables.sampled)
-    others = _others_cpus(tables.surroundings)
+    values, looks = by_server(sampled.every_mean.filter(wanted))
+    # The mean over all reads, by window and device.
+    of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
+    chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
+    latencies = {(name, device): mean for name, device, mean in chosen.iter_rows()}
+    stalled = stalled_shares(sampled.checkpoints, tables.seconds)
+    # Why a collector gives nothing of a whole window, by window and collector. What limited several
+    # tenants together their servers do not say: each has sessions of its own.
+    apart = sampled.of_tenants.select("window_id", "collector").unique().iter_rows()
+    ended = sampled.ended.filter(OF_ALL).select("window_id", "collector", "missing_because")
+    ends = dict.fromkeys(apart, EACH_ITS_OWN) | {
+        (name, collector): why for name, collector, why in ended.iter_rows()
+    }
+    growth = _growth(evidence)
+    # How many CPUs programs used that are not of the run, by window.
+    rows = tables.surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
+    others = {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
 
     def observed(window: Window) -> Observation:
         server, far = (window.id, ""), window.row.get("round_trip_s") is not None
@@ -225,12 +233,6 @@ def _growth(evidence: Evidence) -> dict[tuple[str, Point], Growth]:
     return found
 
 
-def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
-    """How many CPUs programs used that are not of the run, by window."""
-    rows = surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
-    return {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
-
-
 def _flagged(window: Window, flag: Flag) -> str | None:
     """What a window's own check says with this flag, as a clause."""
     said = (each.sentence for each in window.reasons if each.flag is flag)
@@ -286,13 +288,6 @@ def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
-def _read_latencies(sampled: Sampled) -> dict[tuple[str, str], float]:
-    """The mean over all reads, by window and device."""
-    of_reads = (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
-    chosen = sampled.weighted.filter(of_reads).select("window_id", "subject", "mean")
-    return {(name, device): mean for name, device, mean in chosen.iter_rows()}
-
-
 def _devices(
     window: Window, values: Values, latencies: Mapping[tuple[str, str], float]
 ) -> Iterable[Device]:
@@ -331,18 +326,6 @@ def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[R
         if able.channels is not None and queue is not None and used:
             # A burst that waits fills the queue for a moment only: no longer than a device is used.
             yield Reached(drive, "channels", min(max(used), queue / able.channels))
-
-
-def _ends(sampled: Sampled) -> dict[tuple[str, str], str]:
-    """Why a collector gives nothing of a whole window, by window and collector.
-
-    What limited several tenants together their servers do not say: each has sessions of its own.
-    """
-    apart = sampled.of_tenants.select("window_id", "collector").unique().iter_rows()
-    ended = sampled.ended.filter(OF_ALL).select("window_id", "collector", "missing_because")
-    return dict.fromkeys(apart, EACH_ITS_OWN) | {
-        (name, collector): why for name, collector, why in ended.iter_rows()
-    }
 
 
 def _unseen(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from stithy.analysis.bottlenecks.observation import (
     HALF,
     Cpus,
-    Device,
     Observation,
     at_most,
     is_known,
@@ -105,29 +104,22 @@ def _device_latency(observed: Observation) -> RuleResult:
     each of their reads.
     Own: a session that waits for a read which is not on the device waits for a CPU or for memory.
     """
-    part, device = observed.part("device"), _busiest(observed)
+    # The device with most under way: stacked devices see the same requests.
+    known = [each for each in observed.devices if each.under_way is not None]
+    device = max(known, key=lambda each: each.under_way or 0.0, default=None)
+    part = observed.part("device")
     if part is None:
-        return _by_counters(observed, device)
+        # What the kernel counted, where sessions tell nothing.
+        if device is None or device.reads_under_way is None:
+            return unknown(observed.why_no_sessions)
+        share = min(1.0, device.reads_under_way / observed.places)
+        if observed.devices_used_share is not None:
+            share = min(share, observed.devices_used_share)
+        return RuleResult(share, f"reads of the device took {percent(share)} of the users' time")
     if device is not None and device.under_way is not None:
         part = min(part, device.under_way / observed.places)
     shown = f"waits for data files took {of_samples(part, observed.samples)} of the users' time"
     return RuleResult(part, shown, samples=observed.samples)
-
-
-def _by_counters(observed: Observation, device: Device | None) -> RuleResult:
-    """What the kernel counted, where sessions tell nothing."""
-    if device is None or device.reads_under_way is None:
-        return unknown(observed.why_no_sessions)
-    share = min(1.0, device.reads_under_way / observed.places)
-    if observed.devices_used_share is not None:
-        share = min(share, observed.devices_used_share)
-    return RuleResult(share, f"reads of the device took {percent(share)} of the users' time")
-
-
-def _busiest(observed: Observation) -> Device | None:
-    """The device with most under way: stacked devices see the same requests."""
-    known = [each for each in observed.devices if each.under_way is not None]
-    return max(known, key=lambda each: each.under_way or 0.0) if known else None
 
 
 def _device_rate(observed: Observation) -> RuleResult | None:
@@ -276,7 +268,15 @@ def _users(observed: Observation) -> RuleResult:
     Source: the bound N / (Z + D) of a closed loop (Denning and Buzen, 1978).
     """
     if observed.is_open:
-        return _asked(observed)
+        # An open loop whose transactions are all served does what was asked of it and no more.
+        if observed.backlog_share is None:
+            return unknown("the window has no transactions")
+        served = 1 - observed.backlog_share
+        if served < SERVED_SHARE:
+            shown = f"{percent(observed.backlog_share)} of the due transactions had not begun"
+            return RuleResult(0.0, shown)
+        shown = f"{percent(served)} of the due transactions had begun"
+        return RuleResult(served, shown, is_proven=True)
     paused, own = observed.pause_share, _own_work(observed)
     if paused is None:
         return unknown("the window has no response times")
@@ -286,18 +286,6 @@ def _users(observed: Observation) -> RuleResult:
         own = 0.0
     share = min(1.0, paused + (own or 0.0))
     return RuleResult(share, _says(paused, own or 0.0, observed), is_proven=paused >= PROVEN_SHARE)
-
-
-def _asked(observed: Observation) -> RuleResult:
-    """An open loop whose transactions are all served does what was asked of it and no more."""
-    if observed.backlog_share is None:
-        return unknown("the window has no transactions")
-    served = 1 - observed.backlog_share
-    if served < SERVED_SHARE:
-        shown = f"{percent(observed.backlog_share)} of the due transactions had not begun"
-        return RuleResult(0.0, shown)
-    shown = f"{percent(served)} of the due transactions had begun"
-    return RuleResult(served, shown, is_proven=True)
 
 
 def _own_work(observed: Observation) -> float | None:

@@ -122,7 +122,11 @@ def stalls(
     Own: the first of `CAUSES` of which there is a sign; what only coincides is none.
     """
     checkpointed, done = _within_checkpoints(checkpoints), _done(seconds)
-    waits, flushes, waiting = _waits(samples), _flushes(samples), _waiting(seconds)
+    # Transactions that were due and not begun, by window and second.
+    known = seconds.filter((pl.col("transaction") == ALL) & pl.col("waiting").is_not_null())
+    rows = known.select("window_id", "at_s", "waiting").iter_rows()
+    waiting = {(name, int(at_s)): count for name, at_s, count in rows}
+    waits, flushes = _waits(samples), _flushes(samples)
     found = []
     for name, lost in stalled_windows(seconds).items():
         inside = checkpointed.get(name, set())
@@ -157,13 +161,6 @@ def _done(seconds: pl.DataFrame) -> dict[str, list[tuple[int, int]]]:
     ):
         done.setdefault(name, []).append((int(at_s), count))
     return done
-
-
-def _waiting(seconds: pl.DataFrame) -> dict[tuple[str, int], int]:
-    """Transactions that were due and not begun, by window and second."""
-    known = seconds.filter((pl.col("transaction") == ALL) & pl.col("waiting").is_not_null())
-    rows = known.select("window_id", "at_s", "waiting").iter_rows()
-    return {(name, int(at_s)): count for name, at_s, count in rows}
 
 
 def _waits(samples: pl.DataFrame) -> dict[tuple[str, int], dict[str, float]]:

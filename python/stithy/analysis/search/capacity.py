@@ -160,11 +160,8 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
         return None
     if found.wall.said is Said.SPLIT:
         return "its windows disagree"
-    return _silence(evidence.at(name, levels_of(evidence)[found.wall.level]), search)
-
-
-def _silence(windows: Sequence[Window], search: Search) -> str:
-    """Why these windows say nothing of the storage: by what most of them were flagged."""
+    # Why these windows say nothing of the storage: by what most of them were flagged.
+    windows = evidence.at(name, levels_of(evidence)[found.wall.level])
     counted = Counter(flag for window in windows for flag in {*window.failures})
     if not counted:
         return f"no {search.limit.transaction} was completed"

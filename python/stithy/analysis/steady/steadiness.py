@@ -26,17 +26,13 @@ def settled_after(values: Sequence[float], most: int) -> int | None:
     Source: White, Cobb, Spratt, A comparison of five steady-state truncation heuristics for
     simulation (2000); chosen among 44 methods by Hoad, Robinson, Davies (2010).
     """
-    batches = _means(values)
+    # Means of batches of five; a rest of fewer is left out.
+    whole = range(0, len(values) - BATCH + 1, BATCH)
+    batches = [math.fsum(values[start : start + BATCH]) / BATCH for start in whole]
     if len(batches) < BATCHES_LEAST:
         return None
     cuts = range(min(most // BATCH, len(batches) - BATCHES_LEAST // 2) + 1)
     return BATCH * min(cuts, key=lambda cut: _error(batches[cut:]))
-
-
-def _means(values: Sequence[float]) -> list[float]:
-    """Means of batches of five; a rest of fewer is left out."""
-    whole = range(0, len(values) - BATCH + 1, BATCH)
-    return [math.fsum(values[start : start + BATCH]) / BATCH for start in whole]
 
 
 def _error(rest: Sequence[float]) -> float:
@@ -83,19 +79,16 @@ def changes(values: Sequence[float]) -> tuple[Change, ...]:
     variance = _variance(bins)
     if len(bins) < 2 * SEGMENT_LEAST:
         return ()
-    bins = _without_peaks(bins, PEAK * math.sqrt(variance))
+    # Values that stand alone are replaced by the median of the five around them.
+    most = PEAK * math.sqrt(variance)
+    middles = [median(bins[max(0, i - 2) : i + 3]) for i in range(len(bins))]
+    bins = [x if abs(x - m) <= most else m for x, m in zip(bins, middles, strict=True)]
     cuts = _cuts(bins, PENALTY * variance * math.log(len(bins)))
     edges = [0, *cuts, len(bins)]
     means = [fmean(bins[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
     least = CHANGE_LEAST_SHARE * abs(fmean(bins))
     found = zip(cuts, means, means[1:], strict=False)
     return tuple(Change(cut * width, a, b) for cut, a, b in found if abs(b - a) >= least)
-
-
-def _without_peaks(bins: Sequence[float], most: float) -> list[float]:
-    """The values, those that stand alone replaced by the median of the five around them."""
-    middles = [median(bins[max(0, i - 2) : i + 3]) for i in range(len(bins))]
-    return [x if abs(x - m) <= most else m for x, m in zip(bins, middles, strict=True)]
 
 
 def _variance(bins: Sequence[float]) -> float:
@@ -194,7 +187,11 @@ def steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Steadines
     if mean * len(measured) / PARTS < PART_LEAST_TRANSACTIONS:
         return unknown(f"a fifth of it has fewer than {PART_LEAST_TRANSACTIONS} transactions")
     range_share = (max(parts) - min(parts)) / mean
-    slope_share = _slope(parts) / mean
+    # The slope is that of the least-squares line through the parts, from end to end.
+    middle = (len(parts) - 1) / 2
+    weights = [index - middle for index in range(len(parts))]
+    rise = sum(w * part for w, part in zip(weights, parts, strict=True))
+    slope_share = abs(rise / sum(w * w for w in weights)) * (len(parts) - 1) / mean
     alike = range_share <= RANGE_MOST_SHARE and slope_share <= SLOPE_MOST_SHARE
     late = _late(ramp_up, measured)
     return Steadiness(alike, range_share, slope_share, *late, changes(measured))
@@ -216,14 +213,6 @@ def _parts(values: Sequence[float]) -> list[float]:
     if length < PART_LEAST_S:
         return []
     return [fmean(values[i * length : (i + 1) * length]) for i in range(PARTS)]
-
-
-def _slope(parts: Sequence[float]) -> float:
-    """From end to end of the least-squares line through the parts."""
-    middle = (len(parts) - 1) / 2
-    weights = [index - middle for index in range(len(parts))]
-    rise = sum(w * part for w, part in zip(weights, parts, strict=True))
-    return abs(rise / sum(w * w for w in weights)) * (len(parts) - 1)
 
 
 Frames = Mapping[str, pl.DataFrame]

@@ -123,7 +123,16 @@ def trends(rows: Sequence[Row]) -> tuple[Trend, ...]:
     for gauge in GAUGES:
         known = [(row["at_s"], row[gauge.column]) for row in rows if row[gauge.column] is not None]
         if len(known) >= LEAST and (middle := median(value for _, value in known)):
-            found.append(_trend(gauge, sorted(known), middle))
+            known.sort()
+            slopes = [
+                (later - earlier) / (then_s - first_s)
+                for number, (first_s, earlier) in enumerate(known)
+                for then_s, later in known[number + 1 :]
+                if then_s > first_s
+            ]
+            span_s = known[-1][0] - known[0][0]
+            share = median(slopes) * span_s / middle if slopes else 0.0
+            found.append(Trend(gauge, share, order_chance([value for _, value in known])))
     return tuple(found)
 
 
@@ -180,15 +189,3 @@ def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
         if abs(share) > known.allowed_share:
             off.append(Off(gauge, share, known.allowed_share))
     return Baseline(row, shares, tuple(off))
-
-
-def _trend(gauge: Gauge, known: Sequence[tuple[float, float]], middle: float) -> Trend:
-    slopes = [
-        (later - earlier) / (then_s - first_s)
-        for number, (first_s, earlier) in enumerate(known)
-        for then_s, later in known[number + 1 :]
-        if then_s > first_s
-    ]
-    span_s = known[-1][0] - known[0][0]
-    share = median(slopes) * span_s / middle if slopes else 0.0
-    return Trend(gauge, share, order_chance([value for _, value in known]))

@@ -42,24 +42,17 @@ def percentile_curve(histogram: Histogram, *, beyond: int = BEYOND_DRAWN) -> tup
     if count < 2 * beyond:
         return ()
     end = 1 - beyond / count
-    shares = [*(share for share in _shares(count) if share < end), end]
-    ranks = [_rank(share, count) for share in shares]
+    # Shares in equal steps of log reach, as far as `count` values go, with the median.
+    steps = math.ceil(math.log10(count) * POINTS_A_DECADE)
+    tail = (10 ** (-step / POINTS_A_DECADE) for step in range(steps + 1))
+    every = sorted({0.5, *(1 - each for each in tail)})
+    shares = [*(share for share in every if share < end), end]
+    # How many values a share is, rounded up; without the noise of a product's last digits.
+    ranks = [max(1, math.ceil(round(share * count, 6))) for share in shares]
     return tuple(
         CurvePoint(share, value_s, count - rank)
         for share, value_s, rank in zip(shares, histogram.at_ranks_s(ranks), ranks, strict=True)
     )
-
-
-def _shares(count: int) -> list[float]:
-    """Shares in equal steps of log reach, as far as `count` values go, with the median."""
-    steps = math.ceil(math.log10(count) * POINTS_A_DECADE)
-    tail = (10 ** (-step / POINTS_A_DECADE) for step in range(steps + 1))
-    return sorted({0.5, *(1 - each for each in tail)})
-
-
-def _rank(share: float, count: int) -> int:
-    """How many values a share is, rounded up; without the noise of a product's last digits."""
-    return max(1, math.ceil(round(share * count, 6)))
 
 
 @dataclass(frozen=True)
@@ -99,19 +92,15 @@ def cells(
     row, so that the cells hold exactly as many values as the histograms.
     """
     counts: dict[tuple[int, int], int] = {}
+    # Rows are equally high in logarithms.
+    height = math.log(edges_s[-1] / edges_s[0]) / (len(edges_s) - 1)
     for second, histogram in seconds:
         for bucket in histogram.buckets():
-            row = _row((bucket.lowest_s + bucket.highest_s) / 2, edges_s)
-            key = (second // column_s, row)
+            value_s = (bucket.lowest_s + bucket.highest_s) / 2
+            row = math.floor(math.log(max(value_s, edges_s[0]) / edges_s[0]) / height + 1e-9)
+            key = (second // column_s, min(row, len(edges_s) - 2))
             counts[key] = counts.get(key, 0) + bucket.count
     return Cells(counts, column_s, tuple(edges_s))
-
-
-def _row(value_s: float, edges_s: Sequence[float]) -> int:
-    """The row of a value: rows are equally high in logarithms."""
-    height = math.log(edges_s[-1] / edges_s[0]) / (len(edges_s) - 1)
-    row = math.floor(math.log(max(value_s, edges_s[0]) / edges_s[0]) / height + 1e-9)
-    return min(row, len(edges_s) - 2)
 
 
 Merged = Mapping[str, Mapping[str, float]]

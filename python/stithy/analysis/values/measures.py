@@ -98,17 +98,17 @@ def name_one(quantity: Quantity) -> str:
 def _one(subjects: Mapping[str, float], quantity: Quantity) -> float | None:
     """One value of several subjects; None where none of them is asked about."""
     if quantity.of is not None:
-        asked = [value for name, value in subjects.items() if _is(name, quantity.of)]
+        # A subject is meant by itself, or by a part of it (`read` of `sata.data:read`).
+        asked = [
+            value
+            for name, value in subjects.items()
+            if quantity.of in (name, *re.split("[.:]", name))
+        ]
     else:
         asked = [subjects[""]] if "" in subjects else list(subjects.values())
     if not asked:
         return None
     return sum(asked) if quantity.known.of_several == "sum" else max(asked)
-
-
-def _is(subject: str, of: str) -> bool:
-    """Whether a subject is meant: itself, or a part of it (`read` of `sata.data:read`)."""
-    return of == subject or of in re.split("[.:]", subject)
 
 
 Times = Mapping[str, Histogram]

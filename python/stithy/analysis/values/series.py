@@ -103,8 +103,9 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
     because = pl.col("missing_because")
     missing = part.filter(pl.col("value").is_null())
     ends = missing.filter(because.str.starts_with(STOPPED) | because.str.starts_with(UNANSWERED))
+    # A copy of its own: texts of a frame that was made of a larger one keep all of that alive.
     of_means, weighted, seen, ended, checkpoints = (
-        _by_itself(each)
+        pl.DataFrame(each.to_dict(as_series=False), schema=each.schema)
         for each in (
             _named(_plain_means(known), of_run).select(_MEANS),
             _named(_all_weighted(known, weights), of_run).select(_WEIGHTED),
@@ -140,11 +141,6 @@ def _known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
 
 def _named(frame: pl.DataFrame, of_run: pl.DataFrame) -> pl.DataFrame:
     return frame.join(of_run, on="run", how="inner", maintain_order="left")
-
-
-def _by_itself(frame: pl.DataFrame) -> pl.DataFrame:
-    """A copy of its own: texts of a frame that was made of a larger one keep all of that alive."""
-    return pl.DataFrame(frame.to_dict(as_series=False), schema=frame.schema)
 
 
 def _plain_means(known: pl.DataFrame) -> pl.DataFrame:

@@ -319,7 +319,9 @@ def interim_history(
             part, margin_share, better=better, among=among, b_later=b_later[:count], bounds=off
         )
         known = interval(part, off)
-        stages.append(_stage(part, known, verdict, among, is_interim=count in interim))
+        boundary = _boundary(known, count, among) if known is not None and known.decides else None
+        mean = math.fsum(part) / count
+        stages.append(Stage(count, part[-1], mean, known, boundary, verdict, count in interim))
     return tuple(stages)
 
 
@@ -337,14 +339,6 @@ def decided_from(stages: Sequence[Stage]) -> Stage | None:
             break
         found = stage
     return found
-
-
-def _stage(
-    logs: Sequence[float], known: Interval | None, verdict: Verdict, among: int, *, is_interim: bool
-) -> Stage:
-    mean = math.fsum(logs) / len(logs)
-    boundary = _boundary(known, len(logs), among) if known is not None and known.decides else None
-    return Stage(len(logs), logs[-1], mean, known, boundary, verdict, is_interim)
 
 
 def _boundary(known: Interval, blocks: int, among: int) -> float:

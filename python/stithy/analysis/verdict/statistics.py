@@ -290,7 +290,12 @@ def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
     # What differs by rounding alone counts as equal.
     bar = abs(math.fsum(logs)) - 1e-12 * math.fsum(map(abs, logs))
     if len(logs) > EXACT_BLOCKS_MOST:
-        return _drawn_chance(logs, bar, seed)
+        draw = random.Random(f"sign flip {seed}")
+        beyond = sum(
+            abs(math.fsum(d if draw.random() < 0.5 else -d for d in logs)) >= bar
+            for _ in range(DRAWS)
+        )
+        return (beyond + 1) / (DRAWS + 1)
     left, right = _sums(logs[::2]), _sums(logs[1::2])
     count = len(right)
     beyond = sum(
@@ -305,14 +310,6 @@ def _sums(parts: Sequence[float]) -> list[float]:
     for part in parts:
         sums = [each + part for each in sums] + [each - part for each in sums]
     return sorted(sums)
-
-
-def _drawn_chance(logs: Sequence[float], bar: float, seed: int) -> float:
-    draw = random.Random(f"sign flip {seed}")
-    beyond = sum(
-        abs(math.fsum(d if draw.random() < 0.5 else -d for d in logs)) >= bar for _ in range(DRAWS)
-    )
-    return (beyond + 1) / (DRAWS + 1)
 
 
 def holm(chances: Sequence[float | None]) -> tuple[float | None, ...]:

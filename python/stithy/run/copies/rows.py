@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -44,20 +43,18 @@ def compare(context: Context, dataset: Dataset, instance: Instance) -> float:
     """
     began_s = context.session.clock.monotonic_s()
     kept = context.volumes.masters_place / master_name(dataset) / ROWS
-    _refuse(json.loads(kept.read_bytes()), instance.checksums(), instance.place)
-    return context.session.clock.monotonic_s() - began_s
-
-
-def _refuse(loaded: Mapping[str, str], found: Mapping[str, str], where: str) -> None:
+    loaded = json.loads(kept.read_bytes())
+    found = instance.checksums()
     differing = sorted(name for name in {*loaded, *found} if loaded.get(name) != found.get(name))
     if differing:
         first = differing[0]
         raise InfrastructureError(
             f"the restored database differs from the one that was loaded first: {first} has "
             f"{found.get(first, 'no rows')}, and had {loaded.get(first, 'no rows')}",
-            where=where,
+            where=instance.place,
             remedy="do not trust this device before its errors are found: read the kernel's log",
         )
+    return context.session.clock.monotonic_s() - began_s
 
 
 def make_databases(context: Context, candidate: str, tenants: int) -> None:

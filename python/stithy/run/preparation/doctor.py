@@ -114,8 +114,17 @@ def examine(
         for name, method in every_method().items()
     ]
     checks = {name: tuple(each.judge(host)) for name, each in plugins("check").items()}
-    lacks = _demo_lacks(parts, host, here or Path.cwd())
-    return Examination(checks, tuple(parts), lacks, tuple(left))
+    # The demo cannot run without its parts, memory, and a place for its results.
+    needed = (*DEMO_PARTS, ("engine", next(iter(plugins("engine")))))
+    lacks = [
+        each.judgement
+        for part in parts
+        if (part.family, part.name) in needed
+        for each in part.needs
+        if each.prevents
+    ]
+    lacks += [*_too_little_memory(host), *_no_results(here or Path.cwd())]
+    return Examination(checks, tuple(parts), tuple(dict.fromkeys(lacks)), tuple(left))
 
 
 CLEANED = "stithy clean"
@@ -165,20 +174,6 @@ def list_needs(family: str) -> dict[str, Sequence[Need]]:
 
 def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
     return tuple(Needed(each.why, each.optional, each.judge(machine)) for each in needs)
-
-
-def _demo_lacks(parts: Iterable[Part], machine: Machine, here: Path) -> tuple[Judgement, ...]:
-    """What keeps the demo from running: what its parts lack, memory, a place for its results."""
-    needed = (*DEMO_PARTS, ("engine", next(iter(plugins("engine")))))
-    lacks = [
-        each.judgement
-        for part in parts
-        if (part.family, part.name) in needed
-        for each in part.needs
-        if each.prevents
-    ]
-    lacks += [*_too_little_memory(machine), *_no_results(here)]
-    return tuple(dict.fromkeys(lacks))
 
 
 def _too_little_memory(machine: Machine) -> Iterable[Judgement]:

@@ -139,7 +139,10 @@ def draft(
     largest: Drafted | None = None
     for number, begun in enumerate(_drafts(host, wishes, engine)):
         for units in _sizes(wishes, workload_named(begun.workload)) if has_database else (1,):
-            drafted = _fitted(_sized(begun, units), wishes, choose_margin)
+            data = workload_named(begun.workload).data_bytes(units)
+            memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
+            sized = replace(begun, units=units, memory_bytes=max(MEMORY_BYTES_MIN, memory))
+            drafted = _fitted(sized, wishes, choose_margin)
             try:
                 checked(drafted.study, drafted.plan)
             except PreconditionError as error:
@@ -174,7 +177,14 @@ def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
 
 def check_here(host: Host, study: Study, plan: Plan) -> None:
     """What its scenario needs, all that a run checks of its candidates; half of all stays free."""
-    _check_scenario(host, study.scenario.name)
+    name = study.scenario.name
+    needs = plugins(Scenario)[name].needs
+    judged = [need.judge(host) for need in needs if not need.optional]
+    for each in judged:
+        if each.state == "missing":
+            remedy = each.remedy or "see what is missing with `stithy doctor`"
+            problem = f"{each.what}: {each.found}"
+            raise PreconditionError(problem, where=f"scenario {name}", remedy=remedy)
     providers = {name: _provider(host, study, name) for name in study.candidates}
     keeper = keeper_in(RunDirectory(Path("runs")))
     check_candidates(study, plan, providers, keeper, host)
@@ -190,16 +200,6 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
             where="memory",
             remedy="free memory, or use a smaller database",
         )
-
-
-def _check_scenario(machine: Machine, name: str) -> None:
-    needs = plugins(Scenario)[name].needs
-    judged = [need.judge(machine) for need in needs if not need.optional]
-    for each in judged:
-        if each.state == "missing":
-            remedy = each.remedy or "see what is missing with `stithy doctor`"
-            problem = f"{each.what}: {each.found}"
-            raise PreconditionError(problem, where=f"scenario {name}", remedy=remedy)
 
 
 def _spared(room: Room) -> Room:
@@ -237,7 +237,12 @@ def _choices(
 ) -> Iterator[Sequence[Option]]:
     """What is asked for; else all places, and where there is but one, something beside it."""
     if wishes.paths or wishes.drives:
-        yield _wished(wishes)
+        found: list[Option] = []
+        for path in wishes.paths:
+            found.append(directory(path, [each.name for each in found]))
+        for profile in wishes.drives:
+            found.append(drive(profile, [each.name for each in found]))
+        yield found
         return
     if len(places) > 1:
         yield places[:PLACES_MAX]
@@ -250,15 +255,6 @@ def _choices(
     yield memory[:1]
 
 
-def _wished(wishes: Wishes) -> list[Option]:
-    found: list[Option] = []
-    for path in wishes.paths:
-        found.append(directory(path, [each.name for each in found]))
-    for profile in wishes.drives:
-        found.append(drive(profile, [each.name for each in found]))
-    return found
-
-
 def _begun(
     machine: Machine,
     wishes: Wishes,
@@ -269,6 +265,11 @@ def _begun(
     """A draft with everything but the size of its database."""
     workload = wishes.workload or next(iter(plugins("workload")))
     several, alone = (QUESTION, ALONE) if engine else (WITHOUT_USERS, ALONE_WITHOUT_USERS)
+    # Levels by the number of CPUs; fewer users where drives take their share of those.
+    emulated = any("drive" in each.lines for each in candidates)
+    cpus = machine.facts["cpus"].value
+    most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
+    ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
     return Draft(
         head=_head(machine),
         question=several if len(candidates) > 1 else alone,
@@ -279,17 +280,9 @@ def _begun(
         workload=workload,
         units=1,
         units_key=workload_named(workload).units,
-        levels=_levels(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
+        levels=tuple(dict.fromkeys(min(each, USERS_MAX) for each in ladder)),
         scenario=wishes.scenario,
     )
-
-
-def _levels(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ...]:
-    """Levels by the number of CPUs; fewer users where drives take their share of those."""
-    cpus = machine.facts["cpus"].value
-    most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
-    ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
-    return tuple(dict.fromkeys(min(each, USERS_MAX) for each in ladder))
 
 
 def _head(machine: Machine) -> tuple[str, ...]:
@@ -313,12 +306,6 @@ def _sizes(wishes: Wishes, workload: Workload) -> Sequence[int]:
     most_bytes = SHORT_DATA_BYTES_MOST if wishes.short else DATA_BYTES_MOST
     most = max(1, (most_bytes - workload.bytes_fixed) // workload.bytes_per_unit)
     return list(dict.fromkeys(max(1, most >> halved) for halved in range(SIZES)))
-
-
-def _sized(begun: Draft, units: int) -> Draft:
-    data = workload_named(begun.workload).data_bytes(units)
-    memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
-    return replace(begun, units=units, memory_bytes=max(MEMORY_BYTES_MIN, memory))
 
 
 def _fitted(sized: Draft, wishes: Wishes, choose_margin: ChooseMargin) -> Drafted:

@@ -300,6 +300,7 @@ def providers_of(
 ) -> dict[str, Provider]:
     """The provider of each candidate, with what the run offers it."""
     made: dict[str, Provider] = {}
+    database = file.study.given_database
     for name, candidate in file.study.candidates.items():
         site = Site(
             runner=host.runner,
@@ -308,18 +309,13 @@ def providers_of(
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
             less_room=less_room(file.study),
-            keeps_inside=_keeps_inside(file.study),
-            sessions=file.study.connections_max if file.study.given_database else 0,
+            keeps_inside=database is not None and method_named(database.restore).KEEPS_INSIDE,
+            sessions=file.study.connections_max if database else 0,
             as_found=as_found(file.study),
         )
         sources = {role: (each.provider, each.spec) for role, each in candidate.sources.items()}
         made[name] = provider_of(sources, name, site)
     return made
-
-
-def _keeps_inside(study: Study) -> bool:
-    database = study.given_database
-    return database is not None and method_named(database.restore).KEEPS_INSIDE
 
 
 def keeper_in(directory: RunDirectory) -> Provider:

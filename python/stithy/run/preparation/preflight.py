@@ -310,7 +310,9 @@ def _version_cautions(equipped: Equipped) -> Iterator[str]:
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
-    yield from _left_out(study)
+    for because, count in Counter(study.impossible.values()).items():
+        combinations = f"{count} combination{'s' if count > 1 else ''} of `vary`"
+        yield f"{combinations} cannot be had and will not be measured: {because}"
     if (data := data_bytes(study)) is not None and not study.by_url:
         for limit, asked in _limits(study):
             yield from _memory_cautions(limit, asked, data, machine)
@@ -332,13 +334,6 @@ def describe_rounding(value: object, *way: str) -> Iterator[str]:
                 if left := (size := parse_size(text)) % whole:
                     rounded = f"{size - left:,} B are used, in blocks of {format_size(whole)}"
                     yield f"{'.'.join(way)}: {text} is {size:,} B: {rounded}"
-
-
-def _left_out(study: Study) -> Iterator[str]:
-    """What of `vary` is not measured."""
-    for because, count in Counter(study.impossible.values()).items():
-        combinations = f"{count} combination{'s' if count > 1 else ''} of `vary`"
-        yield f"{combinations} cannot be had and will not be measured: {because}"
 
 
 def _limits(study: Study) -> Iterator[tuple[str, int]]:
@@ -492,7 +487,7 @@ def _too_small(
 ) -> PreconditionError:
     names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
     kept = any(each.candidate == KEEPER for each in shares)
-    results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}"
+    results = f"--out, for the {'master copy' if plan.masters_bytes else 'results'}" if kept else ""
     images = any(each.room.takes_bytes is not None for each in shares)
     less = less_room(study)
     ways = [
@@ -503,17 +498,12 @@ def _too_small(
         *(["name another --out"] if kept else []),
         *([f"use {less}"] if less else []),
     ]
+    candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
     return PreconditionError(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=_named(names, results if kept else ""),
+        where=", and ".join(each for each in (candidates, results) if each),
         remedy=f"{', '.join(ways[:-1])}, or {ways[-1]}",
     )
-
-
-def _named(names: Sequence[str], results: str) -> str:
-    """`candidates a and b, and --out, for the master copy`."""
-    candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
-    return ", and ".join(each for each in (candidates, results) if each)
 
 
 def memory_available_bytes(proc: Path = Path("/proc")) -> int:

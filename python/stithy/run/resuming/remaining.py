@@ -174,20 +174,16 @@ def _state(
     state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:
         state.known.hammer_version = manifest.hammer_version
-        state.known.server_facts = _server_facts(manifest)
+        known = {
+            each.name: (manifest.server_version_of(each), manifest.effective_settings_of(each))
+            for each in manifest.candidates
+        }
+        state.known.server_facts = {
+            name: ServerFacts(version, settings)
+            for name, (version, settings) in known.items()
+            if settings is not None and version is not None
+        }
     return state
-
-
-def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
-    known = {
-        each.name: (manifest.server_version_of(each), manifest.effective_settings_of(each))
-        for each in manifest.candidates
-    }
-    return {
-        name: ServerFacts(version, settings)
-        for name, (version, settings) in known.items()
-        if settings is not None and version is not None
-    }
 
 
 STAYING = frozenset({"directory", "mark"})

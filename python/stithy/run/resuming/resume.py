@@ -8,7 +8,7 @@ measured as planned. It stays the same run, with the same id; this is its next s
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,7 +90,11 @@ def resumed_run(
             _clean(found, books.register, found.reusable)
             context = _context(found, books, stop, tell, deciders)
         except StithyError as error:
-            _end(books, found.reusable, error)
+            # The session ends before its first step; what it has made itself goes again.
+            books.end(found.reusable.keeps)
+            with suppress(StithyError):  # the first error explains the second
+                books.journal.write("run-ended", end="failed", because=str(error))
+            books.journal.close()
             raise
         yield context
 
@@ -121,7 +125,13 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
     logs = directory.drives / f"session-{len(history.sessions) + 1}"
     knows_password = kept_password(history.run_id) is not None
     equipped = equip(file, directory, history.run_id, logs, tools)
-    _refuse_unreachable(directory, history, equipped)
+    # Storage that does not answer need not have changed: raise what it says of itself.
+    problems = Problems()
+    for name, provider in equipped.providers.items():
+        key = f"storage of {name}"
+        if key in history.machine and key not in equipped.machine:
+            problems.attempt(provider.check)
+    problems.refuse(str(directory.root))
     changed = (*_study_changed(history, file), *changes(history.machine, equipped.machine))
     if changed and not force:
         raise PreconditionError(
@@ -135,16 +145,6 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
         history, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
     )
     return ResumableRun(history, manifest, equipped, changed, reusable)
-
-
-def _refuse_unreachable(directory: RunDirectory, history: History, equipped: Equipped) -> None:
-    """Raise what storage says of itself where it does not answer: it need not have changed."""
-    problems = Problems()
-    for name, provider in equipped.providers.items():
-        key = f"storage of {name}"
-        if key in history.machine and key not in equipped.machine:
-            problems.attempt(provider.check)
-    problems.refuse(str(directory.root))
 
 
 CHANGED = "the change may affect it"
@@ -273,10 +273,25 @@ def _context(
         check_candidates(
             file.study, equipped.plan, equipped.providers, equipped.keeper, equipped.host
         )
-    _set_aside(equipped.directory, remaining.cut_off, len(sessions))
+    # What was written of windows that are measured again is kept, out of the way.
+    directory = equipped.directory
+    with failures_of_the_machine(str(directory.root)):
+        for window_id in remaining.cut_off:
+            target = directory.cut_off(len(sessions), window_id)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            directory.window(window_id).root.rename(target)
     context = equipped.context(books, stop, tell, remaining.state)
     context.volumes.masters.update(masters)
-    context.volumes.held.update(_held(found, so_far, reusable))
+    # Which dataset the databases were made of that are still there.
+    restored, plan = history.restored, equipped.plan
+    points = {step.window.id: step.window.point for step in so_far.steps if step.window}
+    context.volumes.held.update(
+        {
+            name: plan.dataset_at(points[restored[name]]).name
+            for name in reusable.databases
+            if restored.get(name) in points
+        }
+    )
     # The register knows them already.
     context.volumes.recorded.update(
         (name, t) for name, each in reusable.trees.items() for t in each
@@ -326,17 +341,6 @@ def _tell_of_masters(
         tell(Note(f"the database{of} is loaded again: {lost}"))
 
 
-def _held(found: ResumableRun, so_far: SoFar, reusable: Reusable) -> dict[str, str]:
-    """Which dataset the databases were made of that are still there, by candidate."""
-    restored, plan = found.history.restored, found.equipped.plan
-    points = {step.window.id: step.window.point for step in so_far.steps if step.window}
-    return {
-        name: plan.dataset_at(points[restored[name]]).name
-        for name in reusable.databases
-        if restored.get(name) in points
-    }
-
-
 def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
     """The run until now, with the windows that its last one needs where nobody had asked yet.
 
@@ -349,15 +353,6 @@ def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
     return replace(so_far, additional=ask(so_far, deciders.schedulers, journal))
 
 
-def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) -> None:
-    """What was written of windows that are measured again is kept, out of the way."""
-    with failures_of_the_machine(str(directory.root)):
-        for window_id in windows:
-            target = directory.cut_off(session, window_id)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            directory.window(window_id).root.rename(target)
-
-
 def _tell(context: Context, remaining: Remaining) -> None:
     """What was found, and which final checks cannot be done any more, for person and journal."""
     for step, because in remaining.impossible.items():
@@ -366,11 +361,3 @@ def _tell(context: Context, remaining: Remaining) -> None:
     again = f", measured again: {', '.join(remaining.cut_off)}" if remaining.cut_off else ""
     left = f"windows kept: {remaining.kept}, still to be measured: {remaining.windows}"
     context.session.tell(Note(f"resumed: {left}{again}"))
-
-
-def _end(books: Books, reusable: Reusable, error: StithyError) -> None:
-    """The session ends before its first step; what it has made itself goes again."""
-    books.end(reusable.keeps)
-    with suppress(StithyError):  # the first error explains the second
-        books.journal.write("run-ended", end="failed", because=str(error))
-    books.journal.close()

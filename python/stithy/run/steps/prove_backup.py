@@ -37,7 +37,11 @@ def do(context: Context, step: Step) -> str:
     """
     candidate = step.whose
     need_database(context, candidate, step)
-    _refuse_broken(context, candidate)
+    for directory in _windows(context, candidate):
+        for row in read_rows(directory.table("spans"), SPANS):
+            if row["outcome"] == UNEQUAL:
+                because = row["invalid_because"] or "conditions do not hold"
+                raise _unequal(candidate, f"{because} (window {row['window_id']})")
     log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     engine, said = context.file.study.database.engine, []
@@ -117,7 +121,11 @@ def _check(context: Context, candidate: str, restored: Instance) -> None:
 
 def _ledger(context: Context, candidate: str, restored: Instance) -> str:
     """Compare the ledger of its last window, whose database this is."""
-    last = _last_window(context, candidate)
+    began: dict[float, WindowDirectory] = {}
+    for directory in _windows(context, candidate):
+        for row in read_rows(directory.table("window"), WINDOW):
+            began[row["started_at_s"] or 0.0] = directory
+    last = began[max(began)] if began else None
     if last is None or not last.ledger.exists():
         return ""
     output = context.session.directory.check_output(candidate, "restored-ledger")
@@ -128,23 +136,6 @@ def _ledger(context: Context, candidate: str, restored: Instance) -> str:
     if not found.summary.holds:
         raise _unequal(candidate, LOST)
     return ", nothing acknowledged is missing"
-
-
-def _last_window(context: Context, candidate: str) -> WindowDirectory | None:
-    """The directory of the candidate's last window."""
-    began: dict[float, WindowDirectory] = {}
-    for directory in _windows(context, candidate):
-        for row in read_rows(directory.table("window"), WINDOW):
-            began[row["started_at_s"] or 0.0] = directory
-    return began[max(began)] if began else None
-
-
-def _refuse_broken(context: Context, candidate: str) -> None:
-    for directory in _windows(context, candidate):
-        for row in read_rows(directory.table("spans"), SPANS):
-            if row["outcome"] == UNEQUAL:
-                because = row["invalid_because"] or "conditions do not hold"
-                raise _unequal(candidate, f"{because} (window {row['window_id']})")
 
 
 def _windows(context: Context, candidate: str) -> Iterator[WindowDirectory]:

@@ -19,7 +19,6 @@ from stithy.run.events import MachineBusy
 from stithy.run.windows.surroundings import run_pids
 from stithy.units import format_duration
 from stithy.wire.hammer import NOWHERE, Watch, Work
-from stithy.wire.messages import BaselineSummary
 
 SPIN_S = 0.2
 READ_S = 0.25
@@ -44,13 +43,35 @@ def check_baseline(context: Context, step: Step) -> str:
         "at_s": context.session.clock.now_s(),
     }
     try:
-        row |= _numbers(_sent(context))
+        # The run's own directory lies in memory or on the system's disk, on no volume under test.
+        work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
+        watch = Watch(context.session.directory.baseline_output, stop=context.session.stop.asked)
+        summary = context.hammer(NOWHERE).baseline(work, watch=watch)
+        row |= {
+            "one_rounds_per_s": summary.one_rounds_per_s,
+            "all_rounds_per_s": summary.all_rounds_per_s,
+            "threads": summary.threads,
+            "missing_because": summary.reads_missing_because,
+        }
+        if summary.reads is not None:
+            row["reads"] = summary.reads.count
+            for name in ("mean_s", "p50_s", "p99_s", "max_s"):
+                row[f"read_{name}"] = getattr(summary.reads, name)
     except Interrupted:
         raise
     except StithyError as error:
         row["missing_because"] = error.text
     context.add_rows(tables.BASELINE, [row])
-    return _in_words(row)
+    waited = ""
+    if row["busy_because"]:
+        waited = f"not quiet after {format_duration(row['waited_s'])}: {row['busy_because']}; "
+    elif row["waited_s"] and row["waited_s"] > QUIET_S:
+        waited = f"quiet after {format_duration(row['waited_s'])}; "
+    if row["one_rounds_per_s"] is None:
+        return f"{waited}not done: {row['missing_because']}"
+    read_s = row["read_p50_s"]
+    reads = f"reads {format_duration(read_s)}" if read_s else f"no reads: {row['missing_because']}"
+    return f"{waited}one CPU {row['one_rounds_per_s']:,.0f} rounds per second, {reads}"
 
 
 def wait_until_quiet(context: Context) -> Row:
@@ -77,37 +98,3 @@ def wait_until_quiet(context: Context) -> Row:
         waited_s += WATCHED_S
     progress.outwaited = met is not None and quiet_s < QUIET_S
     return {"waited_s": waited_s, "busy_because": met if progress.outwaited else None}
-
-
-def _sent(context: Context) -> BaselineSummary:
-    # The run's own directory lies in memory or on the system's disk, on no volume under test.
-    work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
-    watch = Watch(context.session.directory.baseline_output, stop=context.session.stop.asked)
-    return context.hammer(NOWHERE).baseline(work, watch=watch)
-
-
-def _numbers(summary: BaselineSummary) -> Row:
-    row: Row = {
-        "one_rounds_per_s": summary.one_rounds_per_s,
-        "all_rounds_per_s": summary.all_rounds_per_s,
-        "threads": summary.threads,
-        "missing_because": summary.reads_missing_because,
-    }
-    if summary.reads is not None:
-        row["reads"] = summary.reads.count
-        for name in ("mean_s", "p50_s", "p99_s", "max_s"):
-            row[f"read_{name}"] = getattr(summary.reads, name)
-    return row
-
-
-def _in_words(row: Row) -> str:
-    waited = ""
-    if row["busy_because"]:
-        waited = f"not quiet after {format_duration(row['waited_s'])}: {row['busy_because']}; "
-    elif row["waited_s"] and row["waited_s"] > QUIET_S:
-        waited = f"quiet after {format_duration(row['waited_s'])}; "
-    if row["one_rounds_per_s"] is None:
-        return f"{waited}not done: {row['missing_because']}"
-    read_s = row["read_p50_s"]
-    reads = f"reads {format_duration(read_s)}" if read_s else f"no reads: {row['missing_because']}"
-    return f"{waited}one CPU {row['one_rounds_per_s']:,.0f} rounds per second, {reads}"

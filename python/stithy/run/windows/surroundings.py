@@ -4,7 +4,7 @@ Two snapshots, just before the users' work and just after it, which `analysis` j
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from stithy.hosts.devices import counter_growth, is_partition
 from stithy.hosts.processes import pids_within
 from stithy.results.tables import SURROUNDINGS, Row
 from stithy.run.context import Context
-from stithy.storage.provider import Volume
 
 if TYPE_CHECKING:
     from stithy.run.windows.window import MeasuredWindow
@@ -58,8 +57,16 @@ def row(context: Context, measured: "MeasuredWindow") -> Row:
     before, after = measured.snapshots
     others = between(before.others, after.others)
     volumes, candidate = context.volumes.made, measured.window.candidate
-    disks = _disks(volumes[candidate])
-    idle = _idle(volumes, candidate)
+    # Whole disks of the machine under the volume; none under what lies in memory.
+    disks = {name for part in volumes[candidate].parts for name in part.devices if is_disk(name)}
+    # The devices that are another candidate's alone, each with its owner: a disk under a directory
+    # is everybody's. Of each volume the topmost: what is below it does the same again.
+    idle = {
+        Path(drive.device).name: name
+        for name, volume in volumes.items()
+        for drive in volume.drives
+        if name != candidate
+    }
     moved = {name: _moved(before, after, name) for name in after.others.devices}
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
@@ -93,22 +100,3 @@ def _moved(before: Snapshot, after: Snapshot, name: str) -> int:
     now, known = after.others.devices[name].bytes, before.others.devices
     then = known[name].bytes if name in known else {}
     return sum(counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
-
-
-def _disks(volume: Volume) -> set[str]:
-    """Whole disks of the machine under a volume; none under what lies in memory."""
-    return {name for part in volume.parts for name in part.devices if is_disk(name)}
-
-
-def _idle(volumes: Mapping[str, Volume], measured: str) -> dict[str, str]:
-    """The devices that are another candidate's alone, each with its owner.
-
-    A disk under a directory is everybody's, and its server is stopped. Of each volume the topmost
-    device: what is below it does the same again.
-    """
-    return {
-        Path(drive.device).name: candidate
-        for candidate, volume in volumes.items()
-        for drive in volume.drives
-        if candidate != measured
-    }

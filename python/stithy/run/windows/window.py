@@ -74,7 +74,9 @@ def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindo
         with failures_of_the_machine(f"window {window.id}"):
             _measure(context, measured, stop)
     except StithyError as error:
-        measured.missing_because = _reason(measured, error)
+        # What ended by itself comes first: it explains the rest.
+        own = (each.ended_because for each in measured.activities)
+        measured.missing_because = next(filter(None, own), None) or str(error)
     for each in made:
         each.aftermath()
     return measured
@@ -86,7 +88,13 @@ def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
     directory = context.session.directory.window(measured.window.id)
     with ExitStack() as stack:
         subjects = [stack.enter_context(each.ready()) for each in measured.activities]
-        subject = _whole(subjects)
+        # What is watched of all activities: every server, under one sampler.
+        served = next((each for each in subjects if each.instances), subjects[0])
+        subject = replace(
+            served,
+            instances=tuple(one for each in subjects for one in each.instances),
+            pids=frozenset().union(*(each.pids for each in subjects)),
+        )
         with _sampled(context, measured, subject):
             for each in measured.activities:
                 each.begin()
@@ -102,16 +110,6 @@ def _measure(context: Context, measured: MeasuredWindow, stop: Stop) -> None:
             measured.drives = (before, counters(context.volumes, candidate))
             for each in measured.activities:
                 each.end()
-
-
-def _whole(subjects: Sequence[Subject]) -> Subject:
-    """What is watched of all activities: every server, under one sampler."""
-    served = next((each for each in subjects if each.instances), subjects[0])
-    return replace(
-        served,
-        instances=tuple(one for each in subjects for one in each.instances),
-        pids=frozenset().union(*(each.pids for each in subjects)),
-    )
 
 
 def _together(works: Sequence[Callable[[], None]], stop: threading.Event) -> None:
@@ -157,12 +155,6 @@ def _sampled(context: Context, measured: MeasuredWindow, subject: Subject) -> It
         yield
     finally:
         measured.readings = sampler.stop()
-
-
-def _reason(measured: MeasuredWindow, error: StithyError) -> str:
-    """Why a window has no numbers: what ended by itself comes first, it explains the rest."""
-    own = (each.ended_because for each in measured.activities)
-    return next(filter(None, own), None) or str(error)
 
 
 def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:

@@ -51,16 +51,13 @@ def not_steady(found: Steadiness | None) -> Reason | None:
     """
     if found is None or found.steady is not False:
         return None
-    seen = [_shares(found), *_late(found), *_changed(found.changes)]
-    return Reason(NOT_STEADY, {"seen": "; ".join(seen)})
-
-
-def _shares(found: Steadiness) -> str:
-    return (
+    shares = (
         f"the fifths of its measurement differ by {_share(found.range_share or 0.0)} of their mean "
         f"(steady: at most {_share(RANGE_MOST_SHARE)}), with a slope of "
         f"{_share(found.slope_share or 0.0)} (steady: at most {_share(SLOPE_MOST_SHARE)})"
     )
+    seen = [shares, *_late(found), *_changed(found.changes)]
+    return Reason(NOT_STEADY, {"seen": "; ".join(seen)})
 
 
 def _late(found: Steadiness) -> list[str]:

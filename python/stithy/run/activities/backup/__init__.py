@@ -174,7 +174,11 @@ class BackupActivity(Basic):
         yield _mean("backup.bytes_per_s", rates)
         yield _mean("backup.size_bytes", sizes)
         yield _mean("backup.compression", ratios)
-        yield from self._of_cycles()
+        for number, each in enumerate(self._cycles, 1):
+            if each.failed_because is None and each.size_bytes:
+                of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
+                yield Measured("backup.cycle_bytes", float(each.size_bytes), of)
+                yield Measured("backup.cycle_ratio", ratio, of)
         covered = self._covered()
         missing = "nobody works" if covered is None else None
         yield Measured("backup.covered_share", covered, missing_because=missing)
@@ -184,14 +188,6 @@ class BackupActivity(Basic):
         yield _mean("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _mean("backup.restore_bytes_per_s", rates, NOT_RESTORED)
-
-    def _of_cycles(self) -> Iterator[Measured]:
-        """Size and ratio of each that succeeded, by the name of its span."""
-        for number, each in enumerate(self._cycles, 1):
-            if each.failed_because is None and each.size_bytes:
-                of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
-                yield Measured("backup.cycle_bytes", float(each.size_bytes), of)
-                yield Measured("backup.cycle_ratio", ratio, of)
 
     def _covered(self) -> float | None:
         """The share of the measurement during which a backup ran, also one that failed."""

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer
-from stithy.fio.profile import DIRECTIONS, Direction, Pattern, Stream, mean_bytes
+from stithy.fio.profile import DIRECTIONS, Direction, Pattern, mean_bytes
 from stithy.metrics import ALL
 from stithy.run.activity import Measured
 
@@ -56,16 +56,12 @@ def _errors(pattern: Pattern, found: FioMeasured, way: Direction, workers: int) 
             continue
         measured = side.moved_bytes / side.latency.count
         count = side.latency.count
-        chance = CHANCE * _spread(streams[rendered.name], way) / math.sqrt(count) + workers / count
+        sizes = streams[rendered.name].sizes_of(way)
+        mean = mean_bytes(sizes)
+        variance = sum(share * (size - mean) ** 2 for size, share in sizes.items())
+        spread = math.sqrt(variance) / mean
+        chance = CHANCE * spread / math.sqrt(count) + workers / count
         yield max(0.0, abs(measured / asked - 1) - chance)
-
-
-def _spread(stream: Stream, way: Direction) -> float:
-    """The coefficient of variation of the sizes of requests."""
-    sizes = stream.sizes_of(way)
-    mean = mean_bytes(sizes)
-    square = sum(share * (size - mean) ** 2 for size, share in sizes.items())
-    return math.sqrt(square) / mean
 
 
 def evenness(found: FioMeasured, duration_s: float) -> Iterator[Measured]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stithy.fio.histogram import Histogram, merged
-from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer
 from stithy.fio.profile import DIRECTIONS, Pattern
@@ -52,18 +51,23 @@ class Outcome:
     def values(self) -> Iterator[Measured]:
         """Of each operation, and of reads and writes together."""
         for of, side in self.sides.items():
-            yield from _values(of, side)
-        yield self._cpu()
+            count = side.latency.count
+            missing = None if count else NOTHING
+            yield Measured("fio.iops", side.iops, of, count)
+            if side.bytes_per_s is not None:
+                yield Measured("fio.bytes_per_s", side.bytes_per_s, of, count)
+            yield Measured("fio.mean_s", side.latency.mean_s, of, count, missing)
+            for name, (percent, _) in PERCENTILES.items():
+                yield Measured(
+                    f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing
+                )
+        count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
+        because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
+        yield Measured("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
         yield from self._paced() if self.rate else in_flight(self.pattern, self.found, self.workers)
         yield from size_errors(self.pattern, self.found, self.workers)
         yield from evenness(self.found, self.duration_s)
         yield Measured("fio.messages", float(len(self.found.messages)), ALL)
-
-    def _cpu(self) -> Measured:
-        """Of few requests fio may count no time at all, which is not none."""
-        count, cpu_s = self.sides[ALL].latency.count, sum(e.cpu_s for e in self.found.answers)
-        because = NOTHING if not self.sides[ALL].iops else None if cpu_s else UNCOUNTED
-        return Measured("fio.cpu_s", None if because else cpu_s / count, ALL, count, because)
 
     def _paced(self) -> Iterator[Measured]:
         """The rate that was asked, what came of it, and how many requests began late."""
@@ -95,7 +99,18 @@ class Outcome:
         """Rows of the table `io_seconds`."""
         for stream, rows in self.found.seconds.items():
             for each in rows:
-                yield _second_row(window_id, stream, each)
+                known = each.completion
+                yield {
+                    "window_id": window_id,
+                    "second": each.second,
+                    "at_s": each.at_s,
+                    "stream": stream,
+                    "direction": each.direction,
+                    "requests": each.count,
+                    "moved_bytes": each.moved_bytes,
+                    "latency_mean_s": each.latency_mean_s,
+                    "completion_p99_s": known.quantile_s(0.99) if known and known.count else None,
+                }
 
     def streams(self, window_id: str) -> Iterator[Row]:
         """Rows of the table `io_streams`."""
@@ -110,7 +125,16 @@ class Outcome:
         """Rows of the table `io_volumes`, where several were used at once."""
         for volume, answers in zip(self.volumes, self.found.by_target, strict=False):
             for of, side in _sides(answers).items():
-                yield _volume_row(window_id, volume, of, side)
+                latency = side.latency
+                quantiles = {
+                    f"{name.replace('.', '')}_s": latency.quantile_s(percent / 100)
+                    for name, (percent, _) in PERCENTILES.items()
+                }
+                yield {
+                    "window_id": window_id, "volume": volume, "operation": of,
+                    "requests": latency.count, "iops": side.iops, "bytes_per_s": side.bytes_per_s,
+                    "mean_s": latency.mean_s, **quantiles,
+                }  # fmt: skip
 
     def said(self) -> str:
         """Requests a second, and the 99th percentile of their latency."""
@@ -142,41 +166,3 @@ def _side(answers: Sequence[Answer], of: str) -> Side | None:
         sum(each.bytes_per_s for each in known),
         merged(each.latency for each in known),
     )
-
-
-def _values(of: str, side: Side) -> Iterator[Measured]:
-    count = side.latency.count
-    missing = None if count else NOTHING
-    yield Measured("fio.iops", side.iops, of, count)
-    if side.bytes_per_s is not None:
-        yield Measured("fio.bytes_per_s", side.bytes_per_s, of, count)
-    yield Measured("fio.mean_s", side.latency.mean_s, of, count, missing)
-    for name, (percent, _) in PERCENTILES.items():
-        yield Measured(f"fio.{name}", side.latency.quantile_s(percent / 100), of, count, missing)
-
-
-def _volume_row(window_id: str, volume: str, of: str, side: Side) -> Row:
-    latency = side.latency
-    quantiles = {
-        f"{name.replace('.', '')}_s": latency.quantile_s(percent / 100)
-        for name, (percent, _) in PERCENTILES.items()
-    }
-    return {
-        "window_id": window_id, "volume": volume, "operation": of, "requests": latency.count,
-        "iops": side.iops, "bytes_per_s": side.bytes_per_s, "mean_s": latency.mean_s, **quantiles,
-    }  # fmt: skip
-
-
-def _second_row(window_id: str, stream: str, each: Second) -> Row:
-    known = each.completion
-    return {
-        "window_id": window_id,
-        "second": each.second,
-        "at_s": each.at_s,
-        "stream": stream,
-        "direction": each.direction,
-        "requests": each.count,
-        "moved_bytes": each.moved_bytes,
-        "latency_mean_s": each.latency_mean_s,
-        "completion_p99_s": known.quantile_s(0.99) if known and known.count else None,
-    }

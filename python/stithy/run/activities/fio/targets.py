@@ -77,7 +77,12 @@ def lay_out(context: Context, step: Step) -> str:
     study, candidate = context.file.study, step.whose
     main = context.volumes.of(candidate)
     spec, before = spec_of(study), preconditioning_of(context, candidate)
-    _need_written(candidate, before, is_file=not _all_raw(context, candidate))
+    if not before.passes and not _all_raw(context, candidate):
+        raise PreconditionError(
+            "a file that nobody wrote is read without its device",
+            where=f"candidate {candidate}",
+            remedy="write `precondition: fill`, or give a block device with data",
+        )
     for role in dict.fromkeys(laid_out(study)):
         if not main.of(role).raw:
             context.volumes.make_tree(candidate, _folder(main, role), role)
@@ -168,12 +173,3 @@ def read_back(context: Context, step: Step) -> str:
         compare(machine, each, folder / f"read-{number}", context.session.stop.asked)
     compare_generations(context, candidate, targets)
     return f"{_amount(targets)} read back: every block is what was written last"
-
-
-def _need_written(candidate: str, before: Plan, *, is_file: bool) -> None:
-    if is_file and not before.passes:
-        raise PreconditionError(
-            "a file that nobody wrote is read without its device",
-            where=f"candidate {candidate}",
-            remedy="write `precondition: fill`, or give a block device with data",
-        )

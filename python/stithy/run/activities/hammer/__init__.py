@@ -20,7 +20,7 @@ from stithy.engines.engine import (
     NotStarted,
 )
 from stithy.errors import InfrastructureError
-from stithy.hosts.resources import MemoryGroup, MemoryLimit
+from stithy.hosts.resources import MemoryGroup
 from stithy.metrics import ALL, values_needed
 from stithy.plan.steps import WindowPlan, derive_seed
 from stithy.results.convert import (
@@ -82,7 +82,13 @@ class HammerActivity:
         context, window = self.context, self.window
         log = self.directory.server_log
         with context.servers.limited(window.candidate, window.point) as limit:
-            self._keep_limit(limit)
+            self.limit_bytes = limit.group.limit_bytes if limit.group else None
+            self.limit_note = limit.note
+            limits, candidate = context.state.known.limits, window.candidate
+            before, now = limits.get(candidate), (limit.group is not None, limit.note)
+            limits[candidate] = now
+            if limit.note and before != now:
+                context.session.tell(Note(f"{candidate}: {limit.note}"))
             group = limit.group
             with context.servers.running(
                 window.candidate, log, point=window.point,
@@ -107,7 +113,8 @@ class HammerActivity:
         if isinstance(instance, NotStarted):
             self.round_trip_s = instance.round_trip_s()
         try:
-            yield self._subject(instance, group)
+            path = group.path if group else None
+            yield self.context.servers.watched(self.window, instance, path, self.tenant)
         finally:
             ledger.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
@@ -116,11 +123,6 @@ class HammerActivity:
             quick=True,
             after_load=False,
             watch=Watch(raw_output=self.directory.check_output),
-        )
-
-    def _subject(self, instance: Instance, group: MemoryGroup | None) -> Subject:
-        return self.context.servers.watched(
-            self.window, instance, group.path if group else None, self.tenant
         )
 
     def begin(self) -> None:
@@ -188,16 +190,6 @@ class HammerActivity:
     def _read(self) -> None:
         self.maintenance.append(self._server.maintenance())
         self.commits.append(self._server.commits(self.context.session.clock))
-
-    def _keep_limit(self, limit: MemoryLimit) -> None:
-        """Keep whether the limit holds, and say it where it is not as it was."""
-        self.limit_bytes = limit.group.limit_bytes if limit.group else None
-        self.limit_note = limit.note
-        limits, candidate = self.context.state.known.limits, self.window.candidate
-        before, now = limits.get(candidate), (limit.group is not None, limit.note)
-        limits[candidate] = now
-        if limit.note and before != now:
-            self.context.session.tell(Note(f"{candidate}: {limit.note}"))
 
     def _keep_facts(self, instance: Instance) -> None:
         """Keep the server's version, and the settings in force in all windows of the candidate."""

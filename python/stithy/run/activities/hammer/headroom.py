@@ -14,7 +14,6 @@ from stithy.run.activities.hammer.request import pause_s
 from stithy.run.context import Context
 from stithy.run.copies.loading import need_database
 from stithy.run.events import Note, Progress
-from stithy.study.model import Study
 from stithy.wire.hammer import Watch
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
@@ -42,20 +41,25 @@ def calibrate(context: Context, step: Step) -> str:
         context.state.known.calibration = CalibrationFacts(missing_because=because)
         return f"not done: {because}"
     write_json(context.session.directory.calibration, summary)
-    share = _share(others, len(context.host.cpus))
-    context.state.known.calibration = _facts(summary).model_copy(update={"others_share": share})
+    spent_s = others.span_s * len(context.host.cpus)
+    share = min(1.0, others.cpu_s / spent_s) if spent_s else None
+    over = words.pool(summary.connections)
+    late = f"the driver was late at every rate that was tried {over}"
+    context.state.known.calibration = CalibrationFacts(
+        connections=summary.connections,
+        rate_per_s_max=summary.rate_per_s_max,
+        think_s=summary.think_s,
+        users_max=summary.users_max,
+        users_limit_reached=summary.users_limit_reached,
+        missing_because=None if summary.rate_per_s_max else late,
+        others_share=share,
+    )
     if share is not None and share > OTHERS_CPU_SHARE:
         who = f" ({', '.join(others.names)})" if others.names else ""
         used = f"other programs used {100 * share:.0f} % of the CPUs"
         found = "the result is a lower bound"
         context.session.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
-    return _in_words(summary)
-
-
-def _share(others: Activity, cpus: int) -> float | None:
-    """What others used of all CPUs; None where no time passed."""
-    spent_s = others.span_s * cpus
-    return min(1.0, others.cpu_s / spent_s) if spent_s else None
+    return words.kept_up(summary.connections, summary.rate_per_s_max)
 
 
 def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activity]:
@@ -66,19 +70,15 @@ def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activit
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
         before = context.host.counters(context.session.clock, own)
+        # Who keeps up with the users that act most often keeps up with all.
+        pauses = map(pause_s, context.file.study.variants)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
-            think_s=_shortest_pause_s(context.file.study),
+            think_s=min((each for each in pauses if each is not None), default=None),
             watch=_watch(context),
         )
         return summary, between(before, context.host.counters(context.session.clock, own))
-
-
-def _shortest_pause_s(study: Study) -> float | None:
-    """That of the point whose users act most often: who keeps up with them keeps up with all."""
-    known = [pause for each in study.variants if (pause := pause_s(each)) is not None]
-    return min(known, default=None)
 
 
 def _watch(context: Context) -> Watch:
@@ -89,20 +89,3 @@ def _watch(context: Context) -> Watch:
             context.session.tell(Progress(message.stage, message.done, message.total))
 
     return Watch(context.session.directory.calibrate_output, on_message, context.session.stop.asked)
-
-
-def _facts(summary: CalibrateSummary) -> CalibrationFacts:
-    over = words.pool(summary.connections)
-    late = f"the driver was late at every rate that was tried {over}"
-    return CalibrationFacts(
-        connections=summary.connections,
-        rate_per_s_max=summary.rate_per_s_max,
-        think_s=summary.think_s,
-        users_max=summary.users_max,
-        users_limit_reached=summary.users_limit_reached,
-        missing_because=None if summary.rate_per_s_max else late,
-    )
-
-
-def _in_words(summary: CalibrateSummary) -> str:
-    return words.kept_up(summary.connections, summary.rate_per_s_max)

@@ -22,7 +22,6 @@ from stithy.run.sampler import checkpoints_inside
 from stithy.study.model import Study
 from stithy.units import format_duration
 from stithy.wire.jobs import Rate
-from stithy.workloads.workload import Options
 
 if TYPE_CHECKING:
     from stithy.run.activities.hammer import HammerActivity
@@ -87,14 +86,16 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     asked = of.asked or pace_of(load)
     known = context.state.known.calibration
     row: Row = {column.name: None for column in LOAD.columns}
+    said = tuple((key, value) for key, value in study.options.items() if value is not None)
+    bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
     row |= {
         "window_id": window.id,
         "users": window.point.level,
         "pace": asked.kind if window.rate_share is None else "rate",
         "think_mean_s": load.pace.think_s,
         "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
-        "options": _said(study.options),
-        "server_cpus": _server_cpus(of),
+        "options": str(Point(said)) or None,
+        "server_cpus": None if bound is None else len(bound),
         "memory_limit_enforced": None if study.by_url else of.limit_bytes is not None,
         "round_trip_s": of.round_trip_s,
         "memory_limit_bytes": of.limit_bytes,
@@ -111,18 +112,6 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_shares": ledger.shared(context, window.candidate),
     }
     return row if of.driven is None else row | of.numbers | _of_server(of, readings)
-
-
-def _server_cpus(of: "HammerActivity") -> int | None:
-    """How many CPUs its server was bound to; None where it could use any."""
-    bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
-    return None if bound is None else len(bound)
-
-
-def _said(options: Options) -> str | None:
-    """Each as in the text of a point; None where there is nothing to say."""
-    said = tuple((key, value) for key, value in options.items() if value is not None)
-    return str(Point(said)) or None
 
 
 def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:

@@ -142,7 +142,12 @@ class Beside(Basic):
                 self._wait_until(until_s)
                 ended_s = clock.now_s()
             finally:
-                self._end()
+                # Whoever still works is cut; a server that is gone is why the window is lost.
+                for instance in self.up:
+                    self._lose_by(instance)
+                self.ended.set()
+                for instance in self.up:
+                    instance.stop(at_once=True)
         for each in working:
             each.result()
         self.context.session.stop.check()
@@ -155,14 +160,6 @@ class Beside(Basic):
         while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
             if asked.wait(min(left_s, 0.2)):
                 return
-
-    def _end(self) -> None:
-        """Whoever still works is cut; a server that is gone already is why the window is lost."""
-        for each in self.up:
-            self._lose_by(each)
-        self.ended.set()
-        for each in self.up:
-            each.stop(at_once=True)
 
     def _lose_by(self, instance: Instance) -> None:
         """A server that ended by itself leaves a neighbour that is not what was asked for."""

@@ -49,7 +49,9 @@ def tables_of(
     """All tables that only hammers fill."""
     kept = of.kept or of.each
     single = [{table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept]
-    load = _load([each["load"][0] for each in single])
+    loads = [each["load"][0] for each in single]
+    kinds = {column.name: column.kind for column in LOAD.columns}
+    load = {name: _one(name, kinds[name], [row[name] for row in loads]) for name in loads[0]}
     yield LOAD, [load | _distributions(of)]
     for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
         yield table, _joined(table, [row for each in single for row in each.get(table.name, [])])
@@ -65,11 +67,6 @@ def tables_of(
         ),
     )
     yield tables.HISTOGRAMS, list(_histograms(window_id, kept))
-
-
-def _load(rows: Sequence[Row]) -> Row:
-    kinds = {column.name: column.kind for column in LOAD.columns}
-    return {name: _one(name, kinds[name], [row[name] for row in rows]) for name in rows[0]}
 
 
 def _distributions(of: "TenantsActivity") -> Row:

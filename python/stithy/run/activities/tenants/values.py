@@ -12,7 +12,6 @@ from stithy.run.volumes import tenant_name
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
-    from stithy.run.activities.hammer import HammerActivity
     from stithy.run.activities.tenants import TenantsActivity
 
 OF_EACH = ("p95", "p99")
@@ -36,23 +35,19 @@ def values(of: "TenantsActivity") -> Iterator[Measured]:
             for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
                 yield Measured(metric, None, name, missing_because=because)
         else:
-            yield from _of_one(each, name)
-
-
-def _of_one(each: "HammerActivity", name: str) -> Iterator[Measured]:
-    rate = each.numbers["tpm"]
-    yield Measured(
-        "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
-    )
-    whole = next(row for row in each.transactions if row["transaction"] == ALL)
-    count = whole["committed"] + whole["rolled_back"]
-    for key in OF_EACH:
-        needed = values_needed(PERCENTILES[key][0])
-        value = whole[f"response_{key}_s"]
-        missing = None if value is not None else "no answer was measured"
-        if count < needed:
-            value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
-        yield Measured(f"tenant.{key}_s", value, name, count, missing)
+            rate = each.numbers["tpm"]
+            yield Measured(
+                "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
+            )
+            whole = next(row for row in each.transactions if row["transaction"] == ALL)
+            count = whole["committed"] + whole["rolled_back"]
+            for key in OF_EACH:
+                needed = values_needed(PERCENTILES[key][0])
+                value = whole[f"response_{key}_s"]
+                missing = None if value is not None else "no answer was measured"
+                if count < needed:
+                    value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
+                yield Measured(f"tenant.{key}_s", value, name, count, missing)
 
 
 def spans(of: "TenantsActivity") -> Iterator[Span]:
