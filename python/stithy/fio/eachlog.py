@@ -4,6 +4,7 @@ The log has the time of each completion and its latency from the submission, in 
 histograms made of it have fio's bins, so they merge with those of closed loops.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -30,14 +31,13 @@ class Request:
 
 @dataclass
 class _Counted:
-    counts: dict[int, int] = field(default_factory=dict)
+    counts: Counter[int] = field(default_factory=Counter)
     sum_ns: int = 0
     moved_bytes: int = 0
 
     def add(self, request: Request) -> None:
         """Count one more."""
-        key = bin_ns(request.latency_ns)
-        self.counts[key] = self.counts.get(key, 0) + 1
+        self.counts[bin_ns(request.latency_ns)] += 1
         self.sum_ns += request.latency_ns
         self.moved_bytes += request.size_bytes
 
@@ -158,7 +158,7 @@ def _served(
         latency=counted.histogram(),
         moved_bytes=counted.moved_bytes,
         duration_s=duration_s,
-        iops_max=float(max(sum(each.counts.values()) for each in parts)),
+        iops_max=float(max(each.counts.total() for each in parts)),
         bytes_per_s_max=float(max(each.moved_bytes for each in parts)),
     )
 

@@ -103,10 +103,14 @@ def learn(requests: Iterable[Request], source: str) -> Learned:
     first = min(each.offset_bytes for each in moved)
     span = max(each.offset_bytes + each.length_bytes for each in moved) - first
     streams = {name: found for name, found in _divided(ordered).items() if found}
-    seen = (
-        f"{len(moved):,} requests and {len(ordered) - len(moved):,} flushes in {duration_s:.1f} s"
-    )
-    served = {each: _served(ordered, each, duration_s) for each in OPERATIONS}
+    flushes = len(ordered) - len(moved)
+    seen = f"{len(moved):,} requests and {flushes:,} flushes in {duration_s:.1f} s"
+    served = {}
+    for operation in OPERATIONS:
+        mine = [each for each in ordered if each.operation == operation]
+        known = [each.latency_s for each in mine if each.latency_s is not None]
+        mean_s = sum(known) / len(known) if known else None
+        served[operation] = Served(len(mine), len(mine) / duration_s, mean_s)
     commits = streams.get("commits", [])
     writers = _writers(commits, served["flush"], duration_s) if commits else 1
     caution = None if has_latencies(moved) else UNTIMED
@@ -181,8 +185,7 @@ def _stream(
         f"weight = {weight:.6f}",
         f"region = {{ offset_share = {begin}, size_share = {share} }}",
     ]
-    zones = _hot_spots(found) if at_random else []
-    if zones:
+    if zones := _hot_spots(found) if at_random else []:
         lines += ["hot_spots = [", *(f"  {each}," for each in zones), "]"]
     return "\n".join(lines) + "\n"
 
@@ -289,10 +292,3 @@ def _joined(percents: Sequence[int]) -> Iterator[tuple[int, int]]:
             rest = len(percents) - place - 1
             yield (each, zones + (rest if left == 0 else 0))
             zones = 0
-
-
-def _served(ordered: Sequence[Request], operation: Operation, duration_s: float) -> Served:
-    mine = [each for each in ordered if each.operation == operation]
-    known = [each.latency_s for each in mine if each.latency_s is not None]
-    mean_s = sum(known) / len(known) if known else None
-    return Served(len(mine), len(mine) / duration_s, mean_s)

@@ -173,14 +173,13 @@ def _check_names(profile: Profile, text: str, where: str) -> Iterator[UserError]
 def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
     """The table with the lists named as in the model: one `[[pattern]]` is many `patterns`."""
     plural = {"pattern": "patterns", "stream": "streams", "source": "sources"}
-    renamed = {plural.get(key, key): value for key, value in table.items()}
+
+    def rename(part: Mapping[str, Any]) -> dict[str, Any]:
+        return {plural.get(key, key): value for key, value in part.items()}
+
+    renamed = rename(table)
     if isinstance(patterns := renamed.get("patterns"), list):
-        renamed["patterns"] = [
-            {plural.get(key, key): value for key, value in each.items()}
-            if isinstance(each, dict)
-            else each
-            for each in patterns
-        ]
+        renamed["patterns"] = [rename(p) if isinstance(p, dict) else p for p in patterns]
     return renamed
 
 
@@ -267,13 +266,6 @@ def _places(table: Mapping[str, Any], before: str, without: tuple[str, ...] = ()
 
 
 def _has_number(value: Any) -> bool:
-    match value:
-        case bool() | str():
-            return False
-        case int() | float():
-            return True
-        case dict():
-            return any(map(_has_number, value.values()))
-        case list():
-            return any(map(_has_number, value))
-    return False
+    if isinstance(value, dict | list):
+        return any(map(_has_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -57,18 +57,17 @@ def transaction_rows(window_id: str, *summaries: RunSummary) -> list[Row]:
         for total in summary.transactions:
             types.setdefault(total.name, []).append(total)
     every = [total for totals in types.values() for total in totals]
-    return [_total_row(window_id, *each) for each in [*types.items(), (ALL, every)]]
-
-
-def _total_row(window_id: str, name: str, totals: Sequence[TransactionTotal]) -> Row:
-    return {
-        "window_id": window_id,
-        "transaction": name,
-        **{name: sum(getattr(total, name) for total in totals) for name in _COUNTS},
-        **_merged("response", [total.response for total in totals]),
-        **_merged("service", [total.service for total in totals]),
-        **_merged("pool_wait", [total.pool_wait for total in totals]),
-    }
+    return [
+        {
+            "window_id": window_id,
+            "transaction": name,
+            **{count: sum(getattr(total, count) for total in totals) for count in _COUNTS},
+            **_merged("response", [total.response for total in totals]),
+            **_merged("service", [total.service for total in totals]),
+            **_merged("pool_wait", [total.pool_wait for total in totals]),
+        }
+        for name, totals in [*types.items(), (ALL, every)]
+    ]
 
 
 def _merged(kind: str, packed: Iterable[PackedHistogram | None]) -> Row:

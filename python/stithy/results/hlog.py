@@ -203,17 +203,14 @@ def decode(encoded: str) -> Histogram:
     cookie, payload_size, _offset, digits, lowest, _highest, _ratio = _HEAD.unpack_from(plain)
     _require_cookie(cookie, _COOKIE)
     payload = plain[_HEAD.size : _HEAD.size + payload_size]
-    return Histogram(_counts(payload), _half_magnitude(digits), lowest.bit_length() - 1)
+    # log2 of half the sub-buckets that so many significant decimal digits need.
+    half_magnitude = (2 * int(10**digits) - 1).bit_length() - 1
+    return Histogram(_counts(payload), half_magnitude, lowest.bit_length() - 1)
 
 
 def _require_cookie(cookie: int, expected: int) -> None:
     if cookie & ~_WORD_SIZE_BITS != expected:
         raise ValueError(f"not an HdrHistogram V2 histogram: cookie {cookie:#x}")
-
-
-def _half_magnitude(digits: int) -> int:
-    """log2 of half the sub-buckets that `digits` significant decimal digits need."""
-    return (2 * int(10**digits) - 1).bit_length() - 1
 
 
 def _counts(payload: bytes) -> dict[int, int]:

@@ -232,8 +232,11 @@ def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
 
     wanted = schema(table)
     try:
-        if not all(_is_current(path) for path in paths):
-            return None
+        for path in paths:
+            content = content_of(path)
+            version = pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY)
+            if version != str(SCHEMA_VERSION) or not is_as_written(path, content):
+                return None
         scan = pl.scan_parquet(list(paths), glob=False, include_file_paths=_FILE)
         frame = scan.select(*wanted, _FILE).collect()
     # Polars takes no path that is not UTF-8, and says so by a TypeError.
@@ -243,15 +246,6 @@ def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
     if whole.schema != wanted or impossible(whole, table) or _is_misplaced(frame, table, paths):
         return None
     return whole
-
-
-def _is_current(path: Path) -> bool:
-    """Whether it is what was written, in the present schema. Raises as the readers of files do."""
-    import polars as pl
-
-    content = content_of(path)
-    version = pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY)
-    return version == str(SCHEMA_VERSION) and is_as_written(path, content) is True
 
 
 def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) -> bool:

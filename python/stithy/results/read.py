@@ -15,20 +15,10 @@ from stithy.activity import names_in, table_named
 from stithy.errors import UserError, reason_of
 from stithy.metrics import ALL
 from stithy.registry import plugins
-from stithy.results import tables
+from stithy.results import pieces, tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest, sha256_of
-from stithy.results.pieces import (
-    Damaged,
-    Problem,
-    Samples,
-    manifest_of,
-    read_table,
-    read_tables,
-    text_of,
-    window_of,
-    without_plugin,
-)
+from stithy.results.pieces import Damaged, Problem, Samples
 from stithy.results.tables import Table, empty_frame
 
 if TYPE_CHECKING:
@@ -85,7 +75,7 @@ class Run:
     def seconds_by_type(self) -> "pl.DataFrame":
         """All of the table `seconds`, read anew: most of its rows are of single types."""
         windows = map(self.directory.window, self.window["window_id"])
-        return read_tables(
+        return pieces.read_tables(
             tables.SECONDS, [each.table(tables.SECONDS.name) for each in windows], []
         )
 
@@ -116,7 +106,7 @@ class Run:
     def unread(self) -> list[str]:
         """The ids of windows that are there, but whose own row cannot be read."""
         own = (each.path for each in self.problems if each.path.stem == tables.WINDOW.name)
-        return [name for path in own if (name := window_of(path)) is not None]
+        return [name for path in own if (name := pieces.window_of(path)) is not None]
 
     @property
     def damaged(self) -> dict[str, list[str]]:
@@ -124,7 +114,7 @@ class Run:
         judging = {each.name for each in JUDGING}
         found: dict[str, list[str]] = {}
         for path in (each.path for each in self.problems if each.path.stem in judging):
-            if (name := window_of(path)) is not None:
+            if (name := pieces.window_of(path)) is not None:
                 found.setdefault(name, []).append(path.name)
         return found
 
@@ -139,7 +129,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     _require_run(directory)
     problems: list[Problem] = []
     try:
-        manifest = manifest_of(directory.manifest)
+        manifest = pieces.manifest_of(directory.manifest)
     except Damaged as damage:
         manifest = None
         problems.append(Problem(directory.manifest, str(damage)))
@@ -168,20 +158,20 @@ def read_manifest(path: Path) -> Manifest | None:
     Raises UserError for one of another version, or of a plug-in that is not there.
     """
     try:
-        return manifest_of(path)
+        return pieces.manifest_of(path)
     except Damaged:
         return None
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """The rows of one table's file, as mappings; none where it is missing or damaged."""
-    frame = read_table(table, path, [])
+    frame = pieces.read_table(table, path, [])
     return [] if frame is None else frame.to_dicts()
 
 
 def _one(table: Table, path: Path) -> "pl.DataFrame":
     """A file that most runs do not have; no rows where it is missing or damaged."""
-    found = read_table(table, path, []) if path.exists() else None
+    found = pieces.read_table(table, path, []) if path.exists() else None
     return empty_frame(table) if found is None else found
 
 
@@ -205,13 +195,13 @@ def _require_activities(path: Path, found: Sequence[str]) -> None:
     known = plugins("activity")
     for each in (name for text in found for name in names_in(text)):
         if each not in known:
-            raise without_plugin(f"activity {each}", path)
+            raise pieces.without_plugin(f"activity {each}", path)
 
 
 def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> str | None:
     """The study file, where it is the one that was run."""
     try:
-        text = text_of(path)
+        text = pieces.text_of(path)
         if manifest is not None and sha256_of(text) != manifest.study_sha256:
             raise Damaged("not the study that was run (SHA-256)")
     except Damaged as damage:
@@ -230,7 +220,7 @@ def _frames(
     import polars as pl
 
     frames = {
-        each.name: read_tables(
+        each.name: pieces.read_tables(
             each, [directory.table(each.name)] if each in of_run else [], problems
         )
         for each in RUN_TABLES
@@ -239,7 +229,7 @@ def _frames(
         files = [directory.window(window).table(table.name) for window in windows]
         parts = [frames[table.name]] if table.name in frames else []
         only = pl.col("transaction") == ALL if table is tables.SECONDS else None
-        frames[table.name] = pl.concat([*parts, read_tables(table, files, problems, only)])
+        frames[table.name] = pl.concat([*parts, pieces.read_tables(table, files, problems, only)])
     return frames
 
 

@@ -69,14 +69,14 @@ def known_at(loc: Loc, plugin: str | None = None) -> list[str]:
 
 def needed_at(loc: Loc, plugin: str | None = None) -> list[str]:
     """Those of `known_at` that have no default."""
-    needed = (key for key in _below(loc, plugin) if key.info.is_required() or _usually(key))
-    return list(dict.fromkeys(key.path[-1] for key in needed))
-
-
-def _usually(key: Key) -> bool:
-    """Whether only some studies can leave it out."""
-    extra = key.info.json_schema_extra
-    return isinstance(extra, dict) and str(extra.get("default")).startswith("required, unless")
+    needed: dict[str, None] = {}
+    for key in _below(loc, plugin):
+        extra = key.info.json_schema_extra
+        default = str(extra.get("default")) if isinstance(extra, dict) else ""
+        # Only some studies can leave out what is required unless something else holds.
+        if key.info.is_required() or default.startswith("required, unless"):
+            needed[key.path[-1]] = None
+    return list(needed)
 
 
 def key_at(loc: Loc, plugin: str | None = None) -> Key | None:

@@ -257,12 +257,9 @@ def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
                 right = "leave it out: a role without a source lies with the data"
                 yield Violation("two roles on the same storage", right, None, (name, "roles", role))
         if same:
-            yield Violation(
-                f"candidates `{same[0]}` and `{name}` share the same storage",
-                "give each candidate a place of its own",
-                getattr(candidate.spec, candidate.provider, None),
-                (name, candidate.provider),
-            )
+            what = f"candidates `{same[0]}` and `{name}` share the same storage"
+            place, key = getattr(candidate.spec, candidate.provider, None), candidate.provider
+            yield Violation(what, "give each candidate a place of its own", place, (name, key))
 
 
 def _any_overlap(one: Candidate, other: Candidate) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from stithy.factor import level_factor
 from stithy.study.document import as_yaml, quoted
-from stithy.study.keys import Key, key_at, known_at, needed_at
+from stithy.study.keys import key_at, known_at, needed_at
 from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
 from stithy.study.problems import Loc
 from stithy.study.scenario import OPTIONAL
@@ -171,24 +171,17 @@ def _others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator
         yield f"{margin}# Optional keys, each with an example and its default:"
     for name, key in keys:
         yield f"{margin}# {name}: {as_yaml(key.example)}"
-        sentence = _description(key).split(". ")[0].rstrip(".")
-        yield from _comment(f"{sentence}.{_default(key)}", margin, hanging="    ")
-
-
-def _default(key: Key) -> str:
-    """A sentence about it; nothing where the default is that there is nothing."""
-    extra = key.info.json_schema_extra
-    shown = extra.get("default") if isinstance(extra, dict) else key.info.default
-    return f" Default: {as_yaml(shown)}." if shown or shown is False else ""
+        text = (key.info.description or "").split(". ")[0].rstrip(".") + "."
+        extra = key.info.json_schema_extra
+        default = extra.get("default") if isinstance(extra, dict) else key.info.default
+        if default or default is False:
+            text += f" Default: {as_yaml(default)}."
+        yield from _comment(text, margin, hanging="    ")
 
 
 def _meaning(loc: Loc, plugin: str | None = None) -> str:
     key = key_at(loc, plugin)
-    return _description(key) if key else ""
-
-
-def _description(key: Key) -> str:
-    return key.info.description or ""
+    return (key.info.description or "") if key else ""
 
 
 def _comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:

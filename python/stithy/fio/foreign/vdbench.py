@@ -188,10 +188,8 @@ class Run:
         self, work: Definition, depth: int, point: Mapping[str, Any]
     ) -> dict[str, Any]:
         ask, words = partial(self._ask, work, point), work.words
-        reads, sizes = (
-            ask("rdpct", percent, 1.0),
-            ask("xfersize", vdbvalues.parse_sizes, {"4K": 1.0}),
-        )
+        reads = ask("rdpct", percent, 1.0)
+        sizes = ask("xfersize", vdbvalues.parse_sizes, {"4K": 1.0})
         if "rdpct" not in point and words.get("rdpct", NOTHING).key.startswith("w"):
             reads = round(1 - reads, 9)
         exact, jobs = ask("seekpct", vdbvalues.parse_seek, 1.0), ask("streams", parse_count, 1)
@@ -206,9 +204,8 @@ class Run:
         if seek and (rounded or iodepth > 1):
             self._reader.note(seek, "used", rounded or TAKE_TURNS)
         flags = self._words.get("openflags")
-        opened = (
-            {"openflags": self._reader.value(flags, vdbvalues.is_synced, False)} if flags else {}
-        )
+        synced = self._reader.value(flags, vdbvalues.is_synced, False)
+        opened = {"openflags": synced} if flags else {}
         syncs = self._ask(work, opened, "openflags", vdbvalues.is_synced, False)
         for place in work.storage:
             word = flags or words.get("openflags") or place.words.get("openflags", NOTHING)

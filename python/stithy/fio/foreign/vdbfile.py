@@ -92,9 +92,8 @@ def _enter(definition: Definition, word: Word, reader: Reader) -> None:
         fate, note = "none", ""
     if fate == "refused":
         note, _, remedy = note.partition("; ")
-        reader.refuse(
-            word.line, f"{word.written}: {note}", remedy or (KEEP_RUN if kind == "rd" else KEEP)
-        )
+        remedy = remedy or (KEEP_RUN if kind == "rd" else KEEP)
+        reader.refuse(word.line, f"{word.written}: {note}", remedy)
         return
     if fate == "used" and re.match(r"[(]?[$!]", word.text):
         problem = f"{word.written}: a variable that Vdbench's command line sets"
@@ -130,12 +129,10 @@ def _include(
     places = (above[-1].parent / name, Path(name))
     path = next((path for path in places[:: -1 if "/" in name else 1] if path.is_file()), None)
     if path is None or path in above or path.stat().st_size > INCLUDED_BYTES_MAX:
-        problem = (
-            f"include={name}: there is no such file"
-            if path is None
-            else f"include={name}: the file includes itself, or is too large"
+        fault = (
+            "there is no such file" if path is None else "the file includes itself, or is too large"
         )
-        reader.refuse(place, problem, f"correct its name: {places[0]}")
+        reader.refuse(place, f"include={name}: {fault}", f"correct its name: {places[0]}")
         return
     yield from _read_lines(path.read_text("utf-8-sig", "replace"), path, reader, above)
 
@@ -174,8 +171,5 @@ def _split(text: str, place: Place, reader: Reader) -> Iterator[Word]:
         if key and value:
             yield Word(value.translate(_SHOWN), place, key.lower())
         else:
-            reader.refuse(
-                place,
-                f"not a word with its value: {part}",
-                "write it as word=value, or as a comment behind *",
-            )
+            remedy = "write it as word=value, or as a comment behind *"
+            reader.refuse(place, f"not a word with its value: {part}", remedy)
