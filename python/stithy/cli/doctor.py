@@ -102,11 +102,13 @@ def as_json(found: "Examination") -> dict[str, object]:
 
 def as_text(found: "Examination") -> str:
     """One screen: the answer, what is missing, what may disturb, what there is."""
+    judged = chain.from_iterable(found.checks.values())
+    disturbing = (each for each in judged if each.state == "disturbing")
     sections = [
         _answer(found),
         _section("Missing", _missing(found)),
-        _section("May change results", _disturbing(found)),
-        _section("Left behind", _left(found)),
+        _section("May change results", map(_describe, disturbing)),
+        _section("Left behind", map(_describe, found.left)),
         _section("There is", _there(found)),
     ]
     return "\n\n".join(each for each in sections if each)
@@ -193,15 +195,8 @@ def _remedy(judged: "Judgement") -> str:
     return f"→ {judged.remedy}" if judged.remedy else "→ no fix is known"
 
 
-def _disturbing(found: "Examination") -> Iterator[str]:
-    for judged in chain.from_iterable(found.checks.values()):
-        if judged.state == "disturbing":
-            yield _entry(judged.what, judged.found, _remedy(judged))
-
-
-def _left(found: "Examination") -> Iterator[str]:
-    for judged in found.left:
-        yield _entry(judged.what, judged.found, _remedy(judged))
+def _describe(judged: "Judgement") -> str:
+    return _entry(judged.what, judged.found, _remedy(judged))
 
 
 def _there(found: "Examination") -> Iterator[str]:

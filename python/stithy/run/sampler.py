@@ -192,7 +192,11 @@ class _Watched:
 
     def _why(self, error: Exception) -> str:
         silent = self._is_under_test and isinstance(error, InfrastructureError)
-        return f"{UNANSWERED if silent else STOPPED}{_text(error)}"
+        said = reason_of(error) if isinstance(error, OSError) and error.errno else str(error)
+        text = (said.splitlines() or [""])[0] or type(error).__name__
+        if fault := fault_of(error):
+            text = f"{type(error).__name__}: {text}, at {fault.where}"
+        return f"{UNANSWERED if silent else STOPPED}{text}"
 
     def close(self) -> None:
         """Let the collector give up what it holds."""
@@ -202,13 +206,6 @@ class _Watched:
                 collector.close()
         except Exception:  # noqa: BLE001 it is given up; a connection that will not close is gone
             return
-
-
-def _text(error: Exception) -> str:
-    said = reason_of(error) if isinstance(error, OSError) and error.errno else str(error)
-    text = (said.splitlines() or [""])[0] or type(error).__name__
-    fault = fault_of(error)
-    return f"{type(error).__name__}: {text}, at {fault.where}" if fault else text
 
 
 def series_rows(

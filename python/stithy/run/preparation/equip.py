@@ -209,20 +209,14 @@ def _machine(
     providers: Mapping[str, Provider],
 ) -> Fingerprint:
     """`known`: other programs and files, by name."""
-    programs = {
-        "stithy": stithy.__version__,
-        **known,
-        **(_database_programs(file.study, database.installation) if database else {}),
-    }
+    programs = {"stithy": stithy.__version__, **known}
+    if database and database.installation.version:
+        programs[file.study.database.engine] = database.installation.version
+    if database:
+        programs |= {f"backup {name}": t for name, t in database.installation.backups.items()}
     storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
     there = {name: words for name, words in storage.items() if words is not None}
     return fingerprint(host.facts, {**programs, **there})
-
-
-def _database_programs(study: Study, found: Installation) -> dict[str, str]:
-    tools = {f"backup {name}": tool for name, tool in found.backups.items()}
-    own = {study.database.engine: found.version} if found.version else {}
-    return {**own, **tools}
 
 
 def _server_cpus(file: StudyFile, host: Host) -> ServerCpus:

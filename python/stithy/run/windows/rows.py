@@ -1,6 +1,5 @@
 """From what a window gave to its tables, written at once and durably."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stithy.hosts.devices import mean_times_s
@@ -23,9 +22,18 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     """Write all tables of a window; returns in words what came of it."""
     row = window_row(context, measured)
     around = [surroundings.row(context, measured)] if measured.snapshots else []
+    pairs = list(zip(measured.window.activities, measured.activities, strict=True))
     found: dict[str, list[Row]] = {
-        "values": list(_values(measured)),
-        "spans": list(_spans(measured)),
+        "values": [
+            {"window_id": measured.window.id, "activity": name, **vars(each)}
+            for name, activity in pairs
+            for each in activity.values()
+        ],
+        "spans": [
+            {"window_id": measured.window.id, "activity": name, **vars(each)}
+            for name, activity in pairs
+            for each in activity.spans()
+        ],
         "series": series_rows(row["window_id"], measured.readings, row["started_at_s"]),
         "drives": _drive_rows(context, measured),
         "surroundings": around,
@@ -78,18 +86,6 @@ def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
     return next(each.ended_because or each.cut_short() for each in short)
 
 
-def _values(measured: "MeasuredWindow") -> Iterator[Row]:
-    for name, activity in zip(measured.window.activities, measured.activities, strict=True):
-        for each in activity.values():
-            yield {"window_id": measured.window.id, "activity": name, **vars(each)}
-
-
-def _spans(measured: "MeasuredWindow") -> Iterator[Row]:
-    for name, activity in zip(measured.window.activities, measured.activities, strict=True):
-        for each in activity.spans():
-            yield {"window_id": measured.window.id, "activity": name, **vars(each)}
-
-
 def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
     """What each emulated drive of the window's candidate did."""
     if measured.drives is None or measured.times is None:
@@ -100,14 +96,9 @@ def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
         path = drive.log_stem.with_name(drive.log_stem.name + LOG_SUFFIX)
         log = read_log(path, times.measure_from_s, times.measure_to_s)
         then, now = before[drive.name], after[drive.name]
-        rows += drive_rows(
-            measured.window.id,
-            drive.name,
-            then.reported,
-            now.reported,
-            log,
-            _device_mean_s(then, now),
-        )
+        means_s = _device_mean_s(then, now)
+        window_id = measured.window.id
+        rows += drive_rows(window_id, drive.name, then.reported, now.reported, log, means_s)
     return rows
 
 
