@@ -99,16 +99,13 @@ def _missing(document: Document, loc: Loc) -> StudyProblem:
     place = document.keys.get(parent) or _value_place(document, parent)
     key = key_at((*parent, name))
     below = f"`{_dotted(parent)}`" if parent else "the study"
-    return document.problem(place, f"a key is missing in {below}: {name}", _add(name, key))
-
-
-def _add(name: str, key: Key | None) -> str:
-    if key is None:
-        return f"add `{name}`"
-    meaning = first_sentence(key.info.description or "")
-    if key.example is None:
-        return f"add `{name}:` with {', '.join(needed_at(key.path))} below it: {meaning}"
-    return f"add `{name}: {as_yaml(key.example)}`: {meaning}"
+    remedy = f"add `{name}`"
+    if key is not None:
+        meaning = first_sentence(key.info.description or "")
+        below_it = f"`{name}:` with {', '.join(needed_at(key.path))} below it"
+        line = below_it if key.example is None else f"`{name}: {as_yaml(key.example)}`"
+        remedy = f"add {line}: {meaning}"
+    return document.problem(place, f"a key is missing in {below}: {name}", remedy)
 
 
 def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:

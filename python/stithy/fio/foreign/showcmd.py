@@ -53,7 +53,12 @@ def read_sections(text: str, reader: Reader) -> list[Section]:
     """
     sections = _split_sections(text, reader)
     written = [option for section in sections for option in section.options]
-    asked = [option for option in written if _may_ask(option, reader)]
+    asked = []
+    for option in written:
+        if _CALCULATION.match(option.text):  # fio would calculate it in a shell
+            reader.refuse(option.line, f"a calculation: {option.text[1:]}", "write its result")
+        elif option.key not in HIDDEN:
+            asked.append(option)
     while (answer := _ask_fio(*_write_jobs(asked))).code != 0:
         if (dropped := _DROPPED.search(answer.stderr)) is None:
             problem = f"fio cannot read it: {answer.stderr.strip()}"
@@ -114,13 +119,6 @@ def _read_included(path: Path, place: Place, depth: int, reader: Reader) -> str:
         problem = f"{path} cannot be included: {reason_of(error)}"
         reader.refuse(place, problem, "name a file that is readable")
     return ""
-
-
-def _may_ask(option: Word, reader: Reader) -> bool:
-    """Whether fio is asked about it; not where it would calculate, which it does in a shell."""
-    if is_calculation := _CALCULATION.match(option.text) is not None:
-        reader.refuse(option.line, f"a calculation: {option.text[1:]}", "write its result")
-    return not is_calculation and option.key not in HIDDEN
 
 
 def _write_jobs(options: Sequence[Word]) -> tuple[str, tuple[tuple[str, str], ...]]:
