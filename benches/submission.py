@@ -148,15 +148,17 @@ def done(machine: Machine, target: Target, case: Case, way: Submission) -> Measu
 
 
 def others_s() -> dict[str, float]:
-    """CPU time of each process but those of this bench and the kernel's threads."""
+    """CPU time of each process but those of this bench, its drive and the kernel's threads."""
     times = {}
     for each in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = each.read_text().rpartition(")")[2].split()
+            stat = each.read_text()
         except OSError:
             continue  # it has ended
+        fields = stat.rpartition(")")[2].split()
         parent, number = int(fields[1]), each.parent.name
-        if parent != KERNEL and os.getpid() not in (parent, int(number)):
+        is_drive = "(stithy-drive)" in stat
+        if parent != KERNEL and os.getpid() not in (parent, int(number)) and not is_drive:
             times[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return times
 
