@@ -106,7 +106,11 @@ ARRAYS = [
 
 
 def _name(value: ModuleType | dict[str, object]) -> str:
-    return value.NAME if isinstance(value, ModuleType) else "-".join(map(str, value.values()))
+    return (
+        str(value.PLUGINS[0].name)
+        if isinstance(value, ModuleType)
+        else "-".join(map(str, value.values()))
+    )
 
 
 @pytest.mark.needs_kernel_arrays
@@ -121,7 +125,7 @@ def test_an_array_of_the_kernel_holds_what_it_promised(
             stack.enter_context(a_loop(place, f"disk-{n}", MIB * 600))
             for n in range(layer.members(asked)[0])
         ]
-        spec = Spec.model_validate({"device": devices, "layer": {layer.NAME: keys}})
+        spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         provider = create(spec, "array", site)
         provider.check()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -34,9 +35,9 @@ ARRAYS = [
 
 
 def _name(value: Any) -> str:
-    return getattr(value, "NAME", None) or (
-        "-".join(map(str, value.values())) if isinstance(value, dict) else f"{value}M"
-    )
+    if isinstance(value, ModuleType):
+        return str(value.PLUGINS[0].name)
+    return "-".join(map(str, value.values())) if isinstance(value, dict) else f"{value}M"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _made(place: Path, layer: Any, size_mib: int, keys: dict[str, Any]) -> Itera
         devices = [
             stack.enter_context(a_loop(place, f"disk-{n}", MIB * size_mib)) for n in range(count)
         ]
-        spec = Spec.model_validate({"device": devices, "layer": {layer.NAME: keys}})
+        spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         provider = create(spec, "array", site)
         provider.check()
