@@ -28,8 +28,9 @@ def load_plugins() -> None:
     """What a run loads on its way, for those who fork before it: it is loaded once, and not each
     time.
     """
-    for family in ("provider", "engine", "workload", "collector"):
+    for family in ("provider", "engine", "workload"):
         plugins(family)
+    plugins(Collector)
     plugins(Scenario)
 
 
