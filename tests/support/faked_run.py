@@ -9,6 +9,7 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
 from stithy.clock import Clock
+from stithy.collectors.collector import Collector
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.additional import Additional
 from stithy.registry import plugins
