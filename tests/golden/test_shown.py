@@ -87,6 +87,7 @@ def test_the_plan_of_a_study_is_the_one_accepted(
     golden.same(HERE / f"plans/{study.stem}.txt", capsys.readouterr().out, accept_golden)
 
 
+@pytest.mark.usefixtures("own_state")
 def test_a_new_study_for_a_machine_is_the_one_accepted(accept_golden: bool) -> None:
     """A key that was added to the model shows here."""
     server = Judgement("postgresql", "there", "15.1")
