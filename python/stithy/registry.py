@@ -16,15 +16,19 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
 
 from stithy.environment import plugin_folders
 from stithy.errors import StithyError, UserError
 from stithy.suggest import instead
+
+if TYPE_CHECKING:
+    from stithy.needs import Need
 
 FAMILIES = {
     "provider": "stithy.storage.providers",
@@ -49,7 +53,6 @@ INTERFACES = {
 }
 """Modules of a family's package that are its interface and no plug-ins."""
 
-
 SLICES = ("scenarios", "activities")
 """Packages with a folder for each scenario and activity, whose stages are modules of one name."""
 
@@ -59,6 +62,7 @@ class Plugin:
 
     family: ClassVar["Family"]
     name: str
+    needs: "tuple[Need, ...]" = ()  # of the machine
 
 
 @dataclass(frozen=True)
@@ -91,53 +95,64 @@ def plugins(family: str | type[P]) -> Mapping[str, ModuleType] | Mapping[str, P]
     """
     if isinstance(family, str):
         return _plugins(family, plugin_folders())
-    return _instances(family, plugin_folders())
-
-
-def _instances(kind: type[P], places: tuple[Path, ...]) -> Mapping[str, P]:
-    """Collect the instances of a class among the plug-ins of its family's modules."""
-    instances: dict[str, P] = {}
-    for module in _modules(kind.family, places):
-        for plugin in module.PLUGINS:
-            if isinstance(plugin, kind) and instances.setdefault(plugin.name, plugin) != plugin:
-                raise ImportError(f"two plug-ins of {kind.__name__} are called {plugin.name!r}")
-    return instances
+    known = _instances(family.family, plugin_folders()).values()
+    return {plugin.name: plugin for plugin in known if isinstance(plugin, family)}
 
 
 @cache
-def _modules(family: Family, places: tuple[Path, ...]) -> tuple[ModuleType, ...]:
-    """Load each module that a family's plug-ins may lie in."""
+def _instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]:
+    """Load all plug-ins of a family, by name."""
     for place in places:
         _require_families(place)
-    try:
-        return tuple(importlib.import_module(name) for name in _module_names(family, places))
-    except StithyError:
-        raise
-    except Exception as error:
-        if (fault := fault_of(error)) is None:
-            raise
-        raise _unloadable(error, fault.family, fault.where) from error
+    instances: dict[str, Plugin] = {}
+    for name, folder, is_own in _modules(family, places):
+        file = f"{folder}/{name.rpartition('.')[2]}"
+        with _naming(Path(folder).name.removesuffix("s"), file, is_own):
+            for plugin in _load(name, folder).PLUGINS:
+                is_of = plugin.family == family
+                if is_of and instances.setdefault(plugin.name, plugin) is not plugin:
+                    raise ImportError(f"two plug-ins of {folder} are called {plugin.name!r}")
+    return instances
 
 
-def _module_names(family: Family, places: tuple[Path, ...]) -> Iterator[str]:
-    for name in _children(family.package, places) if family.package else ():
-        if name not in family.interface:
-            yield f"stithy.{family.package}.{name}"
+def _modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, str, bool]]:
+    """Name each module that plug-ins may lie in, its folder, and whether that is one's own."""
+    for folder, is_own in _folders(family.package, places) if family.package else ():
+        for name in _names(folder):
+            if is_own or name not in family.interface:
+                yield f"stithy.{family.package}.{name}", folder, is_own
     for package in SLICES if family.stage else ():
-        for folder in _children(package, places):
-            module = importlib.import_module(f"stithy.{package}.{folder}")
-            stages = (_names(path) for path in getattr(module, "__path__", ()))
-            if any(family.stage in names for names in stages):
-                yield f"{module.__name__}.{family.stage}"
+        for folder, is_own in _folders(package, places):
+            for file in sorted(Path(folder).glob(f"[a-z]*/{family.stage}.py")):
+                yield f"stithy.{package}.{file.parent.name}.{family.stage}", folder, is_own
 
 
-def _children(package: str, places: tuple[Path, ...]) -> list[str]:
-    """Name the modules of a package, whose parts may lie in directories of one's own as well."""
+def _folders(package: str, places: tuple[Path, ...]) -> list[tuple[str, bool]]:
+    """List the folders in which a package lies: Stithy's, then those of one's own."""
     module = importlib.import_module(f"stithy.{package}")
-    own = [str(place.absolute() / package.replace(".", "/")) for place in places]
-    folders = [module.__path__[0], *(folder for folder in own if Path(folder).is_dir())]
-    module.__path__ += [folder for folder in folders if folder not in module.__path__]
-    return list(dict.fromkeys(name for folder in folders for name in _names(folder)))
+    paths = [place.absolute() / package.replace(".", "/") for place in places]
+    own = [str(path) for path in paths if path.is_dir()]
+    module.__path__ += [path for path in own if path not in module.__path__]
+    return [(module.__path__[0], False), *((path, True) for path in own)]
+
+
+@contextmanager
+def _naming(family: str, place: str, is_own: bool) -> Iterator[None]:
+    """Say of an error that this plug-in of one's own cannot be loaded; leave Stithy's as it is."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, StithyError) or not is_own:
+            raise
+        raise _unloadable(error, family, place) from error
+
+
+def _load(name: str, folder: str) -> ModuleType:
+    """Import a module. Raises whatever it raises, and ImportError where another one hides it."""
+    module = importlib.import_module(name)
+    if not Path(module.__file__ or "").is_relative_to(folder):
+        raise ImportError(f"it has the name of the file {module.__file__}")
+    return module
 
 
 def own_plugins(family: str) -> dict[str, ModuleType]:
@@ -158,12 +173,8 @@ def _plugins(family: str, places: tuple[Path, ...]) -> dict[str, ModuleType]:
         if folder not in package.__path__:
             package.__path__.append(folder)
         for name in _names(folder):
-            try:
+            with _naming(family, f"{folder}/{name}", is_own=True):
                 _take(package, folder, name, found)
-            except StithyError:
-                raise
-            except Exception as error:
-                raise _unloadable(error, family, f"{folder}/{name}") from error
     return found
 
 
@@ -175,9 +186,7 @@ def _names(folder: str) -> list[str]:
 
 def _take(package: ModuleType, folder: str, name: str, found: dict[str, ModuleType]) -> None:
     """Load a plug-in. Raises whatever its module raises, and ImportError for a name there is."""
-    module = importlib.import_module(f"{package.__name__}.{name}")
-    if not Path(module.__file__ or "").is_relative_to(folder):
-        raise ImportError(f"{folder}/{name} has the name of the file {module.__file__}")
+    module = _load(f"{package.__name__}.{name}", folder)
     if module.NAME in found:
         raise ImportError(f"two plug-ins of {package.__name__} are called {module.NAME!r}")
     found[module.NAME] = module

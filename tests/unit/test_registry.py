@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.collectors.collector import Collector
 from stithy.errors import UserError
 from stithy.registry import FAMILIES, plugins
 
@@ -44,6 +45,8 @@ def test_a_plug_in_of_ones_own_stands_after_stithys_while_the_variable_names_its
     ("export/nameless.py", "", "export/nameless", "has no attribute 'NAME'"),
     ("export/torn.py", "NAME =", "export/torn.py:1", "SyntaxError: "),
     ("export/lacking.py", "NAME = 'x'\nimport lack", "export/lacking.py:2", "named 'lack'"),
+    ("collectors/cpu.py", "PLUGINS = ()", "collectors/cpu", "has the name of the file"),
+    ("collectors/nameless.py", "", "collectors/nameless", "has no attribute 'PLUGINS'"),
 ])  # fmt: skip
 def test_a_plug_in_that_cannot_be_loaded_is_refused_by_its_family_and_its_place(
     path: str, text: str, place_said: str, said: str, place: Path
@@ -52,9 +55,9 @@ def test_a_plug_in_that_cannot_be_loaded_is_refused_by_its_family_and_its_place(
     (place / path).parent.mkdir()
     (place / path).write_text(text)
     with pytest.raises(UserError, match=re.escape(said)) as caught:
-        plugins("export")
+        plugins("export" if path.startswith("export") else Collector)
     assert caught.value.where == str(place / place_said)
-    assert "plug-in of family export cannot be loaded" in caught.value.problem
+    assert re.search("plug-in of family (export|collector) cannot be", caught.value.problem)
 
 
 def test_a_folder_that_belongs_to_no_family_is_refused(place: Path) -> None:

@@ -100,9 +100,6 @@ class Scenario(Plugin):
 
     family = Family(stage="plan")
 
-    needs: tuple[Need, ...] = ()
-    """What it needs of the machine."""
-
     sections: tuple[str, ...] = OPTIONAL
     """Those of `OPTIONAL` that a study of it has."""
 

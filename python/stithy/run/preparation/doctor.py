@@ -19,7 +19,7 @@ from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.host import Host
 from stithy.needs import Judgement, Machine, Need
-from stithy.registry import part, plugins
+from stithy.registry import Plugin, part, plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
@@ -30,6 +30,8 @@ from stithy.units import format_size
 
 FAMILIES = ("provider", "layer", "scenario", "collector")
 """Families whose plug-ins name their needs; engines are asked otherwise."""
+
+_KINDS: dict[str, type[Plugin]] = {"layer": LayerKind, "scenario": Scenario, "collector": Collector}
 
 DEMO_PARTS = (("provider", "drive"), ("scenario", "load"))
 """What the demo needs, besides the first engine."""
@@ -163,12 +165,8 @@ def engine_here(host: Host, name: str) -> Judgement:
 
 def list_needs(family: str) -> dict[str, Sequence[Need]]:
     """List what each plug-in of one of `FAMILIES` needs of the machine."""
-    if family == "scenario":
-        return {name: scenario.needs for name, scenario in plugins(Scenario).items()}
-    if family == "layer":
-        return {name: kind.needs for name, kind in plugins(LayerKind).items()}
-    if family == "collector":
-        return {name: collector.needs for name, collector in plugins(Collector).items()}
+    if kind := _KINDS.get(family):
+        return {name: plugin.needs for name, plugin in plugins(kind).items()}
     return {name: module.NEEDS for name, module in plugins(family).items()}
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field
 
 from stithy.engines.backup import Options
-from stithy.needs import Need
 from stithy.registry import Family, Plugin, plugins
 from stithy.storage.provider import Role
 from stithy.study.model import Study
@@ -148,9 +147,6 @@ class Aggressor(Plugin):
 
     has_dataset: bool = True
     """Whether it has copies of the tenants' dataset, so that it is laid out after that."""
-
-    needs: tuple[Need, ...] = ()
-    """What it needs of the machine."""
 
     def list_levels(self, keys: Any) -> Sequence[int]:
         """List its intensities, rising: each is a point, beside that of the tenants alone."""
