@@ -10,7 +10,8 @@ A verdict is **wrong** if it claims a difference: better, worse, or different bu
 study that does not come to its end is no verdict, and fails the proof.
 
 Usage: `null_studies.py [STUDIES] [--minutes M] [--beside N]`; after so many minutes no further
-study begins. `--beside`: so many processes each keep a CPU busy, and no verdict may be wrong.
+study begins. `--beside`: so many processes each keep a CPU busy, no block waits for a quiet machine,
+and no verdict may be wrong.
 
 Every study is written down as soon as it is done, below `target/prove/`, for these very programs:
 killed and started again, the proof does what is missing. The runs themselves stay there. Exits with
@@ -91,7 +92,7 @@ def main(words: Sequence[str]) -> int:
             if time.monotonic() > until_s:
                 break
             with busy(asked.beside):
-                done = measured(seed, PLACE / name / str(seed))
+                done = measured(seed, PLACE / name / str(seed), asked.beside > 0)
             book.add(done)
             print(f"  {line(done)}", flush=True)
             clean()
@@ -148,7 +149,7 @@ def clean() -> None:
     stithy(FOLDER, "clean")
 
 
-def measured(seed: int, out: Path) -> Done:
+def measured(seed: int, out: Path, is_disturbed: bool) -> Done:
     """One study, from nothing to its verdict; what a killed one left is done anew."""
     shutil.rmtree(out, ignore_errors=True)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +157,8 @@ def measured(seed: int, out: Path) -> Done:
     study.write_text(study_text(seed))
     about: Seen = {"storage": storage(seed), "load_before": os.getloadavg()[0]}
     began_s = time.monotonic()
-    ended = stithy(FOLDER, "run", "--null", study, "--out", out)
+    at_once = ["--no-wait"] if is_disturbed else []
+    ended = stithy(FOLDER, "run", "--null", *at_once, study, "--out", out)
     about |= {"took_s": time.monotonic() - began_s, "load_after": os.getloadavg()[0]}
     if ended.returncode not in (Exit.OK, Exit.INVALID):
         failed = {"failed": ended.stderr[-2000:], "code": ended.returncode}
