@@ -23,7 +23,7 @@ def test_no_request_leaves_the_page_and_nothing_is_complained_of(live: Tab, usua
     states = live.ask("[...document.querySelectorAll('figure.figure')].map(f => f.dataset.state)")
     assert set(states) == {"live"}
     assert live.complaints == []
-    asked = [each for each in live.requests if not each.startswith("data:")]
+    asked = [request for request in live.requests if not request.startswith("data:")]
     assert asked == [usual.as_uri()]
 
 
@@ -61,4 +61,4 @@ def test_links_lead_to_their_places_or_into_the_folder_of_the_report(plain: Tab)
     assert [href for href, leads in links if not leads] == []
     files = [href for href, _ in links if not href.startswith("#")]
     assert files
-    assert all(each.startswith("report/figures/") for each in files)
+    assert all(file.startswith("report/figures/") for file in files)

@@ -33,7 +33,9 @@ def _quiet(page: Tab, planted: Path) -> None:
     """Nothing ran, asked or complained; a try that the page's policy stops is a complaint."""
     assert page.ask(f"globalThis.{TRACE} ?? null") is None
     assert page.complaints == []
-    assert [each for each in page.requests if not each.startswith("data:")] == [planted.as_uri()]
+    assert [request for request in page.requests if not request.startswith("data:")] == [
+        planted.as_uri()
+    ]
 
 
 def test_nothing_of_it_runs_whatever_the_reader_does(page: Tab, planted: Path) -> None:

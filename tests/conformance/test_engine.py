@@ -106,7 +106,7 @@ def test_a_killed_server_is_noticed_and_recovers_all_that_it_acknowledged(
         finally:
             recovered.stop(at_once=True)
         assert found.holds
-        assert sum(each.acknowledged for each in found.entries.values()) > 0
+        assert sum(entry.acknowledged for entry in found.entries.values()) > 0
         assert checked.broken == ()
 
 
@@ -124,7 +124,7 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
         ended = every_second(lambda: instance.ended_by() is not None)
         try:
             errors = loaded.hammer(instance.url).run(loaded.choice, load(60), watch=ended)
-            classes = [classify(each.code, each.text) for each in errors.summary.errors]
+            classes = [classify(error.code, error.text) for error in errors.summary.errors]
         finally:
             instance.stop(at_once=True)
         lines = (made / "server.log").read_text(errors="replace").splitlines()
@@ -184,7 +184,7 @@ def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
 
 def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) -> None:
     """Of those that all engines have, and of its own; what the users do is among them."""
-    own = {each.name for each in declaration(loaded.engine_name).metrics}
+    own = {metric.name for metric in declaration(loaded.engine_name).metrics}
     common = {each.name for each in database.COMMON}
     with loaded.running() as instance:
         found = sampled(loaded, instance)

@@ -63,7 +63,7 @@ def test_every_restore_gives_the_loaded_state_(context: Context) -> None:
         do_step(context, step)
     restores = [each for each in context.steps if each.kind == "restore"]
     assert [each.candidate for each in restores[:3]] in (["a", "b", "b"], ["b", "a", "a"])
-    first, *others = (_restored(context, each) for each in restores[:3])
+    first, *others = (_restored(context, restore) for restore in restores[:3])
     assert first.broken == ()
     assert len(first.rows) > 1
     assert others == [first, first]

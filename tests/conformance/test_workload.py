@@ -46,7 +46,10 @@ def test_a_run_fills_every_table_and_its_parts_agree(
     assert driven.summary.complete
     *types, merged = totals["committed"].to_list()
     assert merged == sum(types) > 0
-    known = {each.name for each in plugins("workload")[loaded.workload].WORKLOAD.transactions}
+    known = {
+        transaction.name
+        for transaction in plugins("workload")[loaded.workload].WORKLOAD.transactions
+    }
     assert {*totals["transaction"].to_list()} == {*known, ALL}
     measured = seconds.filter(phase="measure", transaction=ALL)
     assert measured["committed"].sum() == merged

@@ -60,9 +60,9 @@ def killed(methods: Sequence[str]) -> dict[str, Window]:
         windows = context_of(read_run(place / "run")).evidence.windows
         return {
             method: next(
-                each
-                for each in windows
-                if "on" in each.id and (method in each.id or len(methods) == 1)
+                window
+                for window in windows
+                if "on" in window.id and (method in window.id or len(methods) == 1)
             )
             for method in methods
         }
@@ -70,7 +70,7 @@ def killed(methods: Sequence[str]) -> dict[str, Window]:
 
 def kill_first_ones(place: Path, methods: Sequence[str], ended: threading.Event) -> None:
     """Kill the first backup of each method, while the run lasts."""
-    left = {PROGRAMS[each] for each in methods}
+    left = {PROGRAMS[method] for method in methods}
     pause_s = 0.1 if len(methods) == 1 else 0.005  # those of one method are slow enough to be seen
     while left and not ended.wait(pause_s):
         for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -183,7 +183,7 @@ def _backs_up(out: Path) -> bool:
     """Whether a backup of this run is under way."""
     [first] = entries(out, "run-started")
     names = (Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"]))
-    return any(each.read_text().startswith("pg_basebackup") for each in names if each.exists())
+    return any(name.read_text().startswith("pg_basebackup") for name in names if name.exists())
 
 
 CHANGING = """#!/bin/sh

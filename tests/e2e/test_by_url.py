@@ -97,7 +97,7 @@ def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
     assert ended_well(ended.returncode, ended.stderr), ended.stderr
     _assert_whole(knowing, out, restore)
     assert there.databases() == ["a", "b"]
-    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
     assert knowing.registered() == []
     assert not any(WORD in text for text in _all_text(out))
 
@@ -105,8 +105,8 @@ def test_two_databases_by_url_go_from_study_to_report_over_a_kill(
 def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
     """All windows have numbers, proven by the database, and the report says what they are of."""
     assert len(entries(out, "run-resumed")) == 1
-    for each in RunDirectory(out).windows.glob("w-*"):
-        row = window_row(out, each.name)
+    for path in RunDirectory(out).windows.glob("w-*"):
+        row = window_row(out, path.name)
         assert row["complete"], row["missing_because"]
         assert row["proof_after"] - row["proof_before"] == row["headline_acknowledged"]
         assert 0 < row["round_trip_s"] < 0.1
@@ -132,7 +132,7 @@ def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
     """What somebody else made meanwhile is no reason to remove it, and stays known as left."""
     study, out = _study(place, there, "native"), place / "out"
     knowing.kill(lambda: entries(out, "step-started", kind="window"), "run", study, "--out", out)
-    kept = [each for each in there.databases() if each.startswith("stithy")]
+    kept = [database for database in there.databases() if database.startswith("stithy")]
     assert len(kept) == 1
     without = replace(knowing, environment={}).run("clean")
     assert (without.returncode, VARIABLE in without.stderr) == (Exit.INFRASTRUCTURE, True)
@@ -145,7 +145,7 @@ def test_clean_removes_what_is_marked_and_needs_the_password_for_it(
     cleaned = knowing.run("clean")
     assert cleaned.returncode == 0, cleaned.stderr
     assert there.databases() == ["a", "b"]
-    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
 
 
 @pytest.mark.long
@@ -162,13 +162,13 @@ def test_a_server_that_is_started_anew_in_a_window_gives_no_numbers(
     there.restart()
     process.communicate(timeout=300)
     assert process.returncode == Exit.INVALID
-    rows = [window_row(out, each.name) for each in windows.glob("w-*")]
+    rows = [window_row(out, path.name) for path in windows.glob("w-*")]
     assert sorted(row["missing_because"] or "" for row in rows) == [
         "", "the server was restarted: its log is not here to be read"
     ]  # fmt: skip
     assert "the server was restarted" in page_text(RunDirectory(out).page)
     assert there.databases() == ["a", "b"]
-    assert [there.ask(each, HELD) for each in ("a", "b")] == [[], []]
+    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
 
 
 def test_a_server_that_has_too_few_sessions_for_the_users_is_refused(

@@ -41,9 +41,9 @@ def _tag(stithy: Stithy) -> str | None:
 def _left(stithy: Stithy, tag: str | None) -> list[str]:
     """Everything that is there of this state's clusters."""
     state = str(stithy.state.resolve())
-    left = [f"process {each}" for each in PROC.glob("[0-9]*") if _cwd(each).startswith(state)]
+    left = [f"process {path}" for path in PROC.glob("[0-9]*") if _cwd(path).startswith(state)]
     left += [str(each) for each in stithy.state.glob("*/*")]
-    left += [str(each.point) for each in mounts() if str(each.point).startswith(state)]
+    left += [str(mount.point) for mount in mounts() if str(mount.point).startswith(state)]
     left += [str(each) for each in network.tags().values() if str(each).startswith(state)]
     if tag is not None:
         places = (network.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
@@ -90,7 +90,7 @@ def test_a_cluster_by_hand_is_raised_broken_mended_and_removed(stithy: Stithy) -
     tag, folder, file = _tag(stithy), _folder(stithy), Path(up["path"]) / "file"
     assert folder is not None
     shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
-    pools = {each["pool_name"]: each for each in json.loads(shown)}
+    pools = {load["pool_name"]: load for load in json.loads(shown)}
     kept = pools[layout.POOL]
     assert (kept["type"], kept["size"], kept["min_size"]) == (1, 2, 1)
     assert stithy.run("clean").stdout == "Nothing to clean.\n"

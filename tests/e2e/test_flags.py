@@ -90,7 +90,7 @@ def test_counters_that_disagree_are_told_with_their_numbers(context: Context) ->
     alone, other, skipped = (_window(context, users) for users in (1, 2, 3))
     assert alone.row["server_commits"] >= alone.row["client_commits"]
     assert other.row["server_commits"] - other.row["client_commits"] >= COMMITS
-    [shown] = [each for each in other.reasons if each.flag is flags.COMMITS]
+    [shown] = [reason for reason in other.reasons if reason.flag is flags.COMMITS]
     assert f"{other.row['server_commits']:,}" in shown.sentence
     [shown] = [each for each in skipped.reasons if each.flag is flags.HEADLINE_COUNT]
     expected = skipped.row["headline_acknowledged"]
@@ -105,7 +105,7 @@ def test_every_block_had_its_baseline_and_every_window_its_surroundings(context:
         assert min(row["one_rounds_per_s"], row["all_rounds_per_s"]) > 0
         assert (row["read_p50_s"] is None) == (row["missing_because"] is not None)
     around = context.run.surroundings
-    assert sorted(around["window_id"]) == sorted(each.id for each in context.evidence.windows)
+    assert sorted(around["window_id"]) == sorted(window.id for window in context.evidence.windows)
     for row in around.to_dicts():
         assert row["span_s"] >= 3  # a second of ramp-up, two of measurement
         assert row["log_bytes"] > 0

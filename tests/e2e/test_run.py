@@ -112,9 +112,9 @@ def _times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
     """The same as another reader finds it in the hammer's own log."""
     stem = RunDirectory(out).window(row["window_id"]).hlog_stem
     found: Counter[tuple[str, int]] = Counter()
-    for each in buckets(stem.with_name(f"{stem.name}.response.hlog")):
-        if row["measure_from_s"] - 0.001 <= each.at_s < row["measure_to_s"] - 0.001:
-            found[each.tag, each.low_us] += each.count
+    for bucket in buckets(stem.with_name(f"{stem.name}.response.hlog")):
+        if row["measure_from_s"] - 0.001 <= bucket.at_s < row["measure_to_s"] - 0.001:
+            found[bucket.tag, bucket.low_us] += bucket.count
     return dict(found)
 
 

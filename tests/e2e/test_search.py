@@ -99,7 +99,7 @@ def _is_in_a_second_window(out: Path) -> bool:
 
 
 def _windows(out: Path, event: str) -> list[str]:
-    ids = [str(each.facts["id"]) for each in entries(out, event)]
+    ids = [str(entry.facts["id"]) for entry in entries(out, event)]
     return [each for each in ids if each.startswith("w-")]
 
 

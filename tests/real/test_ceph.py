@@ -55,9 +55,9 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
     assert time.monotonic() - begun_s <= DOWN_S
     assert pids_within(folder) == []
     assert not folder.exists()
-    assert not any(str(folder) in str(each.point) for each in mounts())
-    links = {each.name for each in network.INTERFACES.iterdir()}
-    assert not any(entry.tag in each for each in links)
+    assert not any(str(folder) in str(mount.point) for mount in mounts())
+    links = {path.name for path in network.INTERFACES.iterdir()}
+    assert not any(entry.tag in link for link in links)
     assert not any(entry.tag in each.name for each in NAMESPACES.iterdir())
     assert places.all_folders() == []
 
@@ -85,7 +85,7 @@ def test_a_cluster_keeps_what_its_policy_says_and_leaves_nothing(
     entry = layout.read_entry(folder)
     assert entry is not None
     shown = ceph(folder, "osd", "pool", "ls", "detail", "--format", "json")
-    pools = {each["pool_name"]: each for each in json.loads(shown)}
+    pools = {load["pool_name"]: load for load in json.loads(shown)}
     data, asked = pools[layout.POOL], provider._keys.policy.policy
     assert (data["type"], data["size"], data["min_size"]) == (kind, asked.hosts, asked.min_size)
     before = provider.space(volume)

@@ -49,7 +49,7 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         assert volume.array is not None
         assert (volume.array.facts, volume.filesystem) == (compressed, "btrfs")
         assert "compress-force=zstd:1" in volume.mount_options
-        assert {each.name for each in devices} <= set(volume.devices)
+        assert {device.name for device in devices} <= set(volume.devices)
         assert promised is not None
         with (volume.path / "file").open("wb") as file:
             for _ in range(promised // MIB):
@@ -137,7 +137,7 @@ def test_an_array_of_the_kernel_holds_what_it_promised(
         )
         try:
             assert volume.filesystem == "ext4"
-            assert {each.name for each in devices} <= set(volume.devices)
+            assert {device.name for device in devices} <= set(volume.devices)
             assert provider.space(volume).redundancy == layer.redundancy(asked, len(devices))
             assert promised is not None
             with (volume.path / "file").open("wb") as file:
@@ -228,8 +228,8 @@ def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) ->
     )
     try:
         control = Control(volume.drives[0].control)
-        for each in volume.drives:
-            control.set(each.name, paced=False)
+        for drive in volume.drives:
+            control.set(drive.name, paced=False)
         (volume.path / "file").write_bytes(os.urandom(256 * MIB))
         os.sync()
         assert len(control.list()) == 3
@@ -254,7 +254,7 @@ def test_an_emulated_drive_without_a_file_system_is_the_volume(
     )
     assert volume.raw
     assert volume.path.is_block_device()
-    assert [each.device for each in volume.drives] == [str(volume.path)]
+    assert [drive.device for drive in volume.drives] == [str(volume.path)]
     with volume.path.open("rb") as file:
         assert file.seek(0, os.SEEK_END) == 64 * MIB
     assert clean_up("r1", recorded, lambda number: None, everything=False) == []

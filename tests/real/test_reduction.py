@@ -68,7 +68,7 @@ def _made(place: Path, layer: Any, size_mib: int, keys: dict[str, Any]) -> Itera
             volume = provider.provision(
                 "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
             )
-            assert {each.name for each in devices} <= set(volume.devices)
+            assert {device.name for device in devices} <= set(volume.devices)
             yield Made(provider, volume, promised)
         finally:
             assert clean_up("r1", recorded, lambda number: None, everything=False) == []

@@ -68,7 +68,7 @@ def test_transactions_arrive_at_a_share_of_the_measured_maximum(
     for name, paces in faked.hammer.paces.items():
         first, *others = paces
         assert first == BackToBack()
-        rates = [each.per_s for each in others if isinstance(each, Rate)]
+        rates = [other.per_s for other in others if isinstance(other, Rate)]
         assert rates == pytest.approx([per_s[name]] * 2, rel=0.05)
 
 
@@ -76,9 +76,9 @@ def test_no_share_is_asked_of_a_maximum_that_was_not_measured(tmp_path: Path) ->
     """The windows that need it say why they have no numbers, and no users begin in them."""
     faked, _ = _run(tmp_path, "during: {rate: 50%}", complete=False)
     assert isinstance(faked.hammer, Unequal)
-    assert {type(each) for paces in faked.hammer.paces.values() for each in paces} == {BackToBack}
+    assert {type(pace) for paces in faked.hammer.paces.values() for pace in paces} == {BackToBack}
     reasons = {row["missing_because"] for row in read_run(faked.out).window.to_dicts()}
-    assert any("50% of the maximum cannot be asked" in str(each) for each in reasons), reasons
+    assert any("50% of the maximum cannot be asked" in str(reason) for reason in reasons), reasons
 
 
 def test_users_that_fail_cost_their_window_and_not_the_run(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_idle_database_is_backed_up_and_restored_cycle_by_cycle(tmp_path: Pat
     [window] = run.window.filter(candidate="a").to_dicts()
     spans = run.spans.filter(window_id=window["window_id"]).sort("from_s").to_dicts()
     once = "restored, not checked"
-    assert [(each["name"], each["outcome"]) for each in spans] == [
+    assert [(span["name"], span["outcome"]) for span in spans] == [
         ("backup 1", "done"), ("restore 1", once), ("backup 2", "done"), ("restore 2", once),
         ("backup 3", "done"), ("restore 3", "restored, all conditions hold"),
     ]  # fmt: skip
@@ -143,6 +143,6 @@ def test_a_backup_under_load_that_misses_one_acknowledged_commit_fails_the_study
     if hammer is Unequal:
         assert (outcome.error, {each["outcome"] for each in spans}) == (None, {PROVEN})
         return
-    assert {each["outcome"] for each in spans} == {"NOT EQUAL"}
+    assert {span["outcome"] for span in spans} == {"NOT EQUAL"}
     assert isinstance(outcome.error, InvalidMeasurement)
     assert "missing in what was restored: 1 lost (window w-" in str(outcome.error)

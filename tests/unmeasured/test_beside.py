@@ -44,7 +44,7 @@ def test_an_aggressor_of_ones_own_goes_from_study_to_report(tmp_path: Path, fake
     assert 0 < values["neighbour.achieved_per_s"]["value"] < 2 / 0.3
     assert values["neighbour.bytes_per_s"]["value"] > 0
     spans = run.spans.to_dicts()
-    failed = [each for each in spans if each["invalid_because"]]
+    failed = [span for span in spans if span["invalid_because"]]
     assert [each["outcome"] for each in failed] == ["failed"]
     assert failed[0]["invalid_because"] == "door: nobody hears it: none"
     assert {"neighbour", "neighbour 1", "neighbour 1: rap"} <= {each["name"] for each in spans}
@@ -63,7 +63,7 @@ def test_the_neighbours_server_that_ends_is_this_windows_loss_alone(
     tmp_path: Path, fakes: Path
 ) -> None:
     """Its window has no numbers and says why; that of the tenants alone has all of them."""
-    starts = [str(each.data) for each in _run(tmp_path).engine.starts]
+    starts = [str(start.data) for start in _run(tmp_path).engine.starts]
     own = next(n for n, data in enumerate(starts, 1) if "/neighbour/" in data)
     other = tmp_path / "ended"
     other.mkdir()
@@ -84,5 +84,5 @@ def test_keys_of_an_aggressor_of_ones_own_are_documented(fakes: Path) -> None:
         for each in study_schema()["properties"]["scenario"]["anyOf"]
         if "noisy-neighbour" in each.get("properties", {})
     ]
-    assert sum("knocks" in each for each in kinds) == 1
+    assert sum("knocks" in kind for kind in kinds) == 1
     assert sum("rate" in each for each in kinds) == 1

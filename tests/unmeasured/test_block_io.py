@@ -74,7 +74,7 @@ def test_a_sweep_of_rates_that_is_cut_off_goes_on_with_the_maxima_that_it_measur
     faked.on_event, faked.stop = lambda event: None, Stop()
     assert faked.resume().end == "finished"
     evidence = context_of(read_run(faked.out)).evidence
-    found = {(each.candidate, each.point.values["rate"]): each for each in evidence.windows}
+    found = {(window.candidate, window.point.values["rate"]): window for window in evidence.windows}
     assert set(found) == {(name, rate) for name in "ab" for rate in ("max", "0.5%")}
     for name in "ab":
         maximum = found[name, "max"].values["fio.iops", "all"]["value"]
@@ -157,7 +157,7 @@ def test_a_disk_that_fills_up_before_the_target_is_written_ends_the_run_and_leav
         assert isinstance(outcome.error, InfrastructureError)
         assert "No space left on device" in str(outcome.error)
         assert "make room" in outcome.error.remedy
-        assert [each.name for each in small.iterdir()] == ["of-others"]
+        assert [path.name for path in small.iterdir()] == ["of-others"]
         assert not (disk / "b").exists()
     finally:
         subprocess.run(["umount", str(small)], check=True)
@@ -208,9 +208,9 @@ FILES = {
 def _targets(window: Path, root: Path) -> set[str]:
     """The files that a window's job files name, below the directory of the test."""
     jobs = window.glob("fio/run/*/job.fio")
-    words = [line for each in jobs for line in each.read_text().splitlines()]
-    files = (each.partition("=")[2] for each in words if each.startswith("filename="))
-    return {str(Path(each).relative_to(root)) for each in files}
+    words = [line for job in jobs for line in job.read_text().splitlines()]
+    files = (word.partition("=")[2] for word in words if word.startswith("filename="))
+    return {str(Path(file).relative_to(root)) for file in files}
 
 
 def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(
@@ -224,16 +224,16 @@ def test_all_volumes_are_used_at_once_and_every_request_of_each_is_counted(
     for window in context.evidence.windows:
         root = faked.out / "windows" / window.id
         assert _targets(root, disk) == FILES[window.candidate]
-        texts = [each.read_text() for each in root.glob("fio/run/*/fio.json")]
+        texts = [path.read_text() for path in root.glob("fio/run/*/fio.json")]
         assert len(texts) == 6
-        (sides,) = zip(*([json.loads(each)["jobs"][0]] for each in texts), strict=True)
-        own = [each[way]["lat_ns"]["bins"] for each in sides for way in ("read", "write")]
+        (sides,) = zip(*([json.loads(text)["jobs"][0]] for text in texts), strict=True)
+        own = [side[way]["lat_ns"]["bins"] for side in sides for way in ("read", "write")]
         counted = sum(sum(each.values()) for each in own)
         kept = pl.read_parquet(root / "histograms.parquet").filter(pl.col("transaction") == "all")
         assert kept["count"].sum() == counted > 0
         assert window.values["fio.iops", "all"]["count"] == counted
         volumes = context.run.detail("io_volumes", window.id).to_dicts()
-        whole = [each for each in volumes if each["operation"] == "all"]
+        whole = [volume for volume in volumes if volume["operation"] == "all"]
         assert [each["volume"] for each in whole] == ["data", "data-2", "log"]
         assert sum(each["requests"] for each in whole) == counted
         assert min(each["iops"] for each in whole) > 0

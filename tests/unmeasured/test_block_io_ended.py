@@ -82,9 +82,9 @@ def test_without_a_fio_that_will_do_nothing_is_begun(
     programs, out = place / "programs", place / "out"
     programs.mkdir()
     for folder in reversed(os.environ["PATH"].split(":")):
-        for each in Path(folder).glob("*"):
-            (programs / each.name).unlink(missing_ok=True)
-            (programs / each.name).symlink_to(each)
+        for path in Path(folder).glob("*"):
+            (programs / path.name).unlink(missing_ok=True)
+            (programs / path.name).symlink_to(path)
     (programs / "fio").unlink()
     if says:
         (programs / "fio").write_text(f"#!/bin/sh\necho {says}\n")

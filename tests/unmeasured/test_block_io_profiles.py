@@ -50,7 +50,7 @@ Asked = tuple[Profile, Pattern]
 def every_pattern() -> Iterator[Asked]:
     """All that are shipped."""
     for profile in map(library.shipped, library.names()):
-        yield from ((profile, each) for each in profile.patterns)
+        yield from ((profile, pattern) for pattern in profile.patterns)
 
 
 def one_of_each_kind() -> Iterator[Asked]:
@@ -60,7 +60,7 @@ def one_of_each_kind() -> Iterator[Asked]:
         streams = pattern.streams
         kind = (
             len(streams) > 1, pattern.is_weighted, profile.workers > 1,
-            frozenset((each.sync, each.submission) for each in streams),
+            frozenset((stream.sync, stream.submission) for stream in streams),
             any(each.hot_spots for each in streams), any(each.burst for each in streams),
             any(len(each.read_sizes) > 1 for each in streams),
         )  # fmt: skip
@@ -71,7 +71,7 @@ def one_of_each_kind() -> Iterator[Asked]:
 def figures_of(pattern: Pattern) -> set[tuple[str, str]]:
     """The metrics that a report has of a pattern, and what they are of."""
     moved = {ALL, *chain.from_iterable(each.directions for each in pattern.streams)}
-    flushed = {"flush"} if any(each.sync == "fdatasync" for each in pattern.streams) else set()
+    flushed = {"flush"} if any(stream.sync == "fdatasync" for stream in pattern.streams) else set()
     latencies = ("fio.mean_s", *(f"fio.{name}" for name in PERCENTILES))
     named = {(name, of) for name in ("fio.iops", *latencies) for of in moved | flushed}
     return named | {("fio.bytes_per_s", of) for of in moved}
@@ -150,9 +150,9 @@ def studied(
     assert {(each.candidate, each.point.values["profile"]) for each in windows} == {
         (name, label) for name in storage for label in patterns
     }
-    for each in windows:
-        known = {key for key, found in each.values.items() if found["value"] is not None}
-        assert figures_of(patterns[str(each.point.values["profile"])]) <= known, each.id
+    for window in windows:
+        known = {key for key, found in window.values.items() if found["value"] is not None}
+        assert figures_of(patterns[str(window.point.values["profile"])]) <= known, window.id
     reported = of_report(stithy, out)
     for each in (each for each in windows if each.valid):
         label = str(each.point.values["profile"])
@@ -197,6 +197,6 @@ def test_a_study_of_each_profile_is_reported_with_all_its_figures(
 ) -> None:
     """All of its patterns. Long: two windows for each."""
     profile = library.shipped(name)
-    asked = [(profile, each) for each in profile.patterns]
+    asked = [(profile, pattern) for pattern in profile.patterns]
     storage = {"directory": f'{{path: "{disk_place}/a"}}', "drive": f"{{drive: {DRIVE}}}"}
     studied(stithy, place, asked, storage)

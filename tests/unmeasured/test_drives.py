@@ -94,7 +94,7 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
         if not (found := is_the_moment(out)):
             return found
         programs = [find(folder) for folder in stithy.drives()]
-        cpus = [os.sched_getaffinity(each.pid) for each in programs if each]
+        cpus = [os.sched_getaffinity(program.pid) for program in programs if program]
         assert cpus
         assert not set().union(*cpus) & set(manifest(out)["database"]["cpus"] or ())
         return found

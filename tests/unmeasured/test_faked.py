@@ -90,7 +90,7 @@ def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
     context = context_of(read_run(faked.out))
     assert context.manifest is not None
     assert context.manifest.database.effective_settings == {"wal_level": "replica"}
-    assert [each.effective_settings for each in context.manifest.candidates] == [
+    assert [candidate.effective_settings for candidate in context.manifest.candidates] == [
         {"fsync": "off", "shared_buffers": "64MB"}, {"fsync": "on", "shared_buffers": "1MB"},
     ]  # fmt: skip
     page = Page(context)
@@ -128,7 +128,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     evidence = context.evidence
     sizes = {each.point.values["database.memory"] for each in evidence.windows}
     assert (len(evidence.windows), sizes) == (12, {"192 MiB", "320 MiB", "1 GiB"})
-    assert [str(each) for each in evidence.levels][::2] == [
+    assert [str(level) for level in evidence.levels][::2] == [
         "users=4, database.memory=192 MiB", "users=4, database.memory=1 GiB",
     ]  # fmt: skip
     for window in evidence.windows:
@@ -142,7 +142,7 @@ def test_a_study_that_varies_memory_is_one_run_with_a_report_of_it(
     rounds = {block: {place for b, place in turns if b == block} for block, _ in turns}
     assert rounds == {0: {0, 1, 2}, 1: {0, 1, 2}}
     assert conclude(outcome, None, json=True) == 0
-    assert [each["outcome"] for each in json.loads(capsys.readouterr().out)["thresholds"]] == [
+    assert [load["outcome"] for load in json.loads(capsys.readouterr().out)["thresholds"]] == [
         "met", "met",
     ]  # fmt: skip
     assert run(["report", str(faked.out), "--format", "html,md,json,pdf"]) == 0
@@ -273,7 +273,7 @@ def test_a_metric_whose_best_value_is_0_is_compared_as_a_difference_to_the_end(
             in (faked.out / f"report.{kind}").read_text()
         )
     # Its own table is read by the name that it declares.
-    of_b = [each.id for each in context.evidence.windows if each.candidate == "b"]
+    of_b = [window.id for window in context.evidence.windows if window.candidate == "b"]
     assert sorted(context.run.detail("note_lines", each).height for each in of_b) == [3, 3, 4, 4]
     assert context.run.detail("note_lines").is_empty()
     # What does not count in a window is a span of it alone.
@@ -323,7 +323,7 @@ def test_exports_mark_what_was_measured_of_a_span_that_does_not_count(
         ("all", True, None), ("noting", False, "more than 3 lines were lost"),
     ]  # fmt: skip
     assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
-    lines = [each for each in capsys.readouterr().out.splitlines() if "note_lost{" in each]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "note_lost{" in line]
     of_window = [each for each in lines if f'window="{window}"' in each]
     marked = sorted(('of="noting"' in each, 'valid="false"' in each) for each in of_window)
     assert marked == [(False, False), (True, True)]
@@ -337,7 +337,7 @@ def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_fro
     faked.root.mkdir()
     faked.run()
     page = Page(context_of(read_run(faked.out)))
-    assert all(each.valid for each in page.context.evidence.windows)
+    assert all(window.valid for window in page.context.evidence.windows)
     found = points.measured(faked.out, summed=("note.lost",))
     rows = page.tables["measured"].frame.to_dicts()
     assert len(rows) == len(found) == 8
@@ -350,13 +350,15 @@ def test_what_a_scenario_without_a_database_varies_is_reported_as_it_follows_fro
         rows = page.tables[name].frame.to_dicts()
         expected_rows = list(same(faked.out, *asked))
         assert len(rows) == len(expected_rows) > 0
-        for each in expected_rows:
-            [row] = [row for row in rows if row | _texts(each) == row]
-            numbers = {key: each[key] for key in each if key not in _texts(each)}
+        for expected_row in expected_rows:
+            [row] = [row for row in rows if row | _texts(expected_row) == row]
+            numbers = {
+                key: expected_row[key] for key in expected_row if key not in _texts(expected_row)
+            }
             assert {key: row[key] for key in numbers} == pytest.approx(numbers)
-    shown = [each.column for each in page.tables["factors"].columns]
+    shown = [column.column for column in page.tables["factors"].columns]
     assert shown == ["factor", "value", "candidate", "asked", "windows"]
-    assert f"by-{LENGTH}" in {each.name for each in page.figures}
+    assert f"by-{LENGTH}" in {figure.name for figure in page.figures}
 
 
 LENGTH = "scenario.notes.length"
@@ -400,7 +402,7 @@ def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
     faked = FakedRun(place, hammer=FakeHammer(sound=True), load=load, settings=settings)
     faked.run()
     first = next(n for n, each in enumerate(faked.events) if isinstance(each, StepStarted))
-    reported = [each.text for each in faked.events[:first] if isinstance(each, Note)]
+    reported = [event.text for event in faked.events[:first] if isinstance(event, Note)]
     assert any(text.startswith(SAID) for text in reported) is not durable
     if not durable:
         # As if a real server had told that these are in force, of which the fake knows nothing.
@@ -450,7 +452,7 @@ def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_o
     page = Page(context)
     assert answer(context).flaws[0].startswith(SAID)
     assert context.label == LABEL
-    [forest] = [each for each in page.figures if each.name == "throughput-by-users"]
+    [forest] = [figure for figure in page.figures if figure.name == "throughput-by-users"]
     assert LABEL in page.footer(forest)
     drawn = draw.svg(forest.spec, forest.name)
     for name in context.evidence.candidates:

@@ -56,7 +56,7 @@ def _run(
 
 def _reasons(faked: FakedRun) -> list[str]:
     windows = context_of(read_run(faked.out)).evidence.windows
-    return [str(reason) for each in windows for reason in each.reasons]
+    return [str(reason) for window in windows for reason in window.reasons]
 
 
 @pytest.mark.parametrize(("study", "hammer"), OWN, ids=("engine", "engine and workload"))
@@ -155,7 +155,7 @@ def test_a_window_in_which_the_server_of_a_url_was_started_anew_has_no_numbers(
     faked = _run(tmp_path / "own", text=BY_URL)
     faked.hammer.before_run = start_anew
     assert faked.run().end == "finished"
-    assert len([each for each in _reasons(faked) if "the server was restarted" in each]) == 1
+    assert len([reason for reason in _reasons(faked) if "the server was restarted" in reason]) == 1
 
 
 def _two_servers(
@@ -179,7 +179,7 @@ def test_servers_of_different_versions_are_named_wherever_it_counts(
     faked = _two_servers(tmp_path / "two", monkeypatch, "2.memory")
     faked.hammer.before_run = lambda: faked.stop.signal() if len(faked.hammer.runs) > 2 else None
     assert faked.run().end == "interrupted"
-    warned = [each.text for each in faked.events if isinstance(each, Note)]
+    warned = [event.text for event in faked.events if isinstance(event, Note)]
     assert any("b server version 2.memory; differences" in each for each in warned)
     faked.hammer, faked.stop = Committing(sound=True), Stop()
     assert faked.resume().end == "finished"

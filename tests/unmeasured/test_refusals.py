@@ -123,7 +123,7 @@ def test_a_new_study_of_this_machine_can_be_planned(run: Run, place: Path) -> No
     study = place / "study.yaml"
     written = run("new", study, "--short")
     assert written.returncode == 0, written.stderr
-    assert [each.name for each in place.iterdir()] == ["study.yaml"]
+    assert [path.name for path in place.iterdir()] == ["study.yaml"]
     assert run("plan", study).returncode == 0
 
 
@@ -138,7 +138,7 @@ def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
     stithy = Stithy(place / "state", prefix=unprivileged.stithy())
     shown = stithy.run("doctor", "--json")
     assert shown.returncode == 3, shown.stderr
-    assert "root" in [each["what"] for each in json.loads(shown.stdout)["demo"]["lacks"]]
+    assert "root" in [load["what"] for load in json.loads(shown.stdout)["demo"]["lacks"]]
     written = stithy.run("new", "-", "--short", "--size", "1")
     assert written.returncode == 0, written.stderr
     (place / "study.yaml").write_text(written.stdout)

@@ -90,7 +90,7 @@ def test_a_killed_or_stopped_run_of_a_real_database_is_resumed(
     process.communicate()
     assert left_by(out) != []
     planned = stithy.run("plan", study)
-    ended = {str(each.facts["id"]) for each in entries(out, "step-finished")}
+    ended = {str(entry.facts["id"]) for entry in entries(out, "step-finished")}
     # Else all but the copy is gone. Where the last window ended while it was stopped, nothing is.
     stays = by == KILL or f"w-a-u{users[-1]}-b0" in ended
     assert (f"stithy resume {out}" in planned.stdout) is stays
@@ -134,7 +134,7 @@ def test_a_run_killed_while_its_second_dataset_loads_goes_on_with_the_first_one_
     process.communicate()
     ended = stithy.run("resume", out)
     assert ended_well(ended.returncode, ended.stderr), ended.stderr
-    loaded = [each.facts["dataset"] for each in entries(out, "step-started", kind="prepare")]
+    loaded = [entry.facts["dataset"] for entry in entries(out, "step-started", kind="prepare")]
     assert loaded == ["warehouses1", "warehouses2", "warehouses2"]
     for size in (1, 2):
         load = pl.read_parquet(out / f"windows/w-a-u2-warehouses{size}-b0/load.parquet")

@@ -323,7 +323,7 @@ def _groups(pid: int) -> list[Path]:
     lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
     parts = [line.split(":", 2) for line in lines]
     own = [path for _, kinds, path in parts if "cpu" in kinds.split(",")]
-    folders = [each.point for each in mounts(Path("/proc")) if "cpu" in each.options.split(",")]
+    folders = [mount.point for mount in mounts(Path("/proc")) if "cpu" in mount.options.split(",")]
     if own and folders:
         return [folders[0] / own[0].lstrip("/")]
     [unified] = [each.point for each in mounts(Path("/proc")) if each.kind == "cgroup2"]

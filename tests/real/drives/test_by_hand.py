@@ -36,7 +36,7 @@ def place(disk_place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def mounted(point: Path) -> bool:
     """Whether something is mounted there."""
-    return any(each.point == point for each in mounts())
+    return any(mount.point == point for mount in mounts())
 
 
 def stithy(*words: str) -> None:
@@ -150,7 +150,7 @@ def test_what_a_killed_drive_left_is_cleaned(place: Path, capsys: Captured) -> N
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "drive none: removed everything that it left\n"
     assert not mounted(point)
-    assert [each.name for each in places.all_folders()] == ["other"]
+    assert [all_folder.name for all_folder in places.all_folders()] == ["other"]
     assert find(places.folder_of("other")) is not None
 
 

@@ -121,7 +121,7 @@ def working(program: str, until: Path, *folders: Path) -> Iterator[Callable[[], 
 
     Gives what tells its process id as long as it lives.
     """
-    words = [sys.executable, "-c", program, *(str(each) for each in folders)]
+    words = [sys.executable, "-c", program, *(str(folder) for folder in folders)]
     process = subprocess.Popen(words, cwd=folders[0])
     try:
         while not until.exists():

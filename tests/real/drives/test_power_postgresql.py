@@ -63,7 +63,7 @@ def test_nothing_is_lost_where_the_log_has_its_own_drive(master: Master) -> None
     with machine(master, Plan("ext4", 40, own_log=True)) as there:
         seen = there.cut_under_load(40, rule_of(40))
     assert seen.sound, seen
-    assert [each.name for each in seen.cuts] == ["data", "log"]
+    assert [cut.name for cut in seen.cuts] == ["data", "log"]
 
 
 def test_flushes_that_lie_are_found_out(master: Master) -> None:

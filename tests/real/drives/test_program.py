@@ -114,7 +114,9 @@ def test_a_file_system_that_is_shut_down_writes_nothing_more(kind: str, place: P
 
 def _written_bytes(counters: DriveCounters) -> int:
     """How many bytes all writes moved."""
-    return next(each.moved_bytes for each in counters.operations if each.name == "write")
+    return next(
+        operation.moved_bytes for operation in counters.operations if operation.name == "write"
+    )
 
 
 def test_faults_reach_the_device_and_end(place: Path) -> None:

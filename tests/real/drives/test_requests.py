@@ -82,7 +82,7 @@ def test_every_request_is_in_the_trace(disk_place: Path) -> None:
     trace = read_trace(path)
     assert (trace.drive, trace.lost, trace.is_complete) == ("disk", 0, True)
     assert len(trace.requests) == counts.written
-    writes, flushes = (trace.requests.filter(operation=each) for each in ("write", "flush"))
+    writes, flushes = (trace.requests.filter(operation=name) for name in ("write", "flush"))
     assert writes["offset_bytes"].to_list() == [n * SECTOR_BYTES for n in (3, 1, 2)]
     assert set(writes["length_bytes"]) == {SECTOR_BYTES}
     assert len(flushes) >= 3
@@ -98,7 +98,7 @@ def test_the_interval_log_of_a_drive_is_read_as_all_others(disk_place: Path) -> 
             os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
     seconds = read_hlog(Path(f"{stem}.latency.hlog"))
     total = {each.tag: each.histogram for each in read_hlog(Path(f"{stem}.latency-total.hlog"))}
-    writes = merge(each.histogram for each in seconds if each.tag == "write")
+    writes = merge(second.histogram for second in seconds if second.tag == "write")
     assert {"write", "flush"} <= total.keys() <= {"read", "write", "flush", "discard"}
     assert writes is not None
     assert writes.count == total["write"].count == 20

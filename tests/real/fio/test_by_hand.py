@@ -126,7 +126,7 @@ class Pairs:
         """The standard error of that median, by the spread of the pairs."""
         logs = self._logs(name)
         middle = median(logs)
-        spread = NORMAL * median(abs(each - middle) for each in logs)
+        spread = NORMAL * median(abs(log - middle) for log in logs)
         return OF_MEDIAN * spread / math.sqrt(len(logs))
 
     def differing(self) -> Iterator[str]:
@@ -142,7 +142,11 @@ class Pairs:
     def noisy(self, most: float) -> Iterator[str]:
         """Each figure of which little can be said; of so few requests a p99 always is."""
         rates_and_means = (each for each in self.hand[0] if not each.endswith("p99"))
-        yield from (each for each in rates_and_means if self.error(each) > most)
+        yield from (
+            rates_and_mean
+            for rates_and_mean in rates_and_means
+            if self.error(rates_and_mean) > most
+        )
 
     def _logs(self, name: str) -> list[float]:
         """Of each pair the logarithm of Stithy's figure over fio's."""

@@ -71,7 +71,7 @@ def understood(machine: Machine, texts: Iterable[str], folder: Path) -> None:
 def test_fio_understands_every_profile(machine: Machine, tmp_path: Path) -> None:
     """As fast as it goes, at a rate, with checksums."""
     place = Target("/nowhere/file", 2**31)
-    patterns = [each for name in library.names() for each in library.shipped(name).patterns]
+    patterns = [pattern for name in library.names() for pattern in library.shipped(name).patterns]
     free, paced = (
         Load(60, 5, 7, verify=True),
         Load(60, 5, 7, rate_per_s=1234.5, data=Data(0.3, 0.5)),
@@ -142,7 +142,7 @@ def test_an_open_loop_keeps_its_rate_mix_and_sizes(
         assert answer.read.iops == pytest.approx(480, abs=4 * (480 / 3) ** 0.5)
         assert answer.write.iops == pytest.approx(120, abs=4 * (120 / 3) ** 0.5)
         rows = found.seconds["data"]
-        assert sum(each.count for each in rows) == answer.count
+        assert sum(row.count for row in rows) == answer.count
         assert sum(each.moved_bytes for each in rows) == answer.count * 8192
         assert 0 < found.late_shares["data"] < 1
 
@@ -159,10 +159,10 @@ def test_weights_hold_as_fast_as_it_goes_and_seconds_are_whole(
     for answer in (data, log):
         rows = found.seconds[answer.stream]
         assert sum(each.count for each in rows) == answer.count
-        sum_s = sum(each.count * (each.latency_mean_s or 0.0) for each in rows)
+        sum_s = sum(row.count * (row.latency_mean_s or 0.0) for row in rows)
         assert sum_s / answer.count == pytest.approx(answer.latency.mean_s, rel=0.01)
-    reads = [each for each in found.seconds["data"] if each.direction == "read"]
-    assert [each.second for each in reads] == [0, 1, 2]
+    reads = [second for second in found.seconds["data"] if second.direction == "read"]
+    assert [read.second for read in reads] == [0, 1, 2]
     assert all(each.completion for each in reads)
 
 
@@ -171,7 +171,7 @@ def saved(path: str) -> Data:
 
     Pages that were never written do not count.
     """
-    pages = [each for each in pages_of(path) if any(each)]
+    pages = [page for page in pages_of(path) if any(page)]
     small = sum(len(zlib.compress(each, 1)) for each in pages)
     return Data(1 - small / (4096 * len(pages)), 1 - len(set(pages)) / len(pages))
 
@@ -226,8 +226,8 @@ def test_a_trace_is_replayed_at_its_own_times_or_as_fast_as_it_goes(
         assert answer.write is not None
         assert answer.write.iops == pytest.approx(40, rel=0.05)
         whole = dict.fromkeys(range(3), 0)
-        for each in timed.seconds["trace"]:
-            whole[each.second] += each.count
+        for second in timed.seconds["trace"]:
+            whole[second.second] += second.count
         assert list(whole.values()) == pytest.approx([400] * 3, abs=12)
 
     def is_fast() -> None:

@@ -228,7 +228,7 @@ def agrees(drive: Raised, shape: Shape, duration_s: float = DURATION_S) -> None:
 
 def are_near(ratios: Mapping[str, float]) -> bool:
     """Whether each is near 1."""
-    return all(abs(each - 1) <= AGREES for each in ratios.values())
+    return all(abs(ratio - 1) <= AGREES for ratio in ratios.values())
 
 
 def compared(found: Figures, expected: Figures, how: str) -> dict[str, float]:
@@ -284,7 +284,7 @@ def slow_enough(profile: str, point: Point) -> str:
     """The same drive, so slow that this machine delivers it at a point."""
     found = simulated(slower(profile, 1, CACHE_BYTES), point)
     sides = [each for each in (found.read, found.write) if each]
-    fastest_s = min(each.latency.mean_s or 0.0 for each in sides)
+    fastest_s = min(side.latency.mean_s or 0.0 for side in sides)
     by_rate = sum(each.iops for each in sides) / IOPS_MOST
     made = slower(profile, max(1, by_rate, LATENCY_LEAST_S / fastest_s), CACHE_BYTES)
     return re.sub(r"^cost_us = (.+)$", _long_enough, made, flags=re.MULTILINE)
@@ -316,7 +316,7 @@ def shape_of(name: str, profile: str, point: Point) -> Shape:
 
 @pytest.mark.long
 @pytest.mark.needs_quiet
-@pytest.mark.parametrize("name", sorted(each.stem for each in SHIPPED.glob("*.toml")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.toml")))
 def test_every_shipped_drive_does_what_its_simulation_does(tmp_path: Path, name: str) -> None:
     """At small, large, mixed and flushed requests. Long: a hundred drives, some seconds each."""
     profile = (SHIPPED / f"{name}.toml").read_text()

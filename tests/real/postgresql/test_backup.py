@@ -128,16 +128,18 @@ class Kept:
         commands = restore_commands(self.method, self.tools, self.folder, self.data, self.options)
         if commands is None:
             self.made.initialise(self.data, self.place)
-        for each in commands or ():
-            done(each)
+        for command in commands or ():
+            done(command)
         more = restored_settings(self.method)
         asked = Start(self.data, self.sockets, self.place / "second.log", more=more)
         second = self.made.start(asked)
         memory = second.shared_memory()
         try:
             fresh = Source(second.url, self.data)
-            for each in load_commands(self.method, self.tools, self.folder, fresh, self.options):
-                done(each)
+            for load_command in load_commands(
+                self.method, self.tools, self.folder, fresh, self.options
+            ):
+                done(load_command)
             yield second
         finally:
             second.stop()

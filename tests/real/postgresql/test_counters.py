@@ -111,7 +111,7 @@ def test_samples_of_two_servers_are_what_each_of_them_says_of_itself(server: Ser
         told = {name: each.maintenance().last_checkpoint_at_s for name, each in servers.items()}
     assert told["tenant-1"] < told["tenant-2"]
     for name, count in counts.items():
-        mine = [each.sample for each in readings if each.instance == name]
+        mine = [reading.sample for reading in readings if reading.instance == name]
         found = {(each.metric, each.subject): each.value for each in mine}
         assert found["active_sessions", ""] == count
         assert found["waiting_sessions_by_event", "Lock:advisory"] == count
@@ -130,8 +130,8 @@ def waiting(server: Server, count: int) -> Iterator[None]:
     threads = [threading.Thread(target=wait) for _ in range(count)]
     with connect(parse_url(server.url)) as holder:
         holder.run("SELECT pg_advisory_lock(1)")
-        for each in threads:
-            each.start()
+        for thread in threads:
+            thread.start()
         asked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'"
         while holder.run(asked) != [[count]]:
             time.sleep(0.01)

@@ -169,4 +169,4 @@ def test_what_candidates_have_of_their_own_is_tried_and_refused_at_their_keys() 
     with pytest.raises(Refused) as caught:
         engine(shared, own=[(f"candidates.{name}", each) for name, each in own.items()]).check()
     keys = ("b.settings", "b.settings.max_connections", "c.memory", "d.settings.shared_buffers")
-    assert [each.where for each in caught.value.parts()] == [f"candidates.{key}" for key in keys]
+    assert [part.where for part in caught.value.parts()] == [f"candidates.{key}" for key in keys]
