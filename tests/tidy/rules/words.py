@@ -57,17 +57,6 @@ def only_our_words(project: Project) -> Iterator[Finding]:
                 yield source.found(line, f"{name!r} uses {word!r}", f"say {foreign[word]}")
 
 
-OF_PLUGINS = "## Words of plug-ins\n"
-
-
-def strings(source: Source) -> Iterator[tuple[int, str]]:
-    """Every text in the code that is no docstring, with its line."""
-    prose = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
-    for node in source.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            yield node.lineno, node.value
-
-
 def command_help(source: Source) -> Iterator[tuple[int, str]]:
     """The docstrings of commands and of their options, which help shows, each with its line."""
     for node in source.nodes:
@@ -82,107 +71,6 @@ def command_help(source: Source) -> Iterator[tuple[int, str]]:
 
 def _is_parameter(decorator: ast.expr) -> bool:
     return ast.unparse(decorator).startswith("Parameter(")
-
-
-TEMPLATES = tuple(
-    f"python/stithy/report/{part}" for part in ("template/", "assets/page", "assets/figure")
-)
-
-
-def said(source: Source) -> Iterator[tuple[int, str]]:
-    """What a module says outside of comments and docstrings; every line of a template or script."""
-    if source.path.startswith(TEMPLATES):
-        yield from enumerate(source.lines, 1)
-    else:
-        yield from (*identifiers(source), *strings(source), *command_help(source))
-
-
-def words_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in's folder has its words, in names, in texts or in help.
-
-    Nor has a template or a script of the report.
-    """
-    folders = words_below(project, OF_PLUGINS)
-    for source in (*project.package(), *project.under(*TEMPLATES)):
-        theirs = {w: at for w, at in folders.items() if not source.path.startswith(at.strip("`"))}
-        for line, text in said(source):
-            if word := foreign_word(text, theirs):
-                remedy = f"let the plug-in declare it: only {folders[word]} may name it"
-                yield source.found(line, f"{text[:40]!r} has the word {word!r}", remedy)
-
-
-OF_KEYS = "## Keys of plug-ins\n"
-
-
-def uses(source: Source) -> Iterator[tuple[int, str]]:
-    """Every text, attribute, keyword and constant, with its line: what a key can be used as."""
-    yield from strings(source)
-    for node in source.nodes:
-        match node:
-            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
-                yield node.lineno, name
-            case ast.Name(id=name) if name.isupper():
-                yield node.lineno, name.lower()
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                yield node.lineno, name
-
-
-def keys_of_plugins_stay_there(project: Project) -> Iterator[Finding]:
-    """No module outside of a plug-in uses one of its keys: of a study, a factor or a column.
-
-    Nor does a message name it: `load.users`.
-    """
-    places = words_below(project, OF_KEYS)
-    for source in project.package():
-        theirs = {
-            word for word, at in places.items()
-            if not source.path.startswith(tuple(re.findall(r"`([^`]+)`", at)))
-        }  # fmt: skip
-        for line, text in uses(source):
-            paths = re.findall(r"`(?:\w+\.)*(\w+)`", text)
-            for word in theirs.intersection((text, *paths)):
-                remedy = f"ask what the plug-in declares: only {places[word]} may use it"
-                yield source.found(line, f"the key {word!r} is of a plug-in", remedy)
-
-
-IN_RUST = "## Words of plug-ins in Rust\n"
-RUST_SOURCES = re.compile(r"^crates/(?:\w+/src|hammer/tests/fakes)/.*\.rs$")
-# Lists: who chooses between plug-ins names each once. SQL of a workload is chosen by engine.
-LISTS = re.compile(r"^crates/hammer/src/(?:plugins|workload/\w+/sql/mod)\.rs$")
-DECLARES = re.compile(r"^(?:pub )?mod (?P<name>\w+);$")
-
-
-def foreign_words_in_rust(project: Project) -> Iterator[tuple[Source, int, str, str]]:
-    """Every place of the crates with a word of a plug-in elsewhere, and where that belongs."""
-    listed = words_below(project, IN_RUST).items()
-    owners = {re.sub(r"\W", "", word): where for word, where in listed}
-    owners |= {f"{word}s": where for word, where in owners.items()}
-    for source in project.sources.values():
-        if not RUST_SOURCES.match(source.path):
-            continue
-        own = {
-            where
-            for where in owners.values()
-            if any(f in source.path for f in re.findall(r"`([^`]+)`", where))
-        }
-        foreign = {word: where for word, where in owners.items() if where not in own}
-        for line, text in enumerate(source.lines, 1):
-            for name in re.findall(r"[A-Za-z][\w-]*", text):
-                if word := foreign_word(name, foreign):
-                    yield source, line, word, foreign[word]
-
-
-def words_of_plugins_stay_there_in_rust(project: Project) -> Iterator[Finding]:
-    """No source outside of a plug-in's folders has its words, in code, texts or comments.
-
-    But the lists, and the line that declares a module of its name.
-    """
-    for source, line, word, where in foreign_words_in_rust(project):
-        declares = DECLARES.match(source.lines[line - 1])
-        is_declared = declares and foreign_word(declares["name"], {word: where})
-        if not LISTS.match(source.path) and not is_declared:
-            remedy = f"let the plug-in say it: only {where} may name it"
-            yield source.found(line, f"the word {word!r} is of a plug-in", remedy)
 
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/")
@@ -264,11 +152,6 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
 
 
 _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
-_PLUGIN = {LIST: f"{OF_PLUGINS}\n| `autovacuum` | `python/stithy/engines/b/` |\n"}
-_KEY = {LIST: f"{OF_KEYS}\n| `users` | `python/stithy/a.py`, `python/stithy/a/` |\n"}
-_HELP = '"""A."""\n\n\ndef a():\n    """Clean.\n\n    Example: %s\n\n    -----\n    """\n'
-_OWNED = ("new-order", "order-entry", "postgresql")
-_IN_RUST = {LIST: IN_RUST + "".join(f"| `{word}` | `workload/a/`, `sql/b/` |\n" for word in _OWNED)}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
@@ -278,41 +161,6 @@ RULES = (
     Rule("only our words in file names", only_our_words,
          breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
          keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"}),
-    Rule("plug-ins keep their words", words_of_plugins_stay_there,
-         breaks=_PLUGIN | {"python/stithy/report/a.py": '"""A."""\nX = "autovacuum ran"\n'},
-         keeps=_PLUGIN | {"python/stithy/engines/a.py": '"""Autovacuum."""\nX = "vacuous"\n',
-                          "python/stithy/engines/b/c.py": "autovacuum_runs = 1\n"}),
-    Rule("plug-ins keep their words out of templates", words_of_plugins_stay_there,
-         breaks=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "autovacuum" %}\n'},
-         keeps=_PLUGIN | {f"{TEMPLATES[0]}a.html": '{% if a == "vacuous" %}\n'}),
-    Rule("plug-ins keep their words out of help", words_of_plugins_stay_there,
-         breaks=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a /var/lib/autovacuum"},
-         keeps=_PLUGIN | {"python/stithy/cli/a.py": _HELP % "stithy a {url}"}),
-    Rule("plug-ins keep their keys", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row["users"]\n'},
-         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nusers = "two users"\n',
-                       "python/stithy/a/c.py": 'X = "users"\n'}),
-    Rule("plug-ins keep their keys out of messages", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": 'X = f"see `load.users`, {a}"\n'},
-         keeps=_KEY | {"python/stithy/report/a.py": 'X = "see `load`, and users"\n'}),
-    Rule("plug-ins keep their constants", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = row[USERS]\n'},
-         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = USERS_MAX\n',
-                       "python/stithy/a.py": "X = row[USERS]\n"}),
-    Rule("plug-ins keep their attributes", keys_of_plugins_stay_there,
-         breaks=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.users\n',
-                        "python/stithy/report/b.py": "class A:\n    users: int\n"},
-         keeps=_KEY | {"python/stithy/report/a.py": '"""A."""\nX = point.level\n',
-                       "python/stithy/a/c.py": "X = load.users\n"}),
-    Rule("plug-ins keep their words in Rust", words_of_plugins_stay_there_in_rust,
-         breaks=_IN_RUST | {"crates/hammer/src/a.rs": "//! Counts NewOrders.\n"},
-         keeps=_IN_RUST | {"crates/hammer/src/a.rs": "//! A new one, in order.\n",
-                           "crates/hammer/src/workload/a/c.rs": "fn new_order() {}\n",
-                           "crates/hammer/tests/hammer/a.rs": "fn new_order() {}\n"}),
-    Rule("only lists in Rust name plug-ins", words_of_plugins_stay_there_in_rust,
-         breaks=_IN_RUST | {"crates/hammer/src/workload/mod.rs": "pub use order_entry::X;\n"},
-         keeps=_IN_RUST | {"crates/hammer/src/plugins.rs": "//! postgresql, order_entry\n",
-                           "crates/hammer/src/workload/mod.rs": "pub mod order_entry;\n"}),
     Rule("standard words in documents", standard_words_for_people,
          breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
          keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"}),
