@@ -103,6 +103,7 @@ lint:
 	@$(call IF_HERE,fmt,cargo fmt --all --check)
 	$(PYTHON) -m ruff check --quiet $(CODE)
 	$(PYTHON) -m ruff format --quiet --check $(CODE)
+	@kept=$$(.venv/bin/lint-imports 2>&1) || { echo "$$kept"; exit 1; }
 	@echo both at a time: mypy, and clippy with -D warnings; code=0; \
 	$(PYTHON) -m mypy --no-error-summary & types=$$!; \
 	{ $(call IF_HERE,clippy,cargo clippy --quiet --locked --workspace --all-targets --profile ci -- -D warnings); } || code=$$?; \

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tidy.project import Project, Rule, project_of, read_project
-from tidy.rules import absent, arrows, map, shape, words
+from tidy.rules import absent, imports, map, shape, words
 
-RULES = [rule for module in (shape, arrows, absent, words, map) for rule in module.RULES]
+RULES = [rule for module in (shape, imports, absent, words, map) for rule in module.RULES]
 
 
 @pytest.fixture(scope="module")
