@@ -1,12 +1,13 @@
 """What a factor says of itself: what its values count, as people say it, and its short word.
 
-An activity declares the factors that are its own as `FACTORS`, such as the users of a load. Any
+An activity declares the factors that are its own, such as the users of a load. Any
 other factor is known by its key in the study alone: its values are said as they are written.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from stithy.activity import DeclaredActivity
 from stithy.errors import UserError
 from stithy.registry import plugins
 
@@ -76,10 +77,9 @@ def factor_named(name: str) -> Factor:
 
 def level_factor() -> Factor:
     """The factor whose values are levels: that of the activity that fills the table `load`."""
-    for module in plugins("activity").values():
-        if any(table.name == "load" for table in getattr(module, "DETAILS", ())):
-            levels: Factor = module.FACTORS[0]
-            return levels
+    for activity in plugins(DeclaredActivity).values():
+        if any(table.name == "load" for table in activity.details):
+            return activity.factors[0]
     raise LookupError("no activity fills the table load")
 
 
@@ -95,5 +95,5 @@ def require_usable(names: Collection[str], scenario: str) -> None:
 
 def declared() -> dict[str, Factor]:
     """All that activities declare, by name."""
-    modules = plugins("activity").values()
-    return {each.name: each for module in modules for each in getattr(module, "FACTORS", ())}
+    activities = plugins(DeclaredActivity).values()
+    return {factor.name: factor for activity in activities for factor in activity.factors}

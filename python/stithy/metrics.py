@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
+from stithy.activity import DeclaredActivity
 from stithy.collectors.collector import Collector
 from stithy.errors import UserError
 from stithy.names import make_plain
@@ -276,15 +276,15 @@ def is_mean(column: str) -> bool:
 def _declared() -> Mapping[str, Metric]:
     """Every metric of every activity, and the throughput of every workload."""
     own = (each.WORKLOAD.metric for each in plugins("workload").values())
-    activities = tuple(plugins("activity").values())
+    activities = tuple(plugins(DeclaredActivity).values())
     return _declared_by((*filter(None, own),), activities)
 
 
 @cache
 def _declared_by(
-    own: tuple[Metric, ...], activities: tuple[ModuleType, ...]
+    own: tuple[Metric, ...], activities: tuple[DeclaredActivity, ...]
 ) -> Mapping[str, Metric]:
-    by_activity = ((a.NAME, metric) for a in activities for metric in a.METRICS)
+    by_activity = ((a.name, metric) for a in activities for metric in a.metrics)
     return _map_names((*(("workloads", metric) for metric in own), *by_activity))
 
 
@@ -296,7 +296,7 @@ def _map_names(declared: Iterable[tuple[str, Metric]]) -> Mapping[str, Metric]:
         if same is not metric:
             raise UserError(
                 f"the metric {metric.name} is declared twice",
-                where=f"`METRICS` of {first}, {whose}",
+                where=f"`metrics` of {first}, {whose}",
                 remedy="give the metric another name, or leave it to the other plug-in",
             )
     return {metric.name: metric for _, metric in plain.values()}

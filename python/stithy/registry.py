@@ -36,9 +36,6 @@ FAMILIES = {
     "workload": "stithy.workloads",
     "restore": "stithy.plan.restores",
     "restoring": "stithy.run.restores",
-    "step": "stithy.run.steps",
-    "activity": "stithy.activities",
-    "acting": "stithy.run.activities",
     "check": "stithy.hosts.checks",
     "validity": "stithy.analysis.validity.checks",
     "figure": "stithy.report.figures",
@@ -70,11 +67,12 @@ class Family:
     """Where the plug-ins of a family lie.
 
     `package`, below `stithy`: each module or folder in it defines `PLUGINS`, a tuple of instances,
-    but for those that are the `interface`. `stage`: a module of that name in any folder of
-    `SLICES` may define some, too.
+    but for those that are the `interface`. `module`, below `stithy`: defines those of the core.
+    `stage`: a module of that name in any folder of `SLICES` may define some, too.
     """
 
     package: str | None = None
+    module: str | None = None
     stage: str | None = None
     interface: frozenset[str] = frozenset()
 
@@ -117,6 +115,9 @@ def _instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Plugin]
 
 def _modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, str, bool]]:
     """Name each module that plug-ins may lie in, its folder, and whether that is one's own."""
+    if family.module:
+        root = Path(__file__).parent
+        yield f"stithy.{family.module}", str(root / family.module.rpartition(".")[0]), False
     for folder, is_own in _folders(family.package, places) if family.package else ():
         for name in _names(folder):
             if is_own or name not in family.interface:

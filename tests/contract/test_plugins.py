@@ -7,14 +7,16 @@ import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
-from stithy.activity import every_table
+from stithy.activity import DeclaredActivity, every_table
 from stithy.engines.declaration import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.restore import Method as Declared
 from stithy.registry import part, plugins
+from stithy.run.activity import Activity
 from stithy.run.preparation.doctor import FAMILIES, list_needs
 from stithy.run.preparation.draft import Wishes, draft
 from stithy.scenarios.noisy_neighbour.aggressor import Aggressor
+from stithy.scenarios.noisy_neighbour.beside import NeighbourActivity
 from stithy.storage.layer import LayerKind, OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
@@ -172,8 +174,8 @@ def test_an_aggressor_has_intensities_with_words_and_both_halves_of_an_activity(
     assert len({aggressor.describe(level) for level in levels}) == len(levels)
     assert set(aggressor.count_added_bytes(keys, 2**30, study())) <= {"data", "backup"}
     name = f"neighbour-{aggressor.name}"
-    assert name in plugins("activity")
-    assert callable(plugins("acting")[name].lay_out)
+    assert name in plugins(DeclaredActivity)
+    assert isinstance(plugins(Activity)[name], NeighbourActivity)
 
 
 def test_a_restore_method_says_what_it_is_and_has_one_that_does_it() -> None:

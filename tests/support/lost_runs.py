@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from fakes.hammer import FakeHammer
-from stithy.activities.tenants import TENANT_SECONDS
 from stithy.point import OFF, ON, Point
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.write import write_table
 from stithy.run.executor import execute
 from stithy.scenarios.backup.plan import BACKUP
+from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
 from support.faked_run import FakedRun
 from support.sample_run import Shape, build_run, rewrite
 

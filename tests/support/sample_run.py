@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import polars as pl
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.activity import every_table
 from stithy.collectors.collector import Collector
 from stithy.point import Point

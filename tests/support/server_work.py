@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run

@@ -1,10 +1,9 @@
 """Factors: which of them is the level, and what none may be called."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from stithy import factor
+from stithy.activity import DeclaredActivity
 from stithy.errors import UserError
 from stithy.factor import Factor, level_factor, require_usable
 from stithy.registry import plugins
@@ -14,8 +13,8 @@ def test_the_level_is_that_of_a_load_whatever_other_activities_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where another activity comes before it by the name of its file."""
-    first = SimpleNamespace(FACTORS=(Factor("knocks", "Knocks", "knock"),))
-    every = {"first": first, **plugins("activity")}
+    first = DeclaredActivity("first", factors=(Factor("knocks", "Knocks", "knock"),))
+    every = {"first": first, **plugins(DeclaredActivity)}
     monkeypatch.setattr(factor, "plugins", lambda _: every)
     assert next(iter(factor.declared())) == "knocks"
     assert level_factor().name == "users"

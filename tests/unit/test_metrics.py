@@ -1,35 +1,28 @@
 """Metrics that plug-ins declare."""
 
 from dataclasses import replace
-from types import ModuleType
 
 import pytest
 
 from stithy import metrics
+from stithy.activity import DeclaredActivity
 from stithy.errors import UserError
 from stithy.metrics import Metric
 from stithy.registry import plugins
 
 
-def activity(name: str, metric: Metric) -> ModuleType:
-    """What declares one metric."""
-    module = ModuleType(name)
-    vars(module).update(NAME=name, METRICS=(metric,))
-    return module
-
-
 def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the two would silently be the other."""
     again = Metric("backup.pause_s", "s", "lower", "values", "", "pauses", "pauses")
-    every = {**plugins("activity"), "own": activity("own", again)}
-    declaring = {"workload": plugins("workload"), "activity": every}
+    every = {**plugins(DeclaredActivity), "own": DeclaredActivity("own", (again,))}
+    declaring: dict[object, object] = {"workload": plugins("workload"), DeclaredActivity: every}
     assert metrics.find(again.name) is None
     monkeypatch.setattr(metrics, "plugins", declaring.__getitem__)
     assert metrics.find(again.name) == again
-    every["again"] = activity("again", Metric(**vars(again)))
+    every["again"] = DeclaredActivity("again", (Metric(**vars(again)),))
     with pytest.raises(UserError, match="the metric backup.pause_s is declared twice") as caught:
         metrics.find(again.name)
-    assert caught.value.where == "`METRICS` of own, again"
-    every["again"] = activity("again", replace(again, name="backup_pause.s"))
+    assert caught.value.where == "`metrics` of own, again"
+    every["again"] = DeclaredActivity("again", (replace(again, name="backup_pause.s"),))
     with pytest.raises(UserError, match="the metric backup_pause.s is declared twice"):
         metrics.find(again.name)  # figures and exports would write both alike

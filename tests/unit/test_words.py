@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.exits import Exit
 from stithy.metrics import (

@@ -27,7 +27,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.metrics import ALL, PERCENTILES, values_needed
 from stithy.report.context import context_of
 from stithy.results.read import read_run
-from stithy.run.activities.fio.outcome import Outcome
+from stithy.scenarios.block_io.outcome import Outcome
 from support.running import Stithy, left_by
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from stithy.registry import plugins
+from stithy.run.activity import StepKind
 from stithy.run.cleanup.handlers import cleanup_handlers
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -127,7 +128,7 @@ ELSEWHERE = {
 def _unseen(seen: set[str]) -> set[str]:
     """The kinds of lines that a run can write to its journal, and this study did not."""
     kinds = {f"creating {kind}" for kind in cleanup_handlers()}
-    kinds |= {f"step-started {kind}" for kind in plugins("step")}
+    kinds |= {f"step-started {kind}" for kind in plugins(StepKind)}
     sources = (TESTS.parent / "python/stithy/run").rglob("*.py")
     text = "\n".join(path.read_text() for path in sources)
     written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)

@@ -1,1 +1,1 @@
-"""What activities say of themselves: one module each; see `stithy.activity`."""
+"""Activities that several scenarios use, a folder each."""

@@ -239,6 +239,13 @@ def _expected(pattern: Pattern, rendered: RenderedStream, load: Load) -> Expecte
     return Expected(stream.name, shares, duration_s, flushes=stream.is_flushed)
 
 
+def make_file(target: Target) -> None:
+    """What is tried before anything is written must be there."""
+    if not Path(target.path).is_block_device():
+        with Path(target.path).open("wb") as file:
+            file.truncate(target.size_bytes)
+
+
 def lay_out(
     machine: Machine,
     target: Target,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from stithy.activity import tables_of
+from stithy.activity import DeclaredActivity, tables_of
 from stithy.errors import InvalidMeasurement, StithyError, UserError
 from stithy.metrics import (
     ALL,
@@ -209,7 +209,7 @@ def _measures(activities: frozenset[str], known: Metric) -> bool:
         return needed in tables_of(", ".join(activities))
     if known.source != "values":
         return True
-    declared = (known in plugins("activity")[name].METRICS for name in activities)
+    declared = (known in plugins(DeclaredActivity)[name].metrics for name in activities)
     return (known.combined != "paired" or len(activities) > 1) and any(declared)
 
 

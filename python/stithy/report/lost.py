@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.activity import DeclaredActivity
 from stithy.analysis.answers.paired import UNPAIRED
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.paired import Paired
@@ -34,7 +35,7 @@ class Lost:
 
 def ratios_of(activity: str) -> Mapping[Quantity, Quantity]:
     """By what it is of, each ratio that an activity declares as paired."""
-    every = plugins("activity")[activity].METRICS
+    every = plugins(DeclaredActivity)[activity].metrics
     return {Quantity(each.column): Quantity(each.name) for each in every
             if each.combined == "paired" and each.column}  # fmt: skip
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.activities.hammer import LOAD
-from stithy.activity import names_in, table_named
+from stithy.activities.hammer.declared import LOAD
+from stithy.activity import DeclaredActivity, names_in, table_named
 from stithy.errors import UserError, reason_of
 from stithy.metrics import ALL
 from stithy.registry import plugins
@@ -192,7 +192,7 @@ def _require_run(directory: RunDirectory) -> None:
 
 
 def _require_activities(path: Path, found: Sequence[str]) -> None:
-    known = plugins("activity")
+    known = plugins(DeclaredActivity)
     for each in (name for text in found for name in names_in(text)):
         if each not in known:
             raise pieces.without_plugin(f"activity {each}", path)

@@ -1,21 +1,19 @@
-"""The interface of an activity: what happens in a window, on a candidate.
+"""The interfaces of activities, which happen in a window, and of kinds of steps.
 
-An activity is a module (or package) in `activities/` with `NAME` and `create(context, window)`,
-which returns an `Activity`. It may have `not_needed(context, window)`, which says why a window is
-left out, or None. What it measures is declared in `stithy.activities`. Several may run in
-one window: they are made ready one after the other, begin at once, and are watched together. Where
-something is to happen at a time of the users, `session.start` says when they began. If one fails,
-all stop.
+What an activity measures is declared apart (`stithy.activity`). Several may run in one window: they
+are made ready one after the other, begin at once, and are watched together. Where something is to
+happen at a time of the users, `session.start` says when they began. If one fails, all stop.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from stithy.collectors.collector import InstanceScope, TimedSample
-from stithy.plan.steps import WindowPlan
+from stithy.plan.steps import Step, WindowPlan
+from stithy.registry import Family, Plugin
 from stithy.results.tables import Row, Table
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ class Span:
     invalid_because: str | None = None
 
 
-class Activity(Protocol):
+class WindowActivity(Protocol):
     """One activity of one window."""
 
     def ready(self) -> AbstractContextManager[Subject]:
@@ -133,7 +131,7 @@ class Activity(Protocol):
         ...
 
 
-class Basic(Activity):
+class BasicActivity(WindowActivity):
     """What most activities answer alike, for them to inherit: they count and keep nothing besides.
 
     `who`: of whom it is said that they did not end.
@@ -160,3 +158,48 @@ class Basic(Activity):
     def cut_short(self) -> str:
         """It ends at its time, or by an error."""
         return self.ended_because or f"{self.who} did not end"
+
+
+def _never(context: "Context", window: WindowPlan) -> str | None:
+    del context, window
+    return None
+
+
+@dataclass(frozen=True)
+class Activity(Plugin):
+    """What may happen in a window.
+
+    `create` it for one. `explain_skip` says why a window is left out, or returns None.
+    """
+
+    family: ClassVar = Family(stage="activity")
+
+    name: str
+    create: Callable[["Context", WindowPlan], WindowActivity]
+    explain_skip: Callable[["Context", WindowPlan], str | None] = _never
+
+
+Phase = Literal["around", "loading", "calibration", "copying", "measuring"]
+
+
+@dataclass(frozen=True)
+class StepKind(Plugin):
+    """A kind of step: `do` it, and return in words what came of it.
+
+    `phase`: the part of a run that it belongs to; in `copying` what windows need is put in its
+    place, and `around` is what comes before and after. `in_plan`: what a plan calls it, and
+    `in_short` where a line has several; empty for what belongs to a window. `is_paced`: whether
+    emulated drives take the times of their profiles meanwhile. What it makes is registered before
+    it is made; `handlers`, by kind of resource, remove what no other step makes, from the recorded
+    facts, as often as asked.
+    """
+
+    family: ClassVar = Family(module="run.steps", stage="activity")
+
+    name: str
+    do: Callable[["Context", Step], str]
+    phase: Phase
+    in_plan: str
+    in_short: str
+    is_paced: bool = False
+    handlers: Mapping[str, Callable[[Mapping[str, str]], None]] = field(default_factory=dict)

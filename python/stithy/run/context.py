@@ -17,10 +17,11 @@ from stithy.run.session import Session
 from stithy.run.volumes import Volumes
 from stithy.secrets import Secret
 from stithy.study.load import StudyFile
+from stithy.study.load_keys import Load
 from stithy.study.model import Study
 from stithy.study.sections import workload_named
 from stithy.wire.hammer import Program
-from stithy.wire.jobs import DataShape, WorkloadChoice
+from stithy.wire.jobs import BackToBack, DataShape, Keyed, Pace, Rate, Think, WorkloadChoice
 from stithy.workloads.workload import Workload
 
 
@@ -155,3 +156,24 @@ class Context:
 def choice_of(study: Study) -> WorkloadChoice:
     """A study's workload in the words of the hammer."""
     return study.workload.choice(study.driving)
+
+
+def pace_of(load: Load) -> Pace:
+    """When users act; a rate takes the place of a pace."""
+    if load.rate_per_s is not None:
+        return Rate(per_s=load.rate_per_s, arrivals=load.arrivals)
+    if load.pace.kind == "keyed":
+        return Keyed()
+    if load.pace.think_s is not None:
+        return Think(mean_s=load.pace.think_s)
+    return BackToBack()
+
+
+def pause_s(study: Study) -> float | None:
+    """The mean time between two transactions of a user; None for users who do not pause."""
+    match pace_of(study.load):
+        case Think(mean_s=mean_s):
+            return mean_s
+        case Keyed():
+            return workload_named(study.workload.name).pause_s
+    return None

@@ -22,6 +22,7 @@ from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_rows
 from stithy.results.tables import TRANSACTIONS, WINDOW
+from stithy.run.activity import Activity
 from stithy.run.context import Context
 from stithy.run.events import InterimAnalysis, StepSkipped, StepStarted, WindowsAdded
 from stithy.run.journal import Journal
@@ -236,11 +237,10 @@ class Schedule:
 
     def _not_needed(self, step: Step) -> str | None:
         """Why an activity of a window has no use for it."""
-        window = step.window if step.kind == "window" else None
-        for name in window.activities if window else ():
-            asked = getattr(plugins("acting")[name], "not_needed", None)
-            because: str | None = asked(self._context, window) if asked else None
-            if because is not None:
+        if step.kind != "window" or (window := step.window) is None:
+            return None
+        for name in window.activities:
+            if because := plugins(Activity)[name].explain_skip(self._context, window):
                 return because
         return None
 

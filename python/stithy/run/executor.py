@@ -18,6 +18,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.results.read import read_rows
 from stithy.results.tables import WINDOW
+from stithy.run.activity import StepKind
 from stithy.run.cleanup.handlers import Left
 from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
@@ -146,9 +147,12 @@ def do_step(context: Context, step: Step) -> float:
     of = {"dataset": step.dataset} if step.dataset else {}
     session.journal.write("step-started", **facts, **of)
     try:
-        kind = plugins("step")[step.kind]
-        with failures_of_the_machine(f"step {step.id}"), paced_for(context, step, paced=kind.PACED):
-            result = str(kind.do(context, step))
+        kind = plugins(StepKind)[step.kind]
+        with (
+            failures_of_the_machine(f"step {step.id}"),
+            paced_for(context, step, paced=kind.is_paced),
+        ):
+            result = kind.do(context, step)
     except StithyError as error:
         with suppress(StithyError):  # the first error explains the second
             session.journal.write("step-failed", id=step.id, error=str(error))

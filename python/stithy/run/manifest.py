@@ -30,8 +30,7 @@ from stithy.results.manifest import (
     WorkloadFacts,
 )
 from stithy.results.write import write_json
-from stithy.run.activities.hammer.request import pace_of
-from stithy.run.context import Context
+from stithy.run.context import Context, pace_of
 from stithy.storage.provider import Volume
 from stithy.storage.volume import facts_of
 from stithy.study.model import Study

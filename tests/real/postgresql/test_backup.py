@@ -11,6 +11,7 @@ from time import perf_counter
 
 import pytest
 
+from stithy.activities.backup.cycles import size_of
 from stithy.engines.backup import (
     FULL,
     Options,
@@ -32,7 +33,6 @@ from stithy.engines.postgresql.server import Server, remove_segment
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, LocalRunner, server_user
-from stithy.run.activities.backup.cycles import size_of
 from stithy.storage.volume import remove_tree
 from support.servers import PASSWORD, engine, request, server_place, start
 

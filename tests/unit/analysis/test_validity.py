@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.activity import tables_of
+from stithy.activity import DeclaredActivity, tables_of
 from stithy.analysis.gathering import gather
 from stithy.analysis.steady.steadiness import Change, Steadiness
 from stithy.analysis.validity import baseline as baselines
@@ -365,6 +365,6 @@ def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool
 
 def test_every_check_is_asked_of_a_window_of_some_activity() -> None:
     """One declares all tables that it needs; of another activity only what it has is asked."""
-    known = [tables_of(name) for name in plugins("activity")]
+    known = [tables_of(name) for name in plugins(DeclaredActivity)]
     assert all(any(each.issuperset(check.needs) for each in known) for check in _checks())
     assert not tables_of("another") & {"load", "transactions", "ledger"}

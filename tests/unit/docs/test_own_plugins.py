@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.clock import FakeClock, HurriedClock
+from stithy.activity import DeclaredActivity
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
 from stithy.errors import UserError
 from stithy.plan.expand import expand, needed_bytes
@@ -14,6 +15,7 @@ from stithy.plan.steps import Step
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import STOPPED
+from stithy.run.activity import Activity, StepKind
 from stithy.run.preparation.equip import Tools
 from stithy.run.preparation.preflight import preflight
 from stithy.run.sampler import Sampler
@@ -27,9 +29,9 @@ def test_the_scenario_with_its_step_and_its_activity_is_planned(printed: Path) -
     """Each kind of step is there, and each activity has both halves; other roles hold nothing."""
     study = read_study(printed / "append.yaml").study
     steps = expand(study).steps
-    assert "sync" in {step.kind for step in steps} <= plugins("step").keys()
+    assert "sync" in {step.kind for step in steps} <= plugins(StepKind).keys()
     used = {name for step in steps if step.window for name in step.window.activities}
-    assert used == {"append"} <= plugins("activity").keys() & plugins("acting").keys()
+    assert used == {"append"} <= plugins(DeclaredActivity).keys() & plugins(Activity).keys()
     assert needed_bytes(study) == {"data": 2**30, "log": 0, "temp": 0, "backup": 0}
     assert "Length of a window." in str(study_schema())
 
@@ -57,7 +59,7 @@ def test_a_plug_in_that_is_not_there_is_named_before_anything_starts(
     steps = expand(file.study).steps
     wrong = [_mistyped(step) if name == "apend" else replace(step, kind=name) for step in steps]
     monkeypatch.setattr(plugins(PlannedScenario)["append"], "plan_steps", lambda *_: wrong)
-    with pytest.raises(UserError, match=f"names `{name}`, which is no plug-in"):
+    with pytest.raises(UserError, match=f"names `{name}`, which is no"):
         preflight(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
 
 

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from stithy.run.activities.neighbour_analytic_scan import NeighbourAnalyticScan
-from stithy.run.activities.tenants.cycles import Cycle
+from stithy.scenarios.noisy_neighbour.activity import NeighbourAnalyticScan
+from stithy.scenarios.noisy_neighbour.beside import Cycle
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, at_work, cycle_name
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.activity import expected_errors
 from stithy.results import convert, tables
 from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers

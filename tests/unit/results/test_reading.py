@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.errors import UserError
 from stithy.results import pieces
 from stithy.results.files import CHECKSUMS, write_with_checksum

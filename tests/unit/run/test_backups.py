@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from stithy.run.activities.backup.cycles import Cycle, is_hopeless
-from stithy.run.activities.backup.outcomes import is_of_the_machine
+from stithy.activities.backup.cycles import Cycle, is_hopeless, is_of_the_machine
 
 OF_OTHERS = [
     "tar was ended by signal 9",

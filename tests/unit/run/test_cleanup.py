@@ -18,6 +18,7 @@ from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import boot_id, identity_of, own_identity
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
+from stithy.run.activity import StepKind
 from stithy.run.cleanup import handlers, orphans, register
 from stithy.run.cleanup.register import Register, Resource
 from stithy.run.journal import Journal
@@ -181,8 +182,8 @@ def test_a_kind_of_step_removes_what_it_alone_makes(
     """As a provider and a layer do."""
     note = tmp_path / "note"
     note.touch()
-    removes = {"nap-note": lambda facts: Path(facts["path"]).unlink(missing_ok=True)}
-    monkeypatch.setattr(plugins("step")["nap"], "HANDLERS", removes, raising=False)
+    handlers = plugins(StepKind)["nap"].handlers
+    monkeypatch.setitem(handlers, "nap-note", lambda facts: Path(facts["path"]).unlink())
     assert undone(Resource(0, "nap-note", {"path": str(note)})) == ([0], [])
     assert not note.exists()
 

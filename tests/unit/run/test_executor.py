@@ -158,7 +158,7 @@ def test_a_disk_that_is_filled_on_purpose_ends_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An activity that expects it causes it anew in every window."""
-    monkeypatch.setattr("stithy.activities.hammer.EXPECTS", ("full",), raising=False)
+    monkeypatch.setattr("stithy.activities.hammer.declared.EXPECTS", ("full",), raising=False)
     faked = FakedRun(tmp_path, hammer=_gave_up(NO_ROOM, "53100"))
     assert faked.run().end == "finished"
     assert len(list(RunDirectory(faked.out).windows.iterdir())) == 4

@@ -10,8 +10,8 @@ from stithy.fio.logs import Second
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer, Served
 from stithy.fio.streamjob import RenderedStream
-from stithy.run.activities.fio.laws import evenness, in_flight, per_second, size_errors
 from stithy.run.activity import Measured
+from stithy.scenarios.block_io.outcome import evenness, in_flight, per_second, size_errors
 
 KIB8 = 8192
 

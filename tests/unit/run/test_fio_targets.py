@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from stithy.fio.load import Target
-from stithy.run.activities.fio.targets import all_targets, targets_of, working_sets
 from stithy.run.context import Context
+from stithy.scenarios.block_io.targets import all_targets, targets_of, working_sets
 from stithy.units import format_size
 from support.faked_run import FakedRun
 

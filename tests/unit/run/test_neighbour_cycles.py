@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.run.activities.tenants.cycles import (
+from stithy.scenarios.noisy_neighbour.beside import (
     Cycle,
     Schedule,
     achieved_per_s,

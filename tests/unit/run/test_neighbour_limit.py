@@ -11,7 +11,7 @@ from stithy.hosts.groups import Throttle
 from stithy.hosts.throttle import IO
 from stithy.results.read import read_run
 from stithy.run import servers
-from stithy.run.activities.tenants.beside import part_of_limit
+from stithy.scenarios.noisy_neighbour.beside import part_of_limit
 from support.faked_run import FakedRun
 from support.running import left_by
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from fakes.hammer import FakeHammer
+from stithy.activities.backup.cycles import is_of_the_machine
 from stithy.results.layout import RunDirectory
-from stithy.run.activities.backup.outcomes import is_of_the_machine
-from stithy.run.activities.backup.promised import ROOM_BYTES, length, missing
+from stithy.scenarios.backup.activity import ROOM_BYTES, length, missing
 from stithy.wire.hammer import LedgerVerified
 from stithy.wire.jobs import WorkloadChoice
 

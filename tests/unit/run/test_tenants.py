@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.activities.tenants import TENANT_SECONDS
 from stithy.errors import InfrastructureError
 from stithy.results.read import read_rows, read_run
 from stithy.results.tables import SPANS, VALUES
 from stithy.run.context import Context
 from stithy.run.executor import execute
+from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
 from support.faked_run import FakedRun
 from support.running import left_by
 

@@ -11,6 +11,8 @@ import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
+from stithy.activities.hammer import headroom, request
+from stithy.activities.hammer.activity import HammerActivity
 from stithy.engines.engine import CheckpointRule, MaintenanceCounters
 from stithy.errors import InfrastructureError
 from stithy.hosts.activity import Activity, ActivityCounters, BusyProgram, Process
@@ -18,8 +20,8 @@ from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
 from stithy.results.layout import RunDirectory, WindowDirectory
 from stithy.results.tables import Row
-from stithy.run.activities.hammer import HammerActivity, headroom, request
 from stithy.run.context import Context, choice_of
+from stithy.run.context import pause_s as find_pause_s
 from stithy.run.events import Note
 from stithy.run.windows import surroundings, window
 from stithy.storage.provider import EmulatedDrive
@@ -58,7 +60,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
         assert (asked.ledger, choice.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, choice.warehouses_touched, choice.profile)
         assert pool == ((2, 1, "hammerdb") if more else (None, None, "specification"))
-        assert request.pause_s(made) == pause_s
+        assert find_pause_s(made) == pause_s
 
 
 def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:

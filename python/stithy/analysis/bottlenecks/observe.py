@@ -12,7 +12,7 @@ from itertools import product
 
 import polars as pl
 
-from stithy.activities.hammer import users_of
+from stithy.activities.hammer.declared import users_of
 from stithy.activity import names_in
 from stithy.analysis.bottlenecks.observation import (
     GROUPS,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.activities.hammer import users_of
+from stithy.activities.hammer.declared import users_of
 from stithy.analysis.validity.surroundings import OTHERS_CPU_SHARE
 from stithy.validity import Row
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
-from stithy.activities.hammer import users_of
+from stithy.activities.hammer.declared import users_of
 from stithy.engines.declaration import CommitAllowance, Declaration
 from stithy.validity import Row
 from stithy.workloads.workload import Workload

@@ -20,6 +20,7 @@ from stithy.report.parts.certainty import state_sentence
 from stithy.report.words.wording import listing, plural
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from stithy.run.activity import StepKind
 from stithy.run.deciding import Deciders, Repeats, SoFar, Status
 from stithy.search import Search
 from stithy.study.model import Study
@@ -118,5 +119,5 @@ def answered(context: Context) -> bool:
 
 def _before_windows(so_far: SoFar) -> str:
     """The step after which windows may begin, where the plan has none."""
-    copying = [step for step in so_far.steps if plugins("step")[step.kind].PHASE == "copying"]
+    copying = [step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"]
     return copying[-1].id

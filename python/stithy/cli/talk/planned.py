@@ -28,6 +28,7 @@ from stithy.plan.steps import Plan, Step
 from stithy.point import said
 from stithy.registry import plugins
 from stithy.report.words.wording import value
+from stithy.run.activity import StepKind
 from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.io import profile_tables, profile_words
 from stithy.run.preparation.preflight import Preflight
@@ -293,7 +294,7 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     blocks = sorted({step.window.block for step in windows if step.window})
     time_s, time_s_max = total_s(steps)
     known = [_what(step) for step in windows] or [
-        _by_method(step) or str(plugins("step")[step.kind].BRIEF) for step in steps
+        _by_method(step) or plugins(StepKind)[step.kind].in_short for step in steps
     ]
     what = ", ".join(dict.fromkeys(known))
     return [
@@ -336,7 +337,7 @@ def _what(step: Step) -> str:
         ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
         text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
         return f"{text}, if undecided" if step.if_undecided else text
-    what = _by_method(step) or str(plugins("step")[step.kind].WHAT)
+    what = _by_method(step) or plugins(StepKind)[step.kind].in_plan
     return f"{what}, if undecided" if step.if_undecided else what
 
 

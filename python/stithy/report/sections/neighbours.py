@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from stithy.activities import tenants as activity
 from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, ALONE_SHARE_LEAST, Disturbance
 from stithy.analysis.answers.neighbours import disturbance, lost_isolation
 from stithy.analysis.answers.paired import against
@@ -30,6 +29,7 @@ from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
 from stithy.report.parts.tenant_servers import note as of_servers
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent
+from stithy.scenarios.noisy_neighbour.declared import TENANTS
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
 
 NAME = "neighbours"
@@ -92,13 +92,13 @@ def _growth(context: Context, name: str, point: Point) -> dict[Quantity, Paired]
 
 def lost(context: Context) -> Iterator[Lost]:
     """What tenants lose, as values of windows and points by the metrics that are declared of it."""
-    own = ratios_of(activity.NAME)
+    own = ratios_of(TENANTS)
     for each in _found(context):
         known = {own[quantity]: replace(paired, doubted_because=_doubt(each, quantity))
                  for quantity, paired in each.growth.items()}  # fmt: skip
         known |= {ISOLATION: each.isolations, ISOLATION_LOST: lost_isolation(each)}
         for quantity, paired in known.items():
-            yield Lost(activity.NAME, quantity, each.candidate, each.point, paired)
+            yield Lost(TENANTS, quantity, each.candidate, each.point, paired)
 
 
 def _doubt(each: Disturbance, quantity: Quantity) -> str | None:

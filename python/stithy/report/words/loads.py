@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.activities.hammer import users_of
+from stithy.activities.hammer.declared import users_of
 from stithy.metrics import values_needed
 from stithy.plan.cost import costs_of_short_windows
 from stithy.registry import plugins

@@ -19,6 +19,7 @@ from stithy.hosts.processes import end, is_alive, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
 from stithy.registry import part, plugins
 from stithy.results.layout import RunDirectory
+from stithy.run.activity import StepKind
 from stithy.run.cleanup.register import (
     PREFIX,
     SCRATCH_PLACES,
@@ -166,17 +167,15 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 }
 """One handler for each kind of resource that is nobody's alone."""
 
-MAKING = ("provider", "step")
-"""Families whose plug-ins remove kinds of their own, by `HANDLERS`."""
-
 
 def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     """One handler for each kind of resource, those of plug-ins among them."""
     found = dict(CLEANUP_HANDLERS)
-    for family in MAKING:
-        for each in plugins(family).values():
-            found |= getattr(each, "HANDLERS", {})
-    for kind in plugins(LayerKind).values():
+    for provider in plugins("provider").values():
+        found |= getattr(provider, "HANDLERS", {})
+    for layer in plugins(LayerKind).values():
+        found |= layer.handlers
+    for kind in plugins(StepKind).values():
         found |= kind.handlers
     return found
 

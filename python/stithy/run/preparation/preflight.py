@@ -14,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import profile_text
 from stithy.drives.varied import assumed_numbers
 from stithy.engines.declaration import declaration
@@ -35,6 +36,7 @@ from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
+from stithy.run.activity import Activity, StepKind
 from stithy.run.preparation.equip import (
     Equipped,
     Tools,
@@ -111,14 +113,16 @@ def preflight(
 
 def _require_plugins(scenario: str, plan: Plan) -> None:
     """Raise UserError where nothing does a step, or an activity lacks one of its two halves."""
-    named = {("step", step.kind) for step in plan.steps}
     windows = [step.window for step in plan.steps if step.window]
     activities = {name for window in windows for name in window.activities}
-    named |= {(family, name) for family in ("activity", "acting") for name in activities}
-    for family, name in sorted(named):
-        if name not in (known := plugins(family)):
-            problem = f"it names `{name}`, which is no plug-in of the family `{family}`"
-            remedy = f"correct the scenario, or add that plug-in: {instead(name, list(known))}"
+    for family, named in (
+        (DeclaredActivity, activities),
+        (Activity, activities),
+        (StepKind, {step.kind for step in plan.steps}),
+    ):
+        for name in sorted(named - plugins(family).keys()):
+            problem = f"it names `{name}`, which is no {family.__name__}"
+            remedy = f"correct the scenario, or add it: {instead(name, list(plugins(family)))}"
             raise UserError(problem, where=f"scenario {scenario}", remedy=remedy)
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from stithy.activities.hammer import LOAD
+from stithy.activities.hammer.declared import LOAD
 from stithy.engines.engine import ServerFacts
 from stithy.errors import StithyError, reason_of
 from stithy.plan.steps import Dataset, Plan, Step
@@ -27,6 +27,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.read import read_rows
 from stithy.results.tables import Row
+from stithy.run.activity import StepKind
 from stithy.run.cleanup.register import Resource
 from stithy.run.context import Context, Discovered, State
 from stithy.run.preparation.preflight import RESERVE_BYTES
@@ -124,7 +125,7 @@ def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -
 
 def _phase(step: Step) -> str:
     """What part of a run its kind belongs to."""
-    return str(plugins("step")[step.kind].PHASE)
+    return plugins(StepKind)[step.kind].phase
 
 
 def _loads(step: Step) -> bool:

@@ -15,7 +15,7 @@ from stithy.collectors.collector import Scope, TimedSample
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.plan.steps import Step, WindowPlan
 from stithy.registry import plugins
-from stithy.run.activity import Activity, Subject, Times
+from stithy.run.activity import Activity, Subject, Times, WindowActivity
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters, traced
 from stithy.run.sampler import Sampler
@@ -30,7 +30,7 @@ class MeasuredWindow:
     """What a window has given so far; what it did not come to is None or empty."""
 
     window: WindowPlan
-    activities: tuple[Activity, ...]
+    activities: tuple[WindowActivity, ...]
     readings: tuple[TimedSample, ...] = ()
     drives: tuple[Counters, Counters] | None = None
     missing_because: str | None = None
@@ -68,7 +68,7 @@ def window_step(context: Context, step: Step) -> str:
 def _measured(context: Context, window: WindowPlan, stop: Stop) -> MeasuredWindow:
     """A window, and why it has no numbers where something failed; `stop` is the window's own."""
     within = replace(context, session=replace(context.session, stop=stop, start=Start()))
-    made = tuple(plugins("acting")[name].create(within, window) for name in window.activities)
+    made = tuple(plugins(Activity)[name].create(within, window) for name in window.activities)
     measured = MeasuredWindow(window, made)
     try:
         with failures_of_the_machine(f"window {window.id}"):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from stithy.activities.hammer import USERS
+from stithy.activities.hammer.declared import USERS
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, rule_error
 

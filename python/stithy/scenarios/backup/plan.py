@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from stithy.activities.hammer import USERS
+from stithy.activities.hammer.declared import USERS
 from stithy.engines.backup import (
     FULL,
     Options,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
-from stithy.activities.hammer import USERS
+from stithy.activities.hammer.declared import USERS
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost, loop, restore
 from stithy.plan.order import Block

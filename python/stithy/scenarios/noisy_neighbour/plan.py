@@ -10,7 +10,7 @@ does is a plug-in (`aggressor.py`).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from stithy.activities.hammer import USERS
+from stithy.activities.hammer.declared import USERS
 from stithy.engines.backup import Options, check_options, method_of
 from stithy.needs import CpuShare, IoLimit, Need
 from stithy.plan import cost, loop, restore

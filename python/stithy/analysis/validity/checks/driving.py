@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stithy.activities.hammer import ERRORS_NEGLIGIBLE
+from stithy.activities.hammer.declared import ERRORS_NEGLIGIBLE
 from stithy.analysis.validity.delay import NOTED_SHARE, is_beyond
 from stithy.analysis.validity.instruments import headroom
 from stithy.analysis.validity.record import WindowRecord

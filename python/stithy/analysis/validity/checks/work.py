@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from stithy.activities.hammer import users_of
+from stithy.activities.hammer.declared import users_of
 from stithy.analysis.validity.delay import NOTED_SHARE
 from stithy.analysis.validity.record import WindowRecord
 from stithy.analysis.validity.work import commit_bounds

@@ -1,0 +1,1 @@
+"""Backups of a running server, for every scenario that has some."""

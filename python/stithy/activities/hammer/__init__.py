@@ -1,0 +1,1 @@
+"""Virtual users at work, by the hammer."""

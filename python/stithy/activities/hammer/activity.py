@@ -1,0 +1,332 @@
+"""Virtual users at work on the candidate's database, by the hammer.
+
+The server is started within its memory and warmed up before; afterwards its consistency is checked,
+and where the study keeps a commit ledger, that with the database.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from stithy.activities.hammer import ledger, rows
+from stithy.activities.hammer.headroom import calibrate
+from stithy.activities.hammer.request import pace_at, request_of
+from stithy.activity import expected_errors
+from stithy.collectors.collector import TimedSample
+from stithy.engines.declaration import declaration
+from stithy.engines.engine import (
+    CheckpointRule,
+    CommitCounters,
+    Instance,
+    MaintenanceCounters,
+    NotStarted,
+)
+from stithy.errors import InfrastructureError
+from stithy.hosts.resources import MemoryGroup
+from stithy.metrics import ALL, values_needed
+from stithy.plan.steps import WindowPlan, derive_seed
+from stithy.results.convert import (
+    Latencies,
+    longest_response_s,
+    read_latencies,
+    transaction_rows,
+    window_numbers,
+)
+from stithy.results.layout import WindowDirectory
+from stithy.results.tables import Row, Table
+from stithy.run.activity import Activity, Measured, Span, StepKind, Subject, Times
+from stithy.run.context import Context
+from stithy.run.events import Note, SecondPassed
+from stithy.run.volumes import tenant_name
+from stithy.wire.hammer import Checked, Driven, LedgerVerified, Program, Watch
+from stithy.wire.jobs import Pace, WorkloadChoice
+from stithy.wire.messages import AnyMessage, Second
+
+WARM_UP_MAX = 20_000
+
+
+@dataclass
+class HammerActivity:
+    """One window of the users; what it did not come to is None or empty.
+
+    `tenant`: the one of several instances whose users they are. `start_at_s`: when they begin
+    together with those of others, Unix time.
+    """
+
+    context: Context
+    window: WindowPlan
+    tenant: int | None = None
+    start_at_s: float | None = None
+    limit_bytes: int | None = None
+    limit_note: str | None = None
+    limit_lost: str | None = None
+    peak_bytes: int | None = None
+    warm_up_s: float | None = None
+    round_trip_s: float | None = None
+    asked: Pace | None = None
+    driven: Driven | None = None
+    commits: list[CommitCounters] = field(default_factory=list)
+    maintenance: list[MaintenanceCounters] = field(default_factory=list)
+    checkpoint_rule: CheckpointRule | None = None
+    checked: Checked | None = None
+    ledger: LedgerVerified | None = None
+    ledger_unverified_because: str | None = None
+    ended_because: str | None = None
+    _instance: Instance | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """The server runs, its caches warm."""
+        context, window = self.context, self.window
+        log = self.directory.server_log
+        with context.servers.limited(window.candidate, window.point) as limit:
+            self.limit_bytes = limit.group.limit_bytes if limit.group else None
+            self.limit_note = limit.note
+            limits, candidate = context.state.known.limits, window.candidate
+            before, now = limits.get(candidate), (limit.group is not None, limit.note)
+            limits[candidate] = now
+            if limit.note and before != now:
+                context.session.tell(Note(f"{candidate}: {limit.note}"))
+            group = limit.group
+            with context.servers.running(
+                window.candidate, log, point=window.point,
+                memory_cgroup=group.path if group else None, tenant=self.tenant,
+            ) as instance:  # fmt: skip
+                try:
+                    yield from self._used(instance, group)
+                    self.limit_lost = group.lost(instance.pid) if group else None
+                finally:
+                    self.ended_because = _ended(instance, group)
+                    self.peak_bytes = group.peak_bytes() if group else None
+                if self.driven is not None and not self.driven.summary.complete:
+                    # Whatever held the transactions back would hold back the ordinary end, too.
+                    instance.stop(at_once=True)
+
+    def _used(self, instance: Instance, group: MemoryGroup | None) -> Iterator[Subject]:
+        """Everything between the server's start and its stop."""
+        hammer = self.context.hammer(instance.url)
+        self._instance = instance
+        self._keep_facts(instance)
+        self._warm_up(hammer)
+        if isinstance(instance, NotStarted):
+            self.round_trip_s = instance.round_trip_s()
+        try:
+            path = group.path if group else None
+            yield self.context.servers.watched(self.window, instance, path, self.tenant)
+        finally:
+            ledger.verify(self, hammer, instance)
+        # An interrupted window is verified too: what it did must be right all the same.
+        self.checked = hammer.check(
+            self._choice,
+            quick=True,
+            after_load=False,
+            watch=Watch(raw_output=self.directory.check_output),
+        )
+
+    def begin(self) -> None:
+        """Read the server's counters, after a checkpoint where the study wants one."""
+        if self.window.checkpoint:
+            self._server.checkpoint()
+        self._read()
+        self.checkpoint_rule = self._server.checkpoint_rule()
+
+    def act(self) -> None:
+        """The users work."""
+        context, directory = self.context, self.directory
+        self.asked = pace_at(context, self.window)
+        request = request_of(
+            context.file.study, self.window, directory, self.asked, self.start_at_s
+        )
+
+        session = context.session
+
+        def on_message(message: AnyMessage) -> None:
+            # Nobody watches one of several instances as if it were all of them.
+            if isinstance(message, Second) and self.tenant is None:
+                session.start.give(min(message.at_s - message.second, session.clock.now_s()))
+                session.tell(self._second(message))
+
+        watch = Watch(directory.hammer_output, on_message, session.stop.asked)
+        try:
+            self.driven = context.hammer(self._server.url).run(self._choice, request, watch=watch)
+        finally:
+            # Whoever still waits for users who never began must not wait for ever.
+            session.start.give(session.clock.now_s())
+
+    def end(self) -> None:
+        """Read the counters again; a server that was started anew meanwhile has others.
+
+        Raises InfrastructureError for that.
+        """
+        if ended := self._server.ended_by():
+            raise InfrastructureError(
+                f"the server {ended} while users worked",
+                where=f"candidate {self.window.candidate}",
+                remedy="read its log, and measure the window again",
+            )
+        self._read()
+
+    def aftermath(self) -> None:
+        """Where the server ended under the users: compare the ledger all the same."""
+        ledger.verify_after_end(self)
+
+    @cached_property
+    def directory(self) -> WindowDirectory:
+        """Where its files are."""
+        whole = self.context.session.directory.window(self.window.id)
+        return whole if self.tenant is None else whole.of_tenant(tenant_name(self.tenant))
+
+    @property
+    def _choice(self) -> WorkloadChoice:
+        return self.context.choice_at(self.window.point)
+
+    @property
+    def _server(self) -> Instance:
+        assert self._instance is not None  # it is ready before anything is asked of it
+        return self._instance
+
+    def _read(self) -> None:
+        self.maintenance.append(self._server.maintenance())
+        self.commits.append(self._server.commits(self.context.session.clock))
+
+    def _keep_facts(self, instance: Instance) -> None:
+        """Keep the server's version, and the settings in force in all windows of the candidate."""
+        known, candidate = self.context.state.known.server_facts, self.window.candidate
+        before = known.get(candidate)
+        if before is None:
+            known[candidate] = instance.facts()
+        elif self.window.point.others:
+            now = instance.facts().settings
+            same = {name: each for name, each in before.settings.items() if now.get(name) == each}
+            known[candidate] = replace(before, settings=same)
+
+    def _warm_up(self, hammer: Program) -> None:
+        """The same fixed pass for every candidate, so that all start with the same caches."""
+        context = self.context
+        study = context.file.study.at(self.window.point)
+        touched = study.driving.touched(study.workload.units)
+        summary = hammer.warm_up(
+            self._choice,
+            seed=derive_seed(context.plan.seed, "warm-up"),
+            transactions=min(WARM_UP_MAX, round(context.workload.warm_up_per_unit * touched)),
+            watch=Watch(
+                raw_output=self.directory.warm_up_output,
+                stop=context.session.stop.asked,
+            ),
+        )
+        self.warm_up_s = summary.duration_s
+
+    def _second(self, message: Second) -> SecondPassed:
+        done = sum(each.committed + each.rolled_back for each in message.transactions)
+        headline = [t for t in message.transactions if t.name == self.context.workload.headline]
+        few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
+        p95_s = None if few else headline[0].live_p95_s
+        return SecondPassed(self.window, message.second, message.phase, done * 60.0, p95_s)
+
+    @cached_property
+    def transactions(self) -> list[Row]:
+        """The rows of TRANSACTIONS; asked once the users are done."""
+        assert self.driven is not None  # asked by the callers
+        return transaction_rows(self.window.id, self.driven.summary)
+
+    @cached_property
+    def latencies(self) -> Latencies:
+        """The logs of the window, which are complete when its tables are written: read once."""
+        return read_latencies(self.directory.hlog_stem)
+
+    @cached_property
+    def numbers(self) -> Row:
+        """What the hammer itself says of the window."""
+        assert self.driven is not None  # asked by the callers
+        merged = next((row for row in self.transactions if row["transaction"] == ALL), {})
+        headline = self.context.workload.headline
+        row = window_numbers(
+            self.driven.summary, headline, merged.get("service_p50_s"),
+            expected_errors(self.window.activities),
+        )  # fmt: skip
+        return row | {"longest_response_s": longest_response_s(self.latencies)}
+
+    @property
+    def times(self) -> Times | None:
+        """As the hammer reports them."""
+        if self.driven is None:
+            return None
+        found = self.driven.summary
+        return Times(
+            found.started_at_s, found.measure_from_s, found.measure_to_s, complete=found.complete
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """By the server's log, or by the hammer's errors."""
+        errors = self.driven.summary.errors if self.driven else ()
+        error_class = declaration(self.context.file.study.database.engine).error_class
+        classes = [error_class(each.code, each.text) for each in errors if each.code]
+        classes += [error_class(None, line) for line in self._log_lines()]
+        return "full" in classes
+
+    def _log_lines(self) -> list[str]:
+        """What the server wrote; nothing where it left no log."""
+        try:
+            return self.directory.server_log.read_text(errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def cut_short(self) -> str:
+        """What the hammer said last."""
+        if self.driven is None:
+            return "the hammer did not begin"
+        if errors := self.driven.summary.errors:
+            worst = max(errors, key=lambda error: error.count)
+            return f"the hammer gave up: {_plain(worst.text)} ({worst.count} times)"
+        shown = [warning.text for warning in self.driven.warnings]
+        return _plain(shown[-1]) if shown else "the hammer ended before its time"
+
+    def values(self) -> Iterator[Measured]:
+        """Rates and percentiles, by transaction type."""
+        return rows.values(self)
+
+    def spans(self) -> tuple[Span, ...]:
+        """None: the users work all the time."""
+        return ()
+
+    def tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """What the hammer, the server and the checks say."""
+        return rows.tables_of(self, readings)
+
+    def surroundings(self) -> Row:
+        """What its server does by itself."""
+        rule, log = self.checkpoint_rule, [each.log_position_bytes for each in self.maintenance]
+        return {
+            "log_bytes": log[1] - log[0] if len(log) > 1 else None,
+            "checkpoint_after_s": rule.after_s if rule else None,
+            "checkpoint_after_bytes": rule.after_bytes if rule else None,
+            "memory_limit_lost": self.limit_lost,
+        }
+
+    def said(self) -> str:
+        """Throughput, response time, and what the ledger shows."""
+        return rows.in_words(self) + ledger.result(self)
+
+
+def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
+    """How the server ended by itself, or that it lost processes for want of memory."""
+    ended = instance.ended_by()
+    killed = group.killed() if group else None
+    lost = f" ({killed} of its processes were killed)"
+    if ended is None:
+        return f"the server ran out of memory{lost}" if killed else None
+    cause = f" because memory ran out{lost}" if killed else ""
+    return f"the server {ended}{cause}: {instance.last_words()}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+PLUGINS = (
+    Activity("hammer", HammerActivity),
+    StepKind("calibrate", calibrate, "calibration", "calibrate the driver", "calibrate the driver",
+             is_paced=True),
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""What the driver can do on this host, found once before the first window, with a null transaction.
+
+Each window is compared with it: a driver that is asked for much of what it can do measures itself.
+"""
+
+import os
+
+from stithy.errors import Interrupted, StithyError
+from stithy.hosts.activity import Activity, between
+from stithy.plan.steps import Step
+from stithy.results.manifest import CalibrationFacts
+from stithy.results.write import write_json
+from stithy.run.context import Context, pause_s
+from stithy.run.copies.loading import need_database
+from stithy.run.events import Note, Progress
+from stithy.wire.hammer import Watch
+from stithy.wire.messages import AnyMessage, CalibrateSummary
+from stithy.wire.messages import Progress as HammerProgress
+from stithy.workloads import words
+
+TRIAL_S = 0.75
+"""Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
+
+OTHERS_CPU_SHARE = 0.05
+"""Own: as of windows, see `analysis.validity.surroundings`."""
+
+
+def calibrate(context: Context, step: Step) -> str:
+    """Find what the driver keeps up with and keep it; that it could not be found ends no run.
+
+    Raises Interrupted.
+    """
+    try:
+        summary, others = _calibrated(context, step)
+    except Interrupted:
+        raise
+    except StithyError as error:
+        because = error.text
+        context.session.tell(Note(f"the driver could not be calibrated: {because}"))
+        context.state.known.calibration = CalibrationFacts(missing_because=because)
+        return f"not done: {because}"
+    write_json(context.session.directory.calibration, summary)
+    spent_s = others.span_s * len(context.host.cpus)
+    share = min(1.0, others.cpu_s / spent_s) if spent_s else None
+    over = words.pool(summary.connections)
+    late = f"the driver was late at every rate that was tried {over}"
+    context.state.known.calibration = CalibrationFacts(
+        connections=summary.connections,
+        rate_per_s_max=summary.rate_per_s_max,
+        think_s=summary.think_s,
+        users_max=summary.users_max,
+        users_limit_reached=summary.users_limit_reached,
+        missing_because=None if summary.rate_per_s_max else late,
+        others_share=share,
+    )
+    if share is not None and share > OTHERS_CPU_SHARE:
+        who = f" ({', '.join(others.names)})" if others.names else ""
+        used = f"other programs used {100 * share:.0f} % of the CPUs"
+        found = "the result is a lower bound"
+        context.session.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
+    return words.kept_up(summary.connections, summary.rate_per_s_max)
+
+
+def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, Activity]:
+    """What was found, and what others used meanwhile."""
+    output = context.session.directory.calibrate_output
+    candidate = step.candidate or context.master_candidate
+    need_database(context, candidate, step)
+    with context.servers.running(candidate, output.with_name("server.log")) as instance:
+        own = {os.getpid()} | (set() if context.file.study.by_url else {instance.pid})
+        before = context.host.counters(context.session.clock, own)
+        # Who keeps up with the users that act most often keeps up with all.
+        pauses = map(pause_s, context.file.study.variants)
+        summary = context.hammer(instance.url).calibrate(
+            connections=context.file.study.connections_max,
+            trial_s=TRIAL_S,
+            think_s=min((each for each in pauses if each is not None), default=None),
+            watch=_watch(context),
+        )
+        return summary, between(before, context.host.counters(context.session.clock, own))
+
+
+def _watch(context: Context) -> Watch:
+    """A watch that hands on which rate was tried."""
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.session.tell(Progress(message.stage, message.done, message.total))
+
+    return Watch(context.session.directory.calibrate_output, on_message, context.session.stop.asked)

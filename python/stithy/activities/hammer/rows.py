@@ -1,0 +1,141 @@
+"""What a window of the hammer says, as tables, values and words."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from stithy.activities.hammer import ledger
+from stithy.activities.hammer.declared import LOAD
+from stithy.collectors.collector import TimedSample
+from stithy.metrics import ALL, ERROR_SHARE, PERCENTILES, error_share
+from stithy.point import Point
+from stithy.results import tables
+from stithy.results.convert import (
+    condition_rows,
+    histogram_rows,
+    second_rows,
+)
+from stithy.results.manifest import CalibrationFacts
+from stithy.results.tables import Row, Table
+from stithy.run.activity import Measured
+from stithy.run.context import pace_of, pause_s
+from stithy.run.sampler import checkpoints_inside
+from stithy.run.steps import find_shared_device
+from stithy.study.model import Study
+from stithy.units import format_duration
+from stithy.wire.jobs import Rate
+
+if TYPE_CHECKING:
+    from stithy.activities.hammer.activity import HammerActivity
+
+
+def tables_of(
+    of: "HammerActivity", readings: Sequence[TimedSample]
+) -> Iterator[tuple[Table, list[Row]]]:
+    """All tables that only the hammer fills; empty where the users never began."""
+    window_id, driven = of.window.id, of.driven
+    yield LOAD, [_load(of, readings)]
+    if driven is not None:
+        latencies = of.latencies
+        yield tables.TRANSACTIONS, of.transactions
+        yield tables.SECONDS, second_rows(window_id, driven.seconds, latencies)
+        yield tables.HISTOGRAMS, histogram_rows(window_id, driven.summary, latencies)
+    else:
+        yield tables.HISTOGRAMS, []
+    if of.checked:
+        candidate, conditions = of.window.candidate, of.checked.conditions
+        yield tables.CONDITIONS, condition_rows(candidate, "window", conditions, window_id)
+    yield from ledger.tables_of(of)
+
+
+def values(of: "HammerActivity") -> Iterator[Measured]:
+    """Rates of the whole, and the response times of each transaction type."""
+    if of.driven is None:
+        return
+    row = of.numbers
+    for quantity in of.context.workload.rates:
+        value = row[quantity.known.column]
+        missing = "nothing was measured" if value is None else None
+        yield Measured(quantity.metric, value, missing_because=missing)
+    for each in of.transactions:
+        count = each["committed"] + each["rolled_back"]
+        for name in PERCENTILES:
+            value = each[f"response_{name.replace('.', '')}_s"]
+            missing = "no answer was measured" if value is None else None
+            yield Measured(name, value, each["transaction"], count, missing)
+        share = error_share(each)
+        missing = "no transaction ended" if share is None else None
+        yield Measured(ERROR_SHARE, share, each["transaction"], count, missing)
+
+
+def in_words(of: "HammerActivity") -> str:
+    """Throughput and response time."""
+    row = of.numbers
+    merged = next((each for each in of.transactions if each["transaction"] == ALL), {})
+    p95_s = merged.get("response_p95_s")
+    rates = of.context.workload.rates
+    shown = ", ".join(f"{row[each.known.column]:,.0f} {each.label}" for each in rates)
+    if label := of.context.workload.label(of.context.file.study.options):
+        shown += f" ({label.partition(':')[0].lower()})"
+    return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"
+
+
+def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
+    """The row of LOAD; null for whatever the window did not come to."""
+    context, window = of.context, of.window
+    study = context.file.study.at(window.point)
+    load = study.load
+    asked = of.asked or pace_of(load)
+    known = context.state.known.calibration
+    row: Row = {column.name: None for column in LOAD.columns}
+    said = tuple((key, value) for key, value in study.options.items() if value is not None)
+    bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
+    row |= {
+        "window_id": window.id,
+        "users": window.point.level,
+        "pace": asked.kind if window.rate_share is None else "rate",
+        "think_mean_s": load.pace.think_s,
+        "rate_per_s": asked.per_s if isinstance(asked, Rate) else None,
+        "options": str(Point(said)) or None,
+        "server_cpus": None if bound is None else len(bound),
+        "memory_limit_enforced": None if study.by_url else of.limit_bytes is not None,
+        "round_trip_s": of.round_trip_s,
+        "memory_limit_bytes": of.limit_bytes,
+        "memory_limit_note": of.limit_note,
+        "memory_peak_bytes": of.peak_bytes,
+        "checkpoint_before": "forced" if window.checkpoint else "none",
+        "restore_s": context.volumes.restore_s.get(window.candidate),
+        "warm_up_s": of.warm_up_s,
+        "ledger_unverified_because": of.ledger_unverified_because,
+        # What the driver was shown to keep up with; users are only tried where they pause.
+        "driver_rate_per_s_max": known.rate_per_s_max if known else None,
+        "driver_users_max": _users_max(known, study),
+        "driver_others_share": known.others_share if known else None,
+        "ledger_shares": find_shared_device(context, window.candidate),
+    }
+    return row if of.driven is None else row | of.numbers | _of_server(of, readings)
+
+
+def _users_max(known: CalibrationFacts | None, study: Study) -> int | None:
+    """How many users the driver was shown to serve who pause as these do.
+
+    Where pauses vary they were tried with the shortest: of others the rate alone says something.
+    """
+    if known is None or known.think_s is None or pause_s(study) != known.think_s:
+        return None
+    return known.users_max
+
+
+def _of_server(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
+    """What the server counted meanwhile."""
+    assert of.driven is not None  # asked by the caller
+    summary = of.driven.summary
+    within = (summary.measure_from_s, summary.measure_to_s)
+    row: Row = {"checkpoints_inside": checkpoints_inside(readings, *within)}
+    if len(of.commits) > 1:
+        before, after = of.commits
+        row["server_commits"] = after.commits - before.commits
+        row["server_rollbacks"] = after.rollbacks - before.rollbacks
+    if len(of.maintenance) > 1:
+        first, last = of.maintenance
+        row["maintenance_runs"] = last.maintenance_runs - first.maintenance_runs
+    return row

@@ -1,0 +1,90 @@
+"""The kinds of steps that studies of any scenario have."""
+
+from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.hosts.devices import shared_by
+from stithy.plan.steps import Step
+from stithy.run.activity import StepKind
+from stithy.run.context import Context
+from stithy.run.copies import loading, space
+from stithy.run.copies.restore import restore_step
+from stithy.run.events import Note
+from stithy.run.windows.baseline_check import check_baseline
+from stithy.run.windows.window import window_step
+from stithy.storage.provider import Volume
+
+
+def provision(context: Context, step: Step) -> str:
+    """Make a candidate's volume."""
+    volume = context.volumes.provision(step.whose)
+    if device := find_shared_device(context, step.whose):
+        context.session.tell(
+            Note(
+                f"candidate {step.whose} and its ledgers share {device}: the ledgers' syncs load "
+                "it, and one failure can lose both; name another device with --out"
+            )
+        )
+    if volume.database is not None:
+        return "the database is marked as the run's"
+    return "; ".join(_describe_volume(part) for part in volume.parts)
+
+
+def _describe_volume(volume: Volume) -> str:
+    array = f", an array of {len(volume.array.members)}" if volume.array else ""
+    plural = "s" if len(volume.emulated) > 1 else ""
+    names = " and ".join(drive.device for drive in volume.emulated)
+    under = f", {volume.emulated[0].role} on the emulated drive{plural} {names}" if names else ""
+    return f"{volume.path} on {volume.filesystem}{array}{under}"
+
+
+def find_shared_device(context: Context, candidate: str) -> str | None:
+    """Name what a candidate's volume and its ledgers lie on both; None without ledgers."""
+    load = context.file.study.given_load
+    if load is None or not load.ledger or context.file.study.by_url:
+        return None
+    return shared_by(context.volumes.of(candidate).path, context.session.directory.root)
+
+
+def check_conditions(context: Context, step: Step) -> str:
+    """Verify all conditions; at a candidate's end a database that is gone ends nothing."""
+    try:
+        return loading.check(context, step)
+    except Interrupted:
+        raise
+    except StithyError as error:
+        if not step.at_end:
+            raise
+        context.session.tell(Note(f"{step.candidate}: the final check failed: {error}"))
+        return f"not done: {error.text}"
+
+
+def tear_down(context: Context, step: Step) -> str:
+    """Remove what was made for one candidate."""
+    space.record(context, step.whose, "end")
+    left = context.session.books.remove_all(candidate=step.whose)
+    if left:
+        raise InfrastructureError(
+            f"{left[0].resource.kind} could not be removed: {left[0].reason}",
+            where=f"candidate {step.candidate}",
+            remedy="fix that, then run `stithy clean`",
+        )
+    return "removed"
+
+
+PLUGINS = (
+    StepKind("provision", provision, "around", "create the volume", "create volumes", True),
+    StepKind("prepare", loading.prepare, "loading", "load the database", "load"),
+    StepKind(
+        "check", check_conditions, "loading", "check all consistency conditions", "check"
+    ),
+    StepKind("snapshot", loading.snapshot, "copying", "keep what restores need",
+             "keep what restores need"),
+    StepKind("restore", restore_step, "measuring", "restore the database", ""),
+    StepKind(
+        "baseline-check", check_baseline, "measuring",
+        "wait for a quiet machine, check the baseline", "", True,
+    ),
+    StepKind("window", window_step, "measuring", "measure a window", "", True),
+    StepKind(
+        "tear-down", tear_down, "around", "remove what was created", "remove everything", True
+    ),
+)  # fmt: skip

@@ -1,0 +1,184 @@
+"""Make the repository of backups before windows, and prove that a backup holds the whole database.
+
+The repository is made before each window, whether it has backups or not: what a method needs of the
+server all the time is thus no cost of its backups, and the windows of a block begin alike.
+
+For the proof each method of the study is tried, in each kind and compression, while nobody works.
+All rows of all tables are summed up in both databases, the conditions are checked in the restored
+one, and where the study keeps a commit ledger, that of the candidate's last window is compared.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from stithy.activities.backup.cycles import (
+    LOST,
+    UNEQUAL,
+    Backups,
+    is_of_the_machine,
+)
+from stithy.engines.backup import method_of
+from stithy.engines.engine import Instance
+from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
+from stithy.plan.additional import steps_of
+from stithy.plan.steps import Step, WindowPlan
+from stithy.results.layout import WindowDirectory
+from stithy.results.read import read_rows
+from stithy.results.tables import SPANS, WINDOW
+from stithy.run.context import Context, choice_of
+from stithy.run.copies.loading import need_database
+from stithy.run.copies.restore import settle
+from stithy.run.volumes import parts_of
+from stithy.scenarios.backup.plan import proven, spec_of
+from stithy.units import format_measured_duration
+from stithy.wire.hammer import Watch
+
+
+def backups_at(context: Context, window: WindowPlan) -> Backups:
+    """Give the backups of a window its method and options."""
+    study = context.file.study.at(window.point)
+    spec = spec_of(study)
+    method = method_of(study.database.engine, spec.method)
+    return Backups(context, window.candidate, method, spec.options)
+
+
+def prepare_backup(context: Context, step: Step) -> str:
+    """The database is as it was, and none of its pages in memory."""
+    assert step.window is not None  # the plan gives it one
+    log = context.session.directory.window(step.window.id).root / "backup.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    said = backups_at(context, step.window).prepare(log)
+    settle(context, step.whose, [parts_of(context.volumes.of(step.whose))])
+    return said
+
+
+def prove_backup(context: Context, step: Step) -> str:
+    """Compare a candidate's database with what its backup is restored to.
+
+    Raises InvalidMeasurement where they differ, or where a restore of a window did not hold.
+    """
+    candidate = step.whose
+    need_database(context, candidate, step)
+    for directory in _list_windows(context, candidate):
+        for row in read_rows(directory.table("spans"), SPANS):
+            if row["outcome"] == UNEQUAL:
+                because = row["invalid_because"] or "conditions do not hold"
+                raise _build_inequality(candidate, f"{because} (window {row['window_id']})")
+    log = context.session.directory.check_output(candidate, "backup").with_suffix(".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    engine, said = context.file.study.database.engine, []
+    several = proven(context.file.study)
+    for name, options in several:
+        backups = Backups(context, candidate, method_of(engine, name), options)
+        label = f"{name} ({options.kind}, compression {options.compression})"
+        with _naming_method(label):
+            said.append((f"{label}: " if len(several) > 1 else "") + _prove(backups, log))
+    return "; ".join(said)
+
+
+@contextmanager
+def _naming_method(label: str) -> Iterator[None]:
+    """Inside, errors say by which method the backup was made."""
+    try:
+        yield
+    except (InfrastructureError, InvalidMeasurement) as error:
+        where = f"{error.where}, {label}"
+        raise type(error)(error.problem, where=where, remedy=error.remedy) from error
+
+
+def _prove(backups: Backups, log: Path) -> str:
+    """Back up, restore and compare by one method."""
+    context, candidate = backups.context, backups.candidate
+    backups.prepare(log)
+    with context.servers.running(candidate, log.with_suffix(".server.log")) as instance:
+        before = instance.checksums()
+        taken = backups.take(instance, log)
+        if taken.failed_because:
+            raise backups.failure(f"the backup failed: {taken.failed_because}")
+        with backups.restored(log) as (cycle, restored):
+            if restored is None:
+                raise _build_failure(backups, str(cycle.failed_because))
+            _compare(candidate, before, _sum_up(candidate, restored))
+            _check_conditions(context, candidate, restored)
+            compared = _compare_ledger(context, candidate, restored)
+    backups.remove()
+    return (
+        f"{len(before)} tables are equal after backup and restore{compared}, restored in "
+        f"{format_measured_duration(cycle.duration_s)}"
+    )
+
+
+def _sum_up(candidate: str, restored: Instance) -> dict[str, str]:
+    """What it holds; rows that cannot be read are not equal."""
+    try:
+        return dict(restored.checksums())
+    except Interrupted:
+        raise
+    except StithyError as error:
+        because = f"what was restored cannot be read: {error.text}"
+        raise _build_inequality(candidate, because) from error
+
+
+def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -> None:
+    differing = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    if differing:
+        name = differing[0]
+        raise _build_inequality(
+            candidate,
+            f"{name} has {before.get(name, 'no rows')} in the database and "
+            f"{after.get(name, 'no rows')} in what was restored",
+        )
+
+
+def _check_conditions(context: Context, candidate: str, restored: Instance) -> None:
+    output = context.session.directory.check_output(candidate, "restored")
+    choice = choice_of(context.study_of(context.volumes.held[candidate]))
+    checked = context.hammer(restored.url).check(
+        choice, quick=False, after_load=False, watch=Watch(raw_output=output)
+    )
+    if checked.broken:
+        broken = ", ".join(map(str, checked.broken))
+        raise _build_inequality(candidate, f"conditions {broken} do not hold in what was restored")
+
+
+def _compare_ledger(context: Context, candidate: str, restored: Instance) -> str:
+    """Compare the ledger of its last window, whose database this is."""
+    began: dict[float, WindowDirectory] = {}
+    for directory in _list_windows(context, candidate):
+        for row in read_rows(directory.table("window"), WINDOW):
+            began[row["started_at_s"] or 0.0] = directory
+    last = began[max(began)] if began else None
+    if last is None or not last.ledger.exists():
+        return ""
+    output = context.session.directory.check_output(candidate, "restored-ledger")
+    choice = choice_of(context.study_of(context.volumes.held[candidate]))
+    found = context.hammer(restored.url).verify_ledger(
+        choice, last.ledger, watch=Watch(raw_output=output)
+    )
+    if not found.summary.holds:
+        raise _build_inequality(candidate, LOST)
+    return ", nothing acknowledged is missing"
+
+
+def _list_windows(context: Context, candidate: str) -> Iterator[WindowDirectory]:
+    """Of all its windows so far, those of earlier sessions and second attempts among them."""
+    additional = context.state.progress.additional
+    for step in steps_of(context.file.study, context.plan, additional):
+        if step.kind == "window" and step.candidate == candidate:
+            yield context.session.directory.window(step.id)
+
+
+def _build_inequality(candidate: str, because: str) -> InvalidMeasurement:
+    return InvalidMeasurement(
+        f"a backup does not restore to an equal database: {because}",
+        where=f"candidate {candidate}",
+        remedy="do not trust this method on this storage; read the logs beside the checks",
+    )
+
+
+def _build_failure(backups: Backups, because: str) -> StithyError:
+    """A volume that ran full, or a program that was killed, says nothing of the backup."""
+    if is_of_the_machine(because):
+        return backups.failure(f"a backup could not be restored: {because}")
+    return _build_inequality(backups.candidate, f"it cannot be restored: {because}")

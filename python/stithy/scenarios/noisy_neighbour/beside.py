@@ -1,0 +1,374 @@
+"""Cycles of a neighbour, one after the other or at fixed times, and what was achieved by them."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+from stithy.clock import Clock
+from stithy.engines.engine import Instance
+from stithy.errors import (
+    InfrastructureError,
+    Interrupted,
+    StithyError,
+    failures_of_the_machine,
+    reason_of,
+)
+from stithy.plan.steps import WindowPlan
+from stithy.results.files import emptied
+from stithy.run.activity import Activity, BasicActivity, Measured, Span, Subject, Times
+from stithy.run.context import Context
+from stithy.run.volumes import master_name
+from stithy.scenarios.noisy_neighbour.aggressor import OwnDatabase
+from stithy.scenarios.noisy_neighbour.plan import level_of, spec_of
+from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
+from stithy.scenarios.noisy_neighbour.tenants import lead_s
+from stithy.storage.consent import NEIGHBOUR
+from stithy.storage.copy import copy_tree, evict_tree, sync_filesystem
+from stithy.storage.provider import Role
+from stithy.units import format_duration, format_size
+
+PAUSE_AFTER_FAILURE_S = 1.0
+"""Own: what fails at once must not be tried as fast as a processor can."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle of a worker, numbered from 0; Unix time.
+
+    `parts`: its parts by name, each from and to. `size_bytes`: what of a database it worked on.
+    `cut`: the window ended before it did, so that it counts neither as done nor as failed.
+    """
+
+    worker: int
+    from_s: float
+    to_s: float
+    parts: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    size_bytes: int = 0
+    failed_because: str | None = None
+    cut: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether it came to its end and succeeded."""
+        return not self.cut and self.failed_because is None
+
+    @property
+    def duration_s(self) -> float:
+        """How long it took."""
+        return self.to_s - self.from_s
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When cycles begin: the first at `first_s`, then every `every_s`, none from `until_s` on.
+
+    `most`: how many there are at most, None for any number.
+    """
+
+    first_s: float
+    until_s: float
+    every_s: float
+    most: int | None = None
+
+    def due(self, clock: Clock, ended: threading.Event) -> Iterator[None]:
+        """A turn for each cycle, once its time has come; ends with the window.
+
+        A cycle that ends after the next was due delays that one, and no work piles up.
+        """
+        due_s, count = self.first_s, 0
+        while due_s < self.until_s and (self.most is None or count < self.most):
+            if ended.wait(max(0.0, due_s - clock.now_s())):
+                return
+            yield
+            due_s, count = max(due_s + self.every_s, clock.now_s()), count + 1
+
+
+def asked_per_s(workers: int, every_s: float) -> float | None:
+    """Cycles per second that are asked of all workers; None where each begins at once."""
+    return workers / every_s if every_s else None
+
+
+def achieved_per_s(cycles: Sequence[Cycle], workers: int, every_s: float) -> float | None:
+    """Successful cycles per second of all workers; None where a worker ended none.
+
+    Each worker's cycles that ended had to take so many times `every_s`. Where they took longer,
+    that is the time in which they were done. So who keeps up achieves what is asked, however short
+    a window is. A cycle that was cut counts where it had taken longer than `every_s` already.
+    """
+    rates = [_rate([each for each in cycles if each.worker == one], every_s)
+             for one in range(workers)]  # fmt: skip
+    known = [each for each in rates if each is not None]
+    return sum(known) if len(known) == workers else None
+
+
+def _rate(cycles: Sequence[Cycle], every_s: float) -> float | None:
+    known = [each for each in cycles if not each.cut or 0 < every_s < each.duration_s]
+    if not known:
+        return None
+    ended = sum(not each.cut for each in known)
+    taken_s = max(ended * every_s, known[-1].to_s - known[0].from_s)
+    return sum(each.done for each in known) / taken_s if taken_s > 0 else None
+
+
+def bytes_per_s(cycles: Sequence[Cycle], workers: int) -> float | None:
+    """Bytes of databases per second of all workers while they were at it; None without any."""
+    rates = [
+        fmean(each.size_bytes / each.duration_s for each in own)
+        for one in range(workers)
+        if (own := [each for each in cycles if each.worker == one and each.done
+                    and each.duration_s > 0])
+    ]  # fmt: skip
+    return sum(rates) if rates else None
+
+
+def mean_s(cycles: Sequence[Cycle]) -> float | None:
+    """How long a cycle took that succeeded; None without any."""
+    took = [each.duration_s for each in cycles if each.done]
+    return fmean(took) if took else None
+
+
+TAIL_S = 1.0
+"""How long the neighbour works on after the users' measurement, which it must outlast."""
+
+AS_FAST_AS_IT_CAN = "it works as fast as it can"
+BY_BYTES = "its limit counts bytes, not cycles"
+NO_CYCLE = "no cycle of it ended within the window"
+
+
+@dataclass(frozen=True)
+class OwnPlace:
+    """A database of the neighbour, numbered from 0, and the groups of its processes."""
+
+    number: int
+    data: Path
+    memory_cgroup: Path | None
+    io_cgroup: Path | None
+
+
+class Beside(BasicActivity):
+    """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
+
+    `at_measurement`: whether its first cycles begin with the measurement, and not before.
+    """
+
+    name, who = "", "the neighbour"
+    servers, workers = 1, 1
+    at_measurement = False
+    most: int | None = None
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """No server runs yet."""
+        super().__init__(context, window)
+        spec = spec_of(context.file.study.at(window.point))
+        assert isinstance(spec, OwnDatabase)  # as all have who are made here
+        self.spec, self.level = spec, level_of(window.point)
+        self.files = context.session.directory.window(window.id).root / NEIGHBOUR
+        self.up: list[Instance] = []
+        self.cycles: list[Cycle] = []
+        self.ended = threading.Event()
+
+    def cycle(self, worker: int) -> Cycle:
+        """Do it once. Raises StithyError where it fails, Interrupted where it was cut."""
+        raise NotImplementedError
+
+    def prepared(self, place: OwnPlace) -> Mapping[str, str]:
+        """What comes before the start of a server; the settings that it gets besides."""
+        del place
+        return {}
+
+    def warm_up(self) -> None:
+        """What comes before the users begin, once all servers run."""
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """All its servers run."""
+        emptied(self.files)
+        with ExitStack() as stack:
+            self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
+            self.warm_up()
+            yield Subject(pids=frozenset(each.pid for each in self.up))
+
+    @contextmanager
+    def _server(self, number: int) -> Iterator[Instance]:
+        servers, candidate = self.context.servers, self.window.candidate
+        data = data_of(self.context, candidate, self.spec.volume, number)
+        with servers.limited(candidate, self.window.point) as limit:
+            group = limit.group.path if limit.group else None
+            share = part_of_limit(self.spec.limit, self.servers)
+            with servers.throttled(data, share, group, candidate) as throttle:
+                place = OwnPlace(number, data, group, throttle.path if throttle else None)
+                with servers.second(
+                    candidate, data, self.log(number), self.prepared(place), name=f"n{number}",
+                    memory_cgroup=group, point=self.window.point,
+                ) as instance:  # fmt: skip
+                    if throttle is not None:
+                        throttle.hold(instance.pid)
+                    yield instance
+
+    def log(self, number: int) -> Path:
+        """Where a server and the programs that work on it write."""
+        return self.files / f"server-{number + 1}.log"
+
+    def act(self) -> None:
+        """Work until the users' measurement has ended."""
+        clock, window = self.context.session.clock, self.window
+        began_s = clock.now_s()
+        from_s = began_s + lead_s(window.tenants) + window.ramp_up_s
+        rest_s = self.spec.rests_s(window.duration_s)
+        until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
+        first_s = from_s + rest_s if self.at_measurement or rest_s else began_s
+        schedule = Schedule(first_s, until_s, self.spec.every_s, self.most)
+        with ThreadPoolExecutor(self.workers) as pool:
+            working = [pool.submit(self._work, n, schedule) for n in range(self.workers)]
+            try:
+                self._wait_until(until_s)
+                ended_s = clock.now_s()
+            finally:
+                # Whoever still works is cut; a server that is gone is why the window is lost.
+                for instance in self.up:
+                    self._lose_by(instance)
+                self.ended.set()
+                for instance in self.up:
+                    instance.stop(at_once=True)
+        for each in working:
+            each.result()
+        self.context.session.stop.check()
+        if self.ended_because is None:
+            self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
+
+    def _wait_until(self, until_s: float) -> None:
+        """To the end of the users, or until there is nothing left to be done."""
+        clock, asked = self.context.session.clock, self.context.session.stop.asked
+        while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
+            if asked.wait(min(left_s, 0.2)):
+                return
+
+    def _lose_by(self, instance: Instance) -> None:
+        """A server that ended by itself leaves a neighbour that is not what was asked for."""
+        ended = None if self.ended.is_set() else instance.ended_by()
+        if ended is not None and self.ended_because is None:
+            self.ended_because = f"the neighbour failed: its server {ended}"
+
+    def _work(self, worker: int, schedule: Schedule) -> None:
+        clock = self.context.session.clock
+        for _ in schedule.due(clock, self.ended):
+            began_s = clock.now_s()
+            done = self._tried(worker, began_s)
+            self.cycles.append(done)
+            self._lose_by(self.up[worker % len(self.up)])
+            if done.cut or self.ended_because is not None:
+                return
+            if done.failed_because is not None:
+                self.ended.wait(PAUSE_AFTER_FAILURE_S)
+
+    def _tried(self, worker: int, began_s: float) -> Cycle:
+        """A cycle, whatever becomes of it."""
+        clock, because, cut = self.context.session.clock, None, False
+        try:
+            with failures_of_the_machine("the neighbour"):
+                return self.cycle(worker)
+        except Interrupted:
+            cut = True
+        except StithyError as error:
+            # What ended with the window did not fail.
+            cut, because = self.ended.is_set(), error.text
+        return Cycle(worker, began_s, clock.now_s(), failed_because=None if cut else because,
+                     cut=cut)  # fmt: skip
+
+    def values(self) -> Iterator[Measured]:
+        """What was asked and what came of it."""
+        workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
+        asked = asked_per_s(workers, every_s)
+        free = AS_FAST_AS_IT_CAN if asked is None else None
+        yield Measured("neighbour.asked_per_s", asked, missing_because=free)
+        offered, why = (asked, free) if limit is None else (None, BY_BYTES)
+        yield Measured("neighbour.offered_per_s", offered, missing_because=why)
+        found = {
+            "neighbour.achieved_per_s": achieved_per_s(self.cycles, workers, every_s),
+            "neighbour.mean_s": mean_s(self.cycles),
+            "neighbour.bytes_per_s": bytes_per_s(self.cycles, workers),
+        }
+        for metric, value in found.items():
+            missing = None if value is not None else self.ended_because or NO_CYCLE
+            yield Measured(metric, value, missing_because=missing)
+        if limit is not None:
+            yield Measured("neighbour.limit_bytes_per_s", float(limit))
+        for number, each in enumerate(self._in_order, 1):
+            if each.done and each.size_bytes:
+                size = float(each.size_bytes)
+                yield Measured("neighbour.cycle_bytes", size, cycle_name(number))
+
+    def spans(self) -> Iterator[Span]:
+        """While it worked, and each of its cycles."""
+        if self.times is not None:
+            yield Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done")
+        for number, each in enumerate(self._in_order, 1):
+            yield from self._spans_of(number, each)
+
+    @property
+    def _in_order(self) -> list[Cycle]:
+        """As they began, by which their spans are numbered."""
+        return sorted(self.cycles, key=lambda one: one.from_s)
+
+    def _spans_of(self, number: int, cycle: Cycle) -> Iterator[Span]:
+        outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"
+        because = cycle.failed_because
+        yield Span(cycle_name(number), cycle.from_s, cycle.to_s, outcome, because)
+        for part, (from_s, to_s) in cycle.parts.items():
+            yield Span(cycle_name(number, part), from_s, to_s, outcome, because)
+
+    def said(self) -> str:
+        """How many cycles it came to, and how long they took."""
+        done, took_s = sum(each.done for each in self.cycles), mean_s(self.cycles)
+        failed = sum(each.failed_because is not None for each in self.cycles)
+        said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"
+        said += f" of {format_duration(took_s)}" if took_s else ""
+        return f"{said}, {failed} FAILED" if failed else said
+
+
+def part_of_limit(limit: int | None, servers: int) -> int | None:
+    """What one of several servers has of a limit in bytes per second; None without one.
+
+    Own: equal parts, because in version 2 of control groups each server's memory group has it.
+    """
+    return None if limit is None else max(1, limit // servers)
+
+
+def data_of(context: Context, candidate: str, role: Role, number: int) -> Path:
+    """The files of one of the neighbour's databases, numbered from 0."""
+    return context.volumes.of(candidate).of(role).path / NEIGHBOUR / f"database-{number + 1}"
+
+
+def lay_out_databases(context: Context, candidate: str) -> str:
+    """Copy the dataset for each of the neighbour's databases; in words."""
+    spec, dataset = spec_of(context.file.study), context.plan.datasets[0]
+    tree = context.volumes.make_tree(candidate, NEIGHBOUR, spec.volume)
+    master = context.volumes.masters_place / master_name(dataset)
+    most = max(spec_of(each).count_servers_beside() for each in context.file.study.variants)
+    for number in range(most):
+        place = data_of(context, candidate, spec.volume, number)
+        place.mkdir(mode=0o700)
+        try:
+            copy_tree(master, place)
+        except OSError as error:
+            raise InfrastructureError(
+                f"the neighbour's database could not be copied: {reason_of(error)}",
+                where=str(place),
+                remedy="free space there, or look for errors of the device in the kernel log",
+            ) from error
+    sync_filesystem(tree)
+    if not context.volumes.of(candidate).memory_backed:
+        evict_tree(tree)
+    size = most * context.volumes.masters[dataset.name].size_bytes
+    return f"{most} database{'' if most == 1 else 's'} of the neighbour, {format_size(size)}"
+
+
+@dataclass(frozen=True)
+class NeighbourActivity(Activity):
+    """What an aggressor does; `lay_out` makes what it needs on a candidate, once, and says what."""
+
+    lay_out: Callable[[Context, str], str] = lay_out_databases

@@ -1,0 +1,76 @@
+"""Virtual users at work on several instances that share a candidate: of all together, and of each.
+
+What is beside them says here what was asked of it and what it achieved, whatever kind it is.
+"""
+
+from collections.abc import Iterator
+
+from stithy.activities.hammer import declared
+from stithy.activity import DeclaredActivity
+from stithy.metrics import Better, Metric, Unit, paired_metrics
+from stithy.results.tables import Table, integer, real, text
+
+TENANTS = "tenants"
+
+TENANT_SECONDS = Table(
+    "tenant_seconds",
+    "One row per second and tenant, from its own hammer. Only of windows with several tenants.",
+    (
+        text("window_id", "id of the window"),
+        text("tenant", "the tenant, such as `tenant-1`"),
+        integer("second", "s", "seconds since the users started, from 0"),
+        real("at_s", "s", "Unix time at which the second began"),
+        text("phase", "`ramp-up`, `measure` or `drain`"),
+        integer("completed", "", "transactions committed, or rolled back as specified"),
+    ),
+)  # fmt: skip
+
+
+def _metrics() -> Iterator[Metric]:
+    yield _detail("tenant.tpm", "1/min", "transactions per minute of a tenant")
+    for percent in (95, 99):
+        noun = f"{percent}th percentile of response time of a tenant"
+        yield _detail(f"tenant.p{percent}_s", "s", noun)
+    yield _detail("neighbour.asked_per_s", "1/s", "requests or cycles asked of the neighbour")
+    yield _detail(
+        "neighbour.offered_per_s", "1/s", "requests or cycles that its limit lets through"
+    )
+    yield _detail("neighbour.achieved_per_s", "1/s", "requests or cycles of the neighbour")
+    yield _detail("neighbour.mean_s", "s", "mean time of a request or cycle of the neighbour")
+    yield _detail("neighbour.bytes_per_s", "B/s", "bytes of databases that the neighbour works on")
+    yield _detail("neighbour.cycle_bytes", "B", "bytes of databases that a cycle works on")
+    yield _detail("neighbour.limit_bytes_per_s", "B/s", "bytes that its limit lets through")
+    yield from paired_metrics("neighbour", "with the neighbour")
+    noun = "share of seconds in which tenants get nine tenths of what they have alone"
+    yield _share("isolation", "higher", noun, "Isolation")
+    yield _share("isolation_lost", "lower", "isolation lost to the neighbour", "Isolation lost")
+
+
+ISOLATION_NEGLIGIBLE = 0.05
+"""Own: of seconds; a second of twenty is below the bound by chance alone."""
+
+
+def _share(name: str, better: Better, noun: str, label: str) -> Metric:
+    return Metric(
+        name, "share", better, "values", "", noun, label, combined="paired",
+        negligible=ISOLATION_NEGLIGIBLE,
+    )  # fmt: skip
+
+
+def _detail(name: str, unit: Unit, noun: str) -> Metric:
+    label = noun[0].upper() + noun[1:]
+    return Metric(name, unit, None, "values", "", noun, label, compared=False)
+
+
+AGGRESSORS = ("analytic-scan", "backup", "block-io", "bulk-load")
+
+PLUGINS = (
+    DeclaredActivity(
+        TENANTS,
+        tuple(_metrics()),
+        (*declared.TABLES, "tenant_seconds"),
+        (TENANT_SECONDS,),
+    ),
+    # What a neighbour does is among the metrics of the tenants.
+    *(DeclaredActivity(f"neighbour-{name}") for name in AGGRESSORS),
+)

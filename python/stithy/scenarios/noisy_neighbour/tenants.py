@@ -1,0 +1,374 @@
+"""What several hammers did together, as the tables of a single one have it.
+
+Counts are added, distributions are merged as histograms, and of what is a bound the largest counts.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from stithy.activities.hammer.activity import HammerActivity
+from stithy.activities.hammer.declared import LOAD
+from stithy.activities.hammer.rows import tables_of as tables_of_one
+from stithy.collectors.collector import TimedSample
+from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.metrics import ALL, PERCENTILES, values_needed
+from stithy.plan.steps import WindowPlan
+from stithy.results import tables
+from stithy.results.convert import (
+    Latencies,
+    bucket_rows,
+    measured_intervals,
+    merged_seconds,
+    transaction_rows,
+)
+from stithy.results.hlog import Interval, decode, merge
+from stithy.results.tables import Row, Table
+from stithy.run.activity import Measured, Span, Subject, Times
+from stithy.run.context import Context
+from stithy.run.volumes import tenant_name, tenants_of
+from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
+from stithy.units import format_duration
+
+if TYPE_CHECKING:
+    from stithy.activities.hammer.activity import HammerActivity
+
+    pass
+    pass
+
+LARGEST = frozenset(
+    {
+        "longest_response_s",
+        "ledger_sync_max_s",
+        "first_success_s",
+        "memory_peak_bytes",
+    }
+)
+SAME = frozenset(
+    {
+        "think_mean_s", "restore_s", "driver_nice", "driver_rate_per_s_max", "driver_users_max",
+        "driver_others_share", "checkpoints_inside", "server_cpus", "memory_limit_bytes",
+        "buffer_pool_bytes", "database_bytes", "units_touched", "units_total",
+    }
+)  # fmt: skip
+"""What is everyone's, or is not known of all together."""
+
+
+def merge_tables(
+    of: "TenantsActivity", readings: Sequence[TimedSample]
+) -> Iterator[tuple[Table, list[Row]]]:
+    """All tables that only hammers fill."""
+    kept = of.kept or of.each
+    single = [{table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept]
+    loads = [each["load"][0] for each in single]
+    kinds = {column.name: column.kind for column in LOAD.columns}
+    load = {name: _one(name, kinds[name], [row[name] for row in loads]) for name in loads[0]}
+    yield LOAD, [load | _distributions(of)]
+    for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
+        yield table, _joined(table, [row for each in single for row in each.get(table.name, [])])
+    if not of.kept:
+        yield tables.HISTOGRAMS, []
+        return
+    window_id, summaries = of.window.id, [each.driven.summary for each in kept if each.driven]
+    yield tables.TRANSACTIONS, transaction_rows(window_id, *summaries)
+    yield (
+        tables.SECONDS,
+        merged_seconds(
+            window_id, [each.driven.seconds for each in kept if each.driven], _latencies(kept)
+        ),
+    )
+    yield tables.HISTOGRAMS, list(_histograms(window_id, kept))
+
+
+def _distributions(of: "TenantsActivity") -> Row:
+    """What of the row of LOAD is read from histograms, merged over all tenants."""
+    summaries = [each.driven.summary for each in of.kept if each.driven]
+    if not summaries:
+        return {}
+    lateness = merge(decode(each.lateness) for each in summaries)
+    whole = transaction_rows(of.window.id, *summaries)[-1]
+    return {
+        "lateness_mean_s": lateness.mean_s if lateness else None,
+        "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
+        "service_p50_s": whole["service_p50_s"],
+    }
+
+
+def _one(name: str, kind: str, found: Sequence[Any]) -> Any:
+    """A column of all tenants; what is missing of one is missing of all."""
+    known = [each for each in found if each is not None]
+    if kind == "truth":
+        return all(known) if known else None
+    if kind not in ("integer", "real") or name in SAME:
+        return next(iter(known), None)
+    if len(known) < len(found):
+        return None
+    return max(known) if name in LARGEST else sum(known)
+
+
+def _joined(table: Table, rows: Sequence[Row]) -> list[Row]:
+    """A broken condition of one tenant is broken for all; counts of ledgers are added."""
+    if table is tables.CONDITIONS:
+        by_number: dict[int, Row] = {}
+        for row in sorted(rows, key=lambda row: bool(row["holds"]), reverse=True):
+            by_number[row["number"]] = row
+        return [by_number[number] for number in sorted(by_number)]
+    if table is tables.LEDGER:
+        deals: dict[str, Row] = {}
+        for row in rows:
+            had = deals.get(row["deal"])
+            deals[row["deal"]] = row if had is None else _added(had, row)
+        return list(deals.values())
+    return list(rows)
+
+
+def _added(one: Row, other: Row) -> Row:
+    return {key: each + other[key] if isinstance(each, int) else each for key, each in one.items()}
+
+
+def _latencies(kept: Sequence["HammerActivity"]) -> Latencies:
+    """The logs of all; a tenant's times are those of the first, so that seconds meet."""
+    starts = [
+        each.driven.seconds[0].at_s if each.driven and each.driven.seconds else 0.0 for each in kept
+    ]
+    moved = [
+        tuple(
+            replace(i, started_at_s=i.started_at_s - start + starts[0])
+            for i in each.latencies.response
+        )
+        for each, start in zip(kept, starts, strict=True)
+    ]
+    return Latencies(response=tuple(i for each in moved for i in each))
+
+
+def _histograms(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Row]:
+    kinds: dict[str, list[Interval]] = {}
+    for each in kept:
+        assert each.driven is not None  # as the caller chose them
+        logs = each.latencies
+        for kind, intervals in (
+            ("response", logs.response), ("service", logs.service), ("pool-wait", logs.pool_wait),
+        ):  # fmt: skip
+            kinds.setdefault(kind, []).extend(measured_intervals(intervals, each.driven.summary))
+    for kind, every in kinds.items():
+        yield from bucket_rows(window_id, kind, every)
+
+
+OF_EACH = ("p95", "p99")
+
+
+def measure_tenants(of: "TenantsActivity") -> Iterator[Measured]:
+    """Throughput of all and of each, and response times of each."""
+    known = [each.numbers for each in of.kept]
+    lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
+    for quantity in of.context.workload.rates:
+        rates = [row[quantity.known.column] for row in known]
+        whole = None if lost or None in rates or not rates else sum(rates)
+        yield Measured(
+            quantity.metric,
+            whole,
+            missing_because=lost or (None if rates else "nothing was measured"),
+        )
+    for number, each in enumerate(of.each):
+        name = tenant_name(number + 1)
+        if because := of.lost.get(number) or (None if each.driven else "its users never began"):
+            for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
+                yield Measured(metric, None, name, missing_because=because)
+        else:
+            rate = each.numbers["tpm"]
+            yield Measured(
+                "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
+            )
+            whole = next(row for row in each.transactions if row["transaction"] == ALL)
+            count = whole["committed"] + whole["rolled_back"]
+            for key in OF_EACH:
+                needed = values_needed(PERCENTILES[key][0])
+                value = whole[f"response_{key}_s"]
+                missing = None if value is not None else "no answer was measured"
+                if count < needed:
+                    value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
+                yield Measured(f"tenant.{key}_s", value, name, count, missing)
+
+
+def list_lost(of: "TenantsActivity") -> Iterator[Span]:
+    """A tenant that was lost, from its start on."""
+    times = of.times
+    for number, because in sorted(of.lost.items()):
+        own = of.each[number].times
+        began = own or times
+        if began is not None:
+            yield Span(
+                tenant_name(number + 1), began.started_at_s, began.measure_to_s, "lost", because
+            )
+
+
+def list_tenant_tables(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
+    """What each tenant did in each second."""
+    yield TENANT_SECONDS, [
+        {
+            "window_id": of.window.id, "tenant": tenant_name(number + 1),
+            "second": second.second, "at_s": second.at_s, "phase": str(second.phase),
+            "completed": sum(t.committed + t.rolled_back for t in second.transactions),
+        }
+        for number, each in enumerate(of.each)
+        if each.driven is not None and number not in of.lost
+        for second in each.driven.seconds
+    ]  # fmt: skip
+
+
+def describe_tenants(of: "TenantsActivity") -> str:
+    """Throughput and response time of all, and who was lost."""
+    kept = of.kept
+    rates = [each.numbers["tpm"] or 0.0 for each in kept]
+    summaries = (each.driven.summary for each in kept if each.driven)
+    whole = transaction_rows(of.window.id, *summaries)
+    p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
+    shown = f"{len(of.each)} tenants, {sum(rates):,.0f} TPM in all"
+    shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"
+    names = ", ".join(tenant_name(number + 1) for number in sorted(of.lost))
+    return f"{shown}; LOST: {names}" if names else shown
+
+
+LEAD_S = 1.0
+LEAD_S_PER_TENANT = 0.3
+"""Own: how long hammers take to open their connections before all begin; on two CPUs one starts
+after the other."""
+
+
+class TenantsActivity:
+    """One window of several tenants; `lost`: by number why one of them counts for nothing."""
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        """No server runs yet."""
+        self.context, self.window = context, window
+        numbers = tenants_of(window.tenants)
+        self.each = tuple(HammerActivity(context, window, tenant=each) for each in numbers)
+        self.lost: dict[int, str] = {}
+
+    @property
+    def kept(self) -> tuple[HammerActivity, ...]:
+        """Those of whom there are numbers."""
+        return tuple(each for n, each in enumerate(self.each) if n not in self.lost and each.driven)
+
+    @contextmanager
+    def ready(self) -> Iterator[Subject]:
+        """All servers run, their caches warm; at the end each is checked by itself."""
+        stacks: list[ExitStack] = []
+        found: list[Subject] = []
+        try:
+            for each in self.each:
+                stacks.append(stack := ExitStack())
+                found.append(stack.enter_context(each.ready()))
+            yield Subject(
+                tuple(one for each in found for one in each.instances),
+                found[0].cpus,
+                frozenset().union(*(each.pids for each in found)),
+            )
+        except BaseException:
+            for stack in reversed(stacks):
+                with suppress(StithyError):
+                    stack.__exit__(*sys.exc_info())
+            raise
+        for number, stack in reversed(list(enumerate(stacks))):
+            with self._alone(number):
+                stack.close()
+
+    @contextmanager
+    def _alone(self, number: int) -> Iterator[None]:
+        """What fails inside is this tenant's: the others count all the same."""
+        try:
+            with failures_of_the_machine(f"tenant {number + 1}"):
+                yield
+        except Interrupted:
+            raise
+        except StithyError as error:
+            self.lost.setdefault(number, error.text)
+        if because := self.each[number].ended_because:
+            self.lost[number] = because
+
+    def begin(self) -> None:
+        """Read the counters of all servers."""
+        for each in self.each:
+            each.begin()
+
+    def act(self) -> None:
+        """All users work, from the same moment on."""
+        start_at_s = self.context.session.clock.now_s() + lead_s(len(self.each))
+
+        def work(number: int) -> None:
+            self.each[number].start_at_s = start_at_s
+            with self._alone(number):
+                self.each[number].act()
+
+        with ThreadPoolExecutor(len(self.each)) as pool:
+            working = [pool.submit(work, number) for number in range(len(self.each))]
+        for each in working:
+            each.result()
+        for number, hammer in enumerate(self.each):
+            if hammer.driven is not None and not hammer.driven.summary.complete:
+                self.lost.setdefault(number, hammer.cut_short())
+
+    def end(self) -> None:
+        """Read the counters again."""
+        for number, each in enumerate(self.each):
+            with self._alone(number):
+                each.end()
+
+    def aftermath(self) -> None:
+        """Compare the ledgers of those whose server ended."""
+        for each in self.each:
+            each.aftermath()
+
+    @property
+    def times(self) -> Times | None:
+        """Those of the first tenant that was not lost: all began at once."""
+        return self.kept[0].times if self.kept else None
+
+    @property
+    def ended_because(self) -> str | None:
+        """Of all tenants; one that is lost alone is in the spans."""
+        return next(iter(self.lost.values()), None) if len(self.lost) == len(self.each) else None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether any of them met a full file system."""
+        return any(each.is_full for each in self.each)
+
+    def cut_short(self) -> str:
+        """Why none came to its end."""
+        return next(iter(self.lost.values()), None) or self.each[0].cut_short()
+
+    def values(self) -> Iterator[Measured]:
+        """Of all together, and of each tenant."""
+        return measure_tenants(self)
+
+    def spans(self) -> tuple[Span, ...]:
+        """One for each tenant that was lost, which says why."""
+        return tuple(list_lost(self))
+
+    def tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        """Those of a single hammer, of all together; and the seconds of each."""
+        yield from merge_tables(self, readings)
+        yield from list_tenant_tables(self)
+
+    def surroundings(self) -> Row:
+        """What their servers did by themselves, in all."""
+        rows = [each.surroundings() for each in self.each]
+        logs = [row["log_bytes"] for row in rows]
+        lost = (row["memory_limit_lost"] for row in rows)
+        return rows[0] | {
+            "log_bytes": None if None in logs else sum(logs),
+            "memory_limit_lost": next(filter(None, lost), None),
+        }
+
+    def said(self) -> str:
+        """What all did together, and who was lost."""
+        return describe_tenants(self)
+
+
+def lead_s(tenants: int) -> float:
+    """How long before the users' start their hammers begin."""
+    return LEAD_S + LEAD_S_PER_TENANT * tenants
