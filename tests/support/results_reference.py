@@ -16,7 +16,7 @@ _HEAD = f"""\
 # The tables of the results
 
 Written from `python/stithy/results/tables.py` and, for tables of a single activity, from its module
-in `python/stithy/activities/`; do not edit.
+in the files `declared.py` of scenarios and activities; do not edit.
 `python/stithy/results/layout.py` has the names of the files. `collectors.md` has the metrics of the
 table `series`.
 

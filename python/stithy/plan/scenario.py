@@ -1,7 +1,6 @@
 """The seam of scenarios as a plan sees them: what a study does, as steps.
 
-Each step names its kind, a module in `stithy.run.steps`; each window its activities, modules in
-`stithy.run.activities`.
+Each step names its kind, a `StepKind`, and each window its activities (`stithy.run.activity`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Every table of the results: its columns, their types, units and meanings, as Polars schemas too.
 
 The place where columns are declared; writers, readers and the reference page derive from it. What
-only one activity knows is a detail table, which its module in `stithy.activities` declares with the
+only one activity knows is a detail table, which the activity declares with the
 same words (`stithy.activity.every_table` has all). Whoever adds, renames or removes a column raises
 `manifest.SCHEMA_VERSION`.
 A missing value is null, and the table has a column that says why or a flag that implies it.

@@ -160,11 +160,6 @@ class BasicActivity(WindowActivity):
         return self.ended_because or f"{self.who} did not end"
 
 
-def _never(context: "Context", window: WindowPlan) -> str | None:
-    del context, window
-    return None
-
-
 @dataclass(frozen=True)
 class Activity(Plugin):
     """What may happen in a window.
@@ -176,7 +171,7 @@ class Activity(Plugin):
 
     name: str
     create: Callable[["Context", WindowPlan], WindowActivity]
-    explain_skip: Callable[["Context", WindowPlan], str | None] = _never
+    explain_skip: Callable[["Context", WindowPlan], str | None] = lambda context, window: None
 
 
 Phase = Literal["around", "loading", "calibration", "copying", "measuring"]

@@ -1,6 +1,7 @@
 """The steps are done in order and written down; however a run ends, nothing is left."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ import pytest
 from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
+from stithy.activity import DeclaredActivity
 from stithy.errors import InfrastructureError
+from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts
 from stithy.results.read import Run, read_run
@@ -158,7 +161,9 @@ def test_a_disk_that_is_filled_on_purpose_ends_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An activity that expects it causes it anew in every window."""
-    monkeypatch.setattr("stithy.activities.hammer.declared.EXPECTS", ("full",), raising=False)
+    declared = plugins(DeclaredActivity)
+    hammer = replace(declared["hammer"], expects=frozenset({"full"}))
+    monkeypatch.setattr("stithy.activity.plugins", lambda _: {**declared, "hammer": hammer})
     faked = FakedRun(tmp_path, hammer=_gave_up(NO_ROOM, "53100"))
     assert faked.run().end == "finished"
     assert len(list(RunDirectory(faked.out).windows.iterdir())) == 4

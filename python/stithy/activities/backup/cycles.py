@@ -312,14 +312,12 @@ class Backups:
 
 
 def size_of(root: Path, without: str | None = None) -> int:
-    """The bytes of all files below a directory, some of which may vanish meanwhile."""
-    return sum(_sizes(root, without))
-
-
-def _sizes(root: Path, without: str | None) -> Iterable[int]:
+    """Sum the bytes of all files below a directory, some of which may vanish meanwhile."""
+    size_bytes = 0
     for folder, folders, names in os.walk(root):
         if folder == str(root) and without in folders:
             folders.remove(str(without))
         for name in names:
             with suppress(OSError):
-                yield (Path(folder) / name).lstat().st_size
+                size_bytes += (Path(folder) / name).lstat().st_size
+    return size_bytes

@@ -137,9 +137,7 @@ class OwnDatabase(Common):
 class Aggressor(Plugin):
     """One kind of neighbour.
 
-    What it does in a window is the activity `neighbour-<name>`, whose half in
-    `stithy.run.activities` also has `lay_out(context, candidate)`: what is made once, before the
-    first window.
+    What it does in a window is the activity `neighbour-<name>`, a `NeighbourActivity`.
     """
 
     family = Family("scenarios.noisy_neighbour.aggressors")
