@@ -214,7 +214,7 @@ def test_the_manifest_names_the_plug_in_of_ones_own_that_ended_a_run(
     faked = FakedRun(tmp_path, clock=_Broken(), scenario="{sleep: {seconds: 2}}")
     with pytest.raises(ZeroDivisionError):
         faked.run()
-    assert manifest(faked.out)["end_because"] == "a bug in the step plug-in nap"
+    assert manifest(faked.out)["end_because"] == "a bug in the scenario plug-in sleep"
     assert left_by(faked.out) == []
 
 
