@@ -11,7 +11,7 @@ ERRORS = "errors.txt"
 """Where in its folder the program's standard error goes."""
 
 LAST_LINES = 5
-PATIENCE_S = 1.0
+END_PATIENCE_S = 1.0
 """How long a program may take to be gone after its socket has closed."""
 
 _STARTED: list[tuple[Path, Running]] = []
@@ -33,7 +33,7 @@ def how_ended(folder: Path) -> str:
     """` by SIGKILL` or ` with code 1`, and what it wrote last; empty where neither is known."""
     own = [program for place, program in _STARTED if place == folder.resolve()]
     program = own[-1] if own else None
-    code = None if program is None else ended_within(program, PATIENCE_S)
+    code = None if program is None else ended_within(program, END_PATIENCE_S)
     return _by(code) + "".join(f": {line}" for line in last_words(folder))
 
 

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from stithy.errors import UserError
 from stithy.fio.learned import Operation, Request
 
-MAGIC, MAGIC_MASK = 0x65617400, 0xFFFFFF00
+_BLKTRACE, _MASK = 0x65617400, 0xFFFFFF00
 EVENT = struct.Struct("<IIQQIIIIIHH")
 """Magic, sequence, time (ns), sector, bytes, action, process, device, processor, error, length of
 what follows."""
 
-SECTOR_BYTES, NS_PER_S, MINOR_BITS = 512, 1e9, 20
+NS_PER_S, MINOR_BITS = 1e9, 20
+SECTOR = 512
 WRITE, FLUSH, NOTIFY, DISCARD = 1 << 1, 1 << 2, 1 << 10, 1 << 13
 CATEGORIES_FROM = 16
 ISSUED, COMPLETED = 7, 8
@@ -38,7 +39,7 @@ class Event(NamedTuple):
 
 def is_blktrace(head: bytes) -> bool:
     """Whether a file begins as one of blktrace's."""
-    return len(head) >= 4 and struct.unpack("<I", head[:4])[0] & MAGIC_MASK == MAGIC
+    return len(head) >= 4 and struct.unpack("<I", head[:4])[0] & _MASK == _BLKTRACE
 
 
 def read_blktrace(path: Path) -> Iterator[Request]:
@@ -60,7 +61,7 @@ def pair_events(events: Iterable[Event]) -> Iterator[Request]:
                 yield Request(begun_s, "flush", 0, 0, latency_s, event.device)
             if event.length_bytes and not kind & DISCARD:
                 way: Operation = "write" if kind & WRITE else "read"
-                offset = event.sector * SECTOR_BYTES
+                offset = event.sector * SECTOR
                 yield Request(begun_s, way, offset, event.length_bytes, latency_s, event.device)
 
 
@@ -75,7 +76,7 @@ def _events(path: Path) -> Iterator[Event]:
     with path.open("rb") as file:
         while len(head := file.read(EVENT.size)) == EVENT.size:
             magic, _, time_ns, sector, length, action, _, device, _, _, more = EVENT.unpack(head)
-            if magic & MAGIC_MASK != MAGIC:
+            if magic & _MASK != _BLKTRACE:
                 problem = "it is damaged, or was traced on a machine with another order of bytes"
                 remedy = "trace again, or give what blkparse prints of it"
                 raise UserError(problem, where=str(path), remedy=remedy)

@@ -14,7 +14,7 @@ from stithy.errors import PreconditionError, UserError, reason_of
 
 VERSION = 1
 MAGIC = b"STITHYDT"
-OPERATIONS = ("read", "write", "flush", "discard")
+DRIVE_OPERATIONS = ("read", "write", "flush", "discard")
 
 _HEAD = struct.Struct("<8sIIIIQQ64s24x")
 _RECORD_BYTES = 32
@@ -139,11 +139,11 @@ def _frame(chunk: bytes) -> pl.DataFrame:
 
 
 def _requests(records: pl.DataFrame) -> pl.DataFrame:
-    names = dict(enumerate(OPERATIONS))
+    names = dict(enumerate(DRIVE_OPERATIONS))
     kind = pl.col("kind")
-    return records.filter(kind < len(OPERATIONS)).select(
+    return records.filter(kind < len(DRIVE_OPERATIONS)).select(
         arrived_s=pl.col("first") / _NS_PER_S,
-        operation=kind.replace_strict(names, default=None, return_dtype=pl.Enum(OPERATIONS)),
+        operation=kind.replace_strict(names, default=None, return_dtype=pl.Enum(DRIVE_OPERATIONS)),
         offset_bytes=pl.col("second"),
         length_bytes=pl.col("length").cast(pl.UInt64) * _LENGTH_UNIT_BYTES,
         latency_s=pl.col("third") / _NS_PER_S,

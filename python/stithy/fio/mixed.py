@@ -14,22 +14,22 @@ def mixed(
     nobody does what is asked, or nothing is left.
     """
     if pattern.trace is not None:
-        raise _cannot(pattern, "it is a trace")
+        raise _refuse_mix(pattern, "it is a trace")
     ways: dict[str, str] = {}
     for stream in pattern.streams:
         if len(stream.directions) != 1 or stream.is_paced:
-            raise _cannot(pattern, f"its stream {stream.name} pauses, or both reads and writes")
+            raise _refuse_mix(pattern, f"its stream {stream.name} pauses, or both reads and writes")
         ways[stream.name] = stream.directions[0]
     asked = {"read": read_per_s or 0.0, "write": write_bytes_per_s or 0.0}
     if not any(asked.values()):
         none = {"read": read_per_s == 0, "write": write_bytes_per_s == 0}
         left = tuple(each for each in pattern.streams if not none[ways[each.name]])
         if not left:
-            raise _cannot(pattern, "neither reads nor writes are asked for")
+            raise _refuse_mix(pattern, "neither reads nor writes are asked for")
         return pattern.model_copy(update={"streams": left}), None
     for way, amount in asked.items():
         if amount and way not in ways.values():
-            raise _cannot(pattern, f"it has no stream that only {way}s")
+            raise _refuse_mix(pattern, f"it has no stream that only {way}s")
     streams = []
     for stream in pattern.streams:
         way = ways[stream.name]
@@ -41,7 +41,7 @@ def mixed(
     return pattern.model_copy(update={"streams": tuple(streams)}), per_s
 
 
-def _cannot(pattern: Pattern, why: str) -> UserError:
+def _refuse_mix(pattern: Pattern, why: str) -> UserError:
     problem = f"a rate of reads and a bandwidth of writes cannot be asked of {pattern.name}: {why}"
     remedy = "name the profile reads-beside-writes, or one with streams of one direction each"
     return UserError(problem, where=f"pattern {pattern.name}", remedy=remedy)

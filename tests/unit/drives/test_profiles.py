@@ -12,7 +12,7 @@ from stithy.drives import profiles
 from stithy.drives.profiles import check_profile, find_profile
 from stithy.drives.varied import ORDERED, assumed_numbers, vary
 from stithy.errors import PreconditionError, UserError
-from stithy.fio.drive_trace import OPERATIONS, read_trace, to_parquet
+from stithy.fio.drive_trace import DRIVE_OPERATIONS, read_trace, to_parquet
 from stithy.wire.drive.jobs import CheckProfileJob
 from stithy.wire.drive.messages import parse_drive_message
 from support.examples import wire_example
@@ -139,7 +139,7 @@ def test_requests_of_a_trace_are_read_as_they_were_answered(tmp_path: Path) -> N
         "length_bytes": [4096, 0], "depth": [3, 3], "is_error": [True, False],
         "is_late": [False, True], "is_unpaced": [False, True],
     }  # fmt: skip
-    assert trace.requests["operation"].dtype == pl.Enum(OPERATIONS)
+    assert trace.requests["operation"].dtype == pl.Enum(DRIVE_OPERATIONS)
     assert trace.requests.equals(pl.read_parquet(tmp_path / "data.parquet"))
     kept = pl.read_parquet_metadata(tmp_path / "data.parquet")
     assert (kept["drive"], kept["lost"], kept["is_complete"]) == ("data", "7", "true")
