@@ -17,9 +17,9 @@ import drive_readings as fio
 from drive_readings import Work
 from kept import keep
 from processes import run
+from stithy.drives.control import DriveSpec
 from stithy.drives.profiles import profile_text
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec
 from stithy.wire.drive.messages import DriveCounters
 from stithy.wire.program import DRIVE, find_program
 

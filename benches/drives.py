@@ -21,9 +21,9 @@ from typing import NoReturn
 import drive_readings as fio
 from drive_readings import DriveReading, Work
 from kept import NOT_VALID, TARGET_MISSED, keep
+from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec
-from stithy.fio.drive_trace import read_trace
+from stithy.fio.traces import read_trace
 
 GIB = 2**30
 LATENCIES_US = (80, 200, 1_000, 5_000, 20_000)

@@ -21,15 +21,15 @@ from instance import Instance, started
 from processes import run
 from stithy.cli.running.learning import learned_from
 from stithy.drives import filesystems
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
 from stithy.drives.profiles import profile_text
 from stithy.drives.program import DriveProgram
-from stithy.drives.spec import DriveSpec
-from stithy.fio.drive_trace import read_trace
 from stithy.fio.learned import Learned, Served
 from stithy.fio.library import parse
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import measure, ready
+from stithy.fio.traces import read_trace
 from stithy.hosts.runner import LocalRunner
 
 DRIVE, NAME, SIZE_BYTES = "generic-sata", "learned", 3 * 2**30

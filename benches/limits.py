@@ -38,7 +38,7 @@ from limit_cases import CASES, DIRECTORY, IN_MEMORY, LIFTED, Case, Drive, Storag
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Limited
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.checks.neighbours import INTERFERENCE
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.report.context import context_of

@@ -10,8 +10,8 @@ A verdict is **wrong** if it claims a difference: better, worse, or different bu
 study that does not come to its end is no verdict, and fails the proof.
 
 Usage: `null_studies.py [STUDIES] [--minutes M] [--beside N]`; after so many minutes no further
-study begins. `--beside`: so many processes each keep a CPU busy, no block waits for a quiet machine,
-and no verdict may be wrong.
+study begins. `--beside`: so many processes each keep a CPU busy, no block waits for a quiet
+machine, and no verdict may be wrong.
 
 Every study is written down as soon as it is done, below `target/prove/`, for these very programs:
 killed and started again, the proof does what is missing. The runs themselves stay there. Exits with
@@ -37,7 +37,7 @@ from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Window
 from stithy.analysis.verdict.decide import DIFFERENT, Call
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from studies import PLACE, fingerprint, stithy

@@ -25,8 +25,8 @@ from power_cut import (
     restore_power,
 )
 from stithy.drives import filesystems, program
+from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram
-from stithy.drives.spec import DriveSpec
 from stithy.engines.engine import Configuration, Request, Start
 from stithy.engines.postgresql.engine import PostgreSQL
 from stithy.engines.postgresql.server import (

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import kept
 from stithy.cli.drive.measured import comparison
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure import compare
 from stithy.drives.measure.compare import (
     TOLERANCES,
@@ -26,12 +27,10 @@ from stithy.drives.measure.compare import (
     written,
 )
 from stithy.drives.measure.fit import fit
-from stithy.drives.measure.measurement import Measurement, together
+from stithy.drives.measure.measurement import Measurement, Schedule, matrix, together
 from stithy.drives.measure.measuring import Plan, Watch, fill, measure, ready
-from stithy.drives.measure.points import Schedule, matrix
 from stithy.drives.measure.profiling import profile_text
 from stithy.drives.measure.target import facts, inspect, scratch_file
-from stithy.drives.spec import DriveSpec
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.hosts.runner import LocalRunner

@@ -24,15 +24,15 @@ from typing import Any, NamedTuple
 import kept
 from stithy.analysis.verdict.effect import paired_ratio
 from stithy.drives import filesystems
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
 from stithy.drives.profiles import profile_text
-from stithy.drives.spec import DriveSpec
 from stithy.fio import library
 from stithy.fio.engines import Submission
 from stithy.fio.histogram import Histogram, merged
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine, Measured, lay_out, measure, ready
-from stithy.fio.shaped import Shape, shaped
+from stithy.fio.variants import Shape, shaped
 from stithy.hosts.runner import LocalRunner
 
 DRIVE_BYTES, FILE_BYTES = 1536 * 2**20, 2**30

@@ -15,9 +15,22 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import Any, TypeVar
 
-from stithy.exits import Exit
+
+class Exit(IntEnum):
+    """One code for each way a command can end."""
+
+    OK = 0
+    BUG = 1
+    USAGE = 2
+    PRECONDITION = 3
+    INFRASTRUCTURE = 4
+    INVALID = 5
+    THRESHOLD = 99
+    INTERRUPTED = 130
+
 
 T = TypeVar("T")
 

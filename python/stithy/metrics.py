@@ -14,9 +14,8 @@ from typing import Any, Literal, NamedTuple
 from stithy.activity import DeclaredActivity
 from stithy.collectors.collector import Collector
 from stithy.errors import UserError
-from stithy.names import make_plain
+from stithy.names import closest, instead, make_plain
 from stithy.registry import plugins
-from stithy.suggest import closest, instead
 
 Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
 Better = Literal["higher", "lower"]

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, overload
 
 from stithy.environment import plugin_folders
 from stithy.errors import StithyError, UserError
-from stithy.suggest import instead
+from stithy.names import instead
 
 if TYPE_CHECKING:
     from stithy.needs import Need

@@ -14,7 +14,7 @@ from stithy.analysis.validity.checks.work import COMMITS
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.engines.postgresql.engine import find_installation
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.processes import pids_of_run
 from stithy.report.context import context_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.offers import WORD, Offer, offer

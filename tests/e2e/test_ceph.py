@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support import scenarios
 from support.running import Stithy, ended_well, entries, left_by, manifest, write_study

@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.cluster import layout, network
+from stithy.cluster import daemons, layout
 from stithy.cluster.removal import loops
 from stithy.cluster.tools import ceph
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.devices import mounts
 from stithy.hosts.host import NAMESPACES
 from stithy.hosts.processes import PROC, pids_inside
@@ -44,9 +44,9 @@ def _left(stithy: Stithy, tag: str | None) -> list[str]:
     left = [f"process {path}" for path in PROC.glob("[0-9]*") if _cwd(path).startswith(state)]
     left += [str(each) for each in stithy.state.glob("*/*")]
     left += [str(mount.point) for mount in mounts() if str(mount.point).startswith(state)]
-    left += [str(each) for each in network.tags().values() if str(each).startswith(state)]
+    left += [str(each) for each in daemons.tags().values() if str(each).startswith(state)]
     if tag is not None:
-        places = (network.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
+        places = (daemons.INTERFACES, NAMESPACES, Path("/run"), Path("/dev/shm"))
         left += [str(each) for place in places for each in place.glob(f"*{tag}*")]
     left += [str(each) for each in Path("/sys/block").glob("loop*/loop/backing_file")
              if _text(each).startswith(state)]  # fmt: skip
@@ -122,7 +122,7 @@ def _monitored(stithy: Stithy) -> object:
 
 def _bridged(stithy: Stithy) -> object:
     tag = _tag(stithy)
-    return tag and (network.INTERFACES / f"sc{tag}").exists()
+    return tag and (daemons.INTERFACES / f"sc{tag}").exists()
 
 
 def _serving(stithy: Stithy) -> object:

@@ -19,7 +19,7 @@ import pytest
 
 from recompute.hlog import buckets
 from stithy.cli.running.deciding import answered
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cluster import image, integrity, removal
+from stithy.cluster import image, removal
 from stithy.errors import InfrastructureError
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
@@ -22,11 +22,11 @@ def test_a_bridge_that_drops_requests_for_zeros_is_refused(place: Path, discard:
             folder, f"driver=file,node-name=image,filename={file},discard={discard},cache.direct=on"
         ))  # fmt: skip
         if discard == "unmap":
-            integrity.check(device)
+            image.check(device)
         else:
             said = "4 of 512 blocks are wrong after zeros were asked for"
             with pytest.raises(InfrastructureError, match=said):
-                integrity.check(device)
+                image.check(device)
     finally:
         removal.remove(folder)
     assert not removal.loops(folder / "device")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cluster import layout, network
+from stithy.cluster import daemons, layout
 from stithy.cluster.tools import ceph
 from stithy.drives import places
 from stithy.hosts.devices import mounts
@@ -56,7 +56,7 @@ def _assert_gone(entry: layout.Entry, folder: Path, made: Recorded) -> None:
     assert pids_within(folder) == []
     assert not folder.exists()
     assert not any(str(folder) in str(mount.point) for mount in mounts())
-    links = {path.name for path in network.INTERFACES.iterdir()}
+    links = {path.name for path in daemons.INTERFACES.iterdir()}
     assert not any(entry.tag in link for link in links)
     assert not any(entry.tag in each.name for each in NAMESPACES.iterdir())
     assert places.all_folders() == []
@@ -135,7 +135,7 @@ def test_a_cluster_that_does_not_answer_is_removed_all_the_same(
     assert entry is not None
     (volume.path / "file").write_bytes(bytes(2**20))
     if fault == "unplugged":
-        network.set_link(entry, 1, up=False)
+        daemons.set_link(entry, 1, up=False)
     else:
         for pid in pids_inside(folder, "ceph-osd"):
             os.kill(pid, signal.SIGSTOP if fault == "hung" else signal.SIGKILL)

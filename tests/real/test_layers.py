@@ -13,13 +13,13 @@ from stithy.drives.control import Control
 from stithy.hosts.runner import LocalRunner
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
-from stithy.storage.extents import stored_bytes
+from stithy.storage.layer import MEMBERS, Level
 from stithy.storage.layers import lvm, md, writecache
+from stithy.storage.layers.btrfs import stored_bytes
 from stithy.storage.provider import ROLES, Site
 from stithy.storage.providers.device import Spec, create
 from stithy.storage.providers.drive.emulated import EmulatedProvider
 from stithy.storage.providers.drive.keys import DriveKeys
-from stithy.storage.raid import MEMBERS, Level
 from stithy.storage.space import with_log
 from support.loops import a_loop
 

@@ -4,9 +4,8 @@ from functools import cache
 
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
-from stithy.drives.measure.measurement import Measurement, TargetFacts
+from stithy.drives.measure.measurement import Measurement, Schedule, TargetFacts, matrix
 from stithy.drives.measure.measuring import Plan, Watch, measure
-from stithy.drives.measure.points import Schedule, matrix
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.fio.program import Found

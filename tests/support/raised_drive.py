@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stithy.drives import places
+from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine, lay_out, measure, ready
 from stithy.fio.output import Answer

@@ -16,7 +16,7 @@ import polars as pl
 from stithy.drives.filesystems import is_mounted, tag_on
 from stithy.drives.places import ENTRY
 from stithy.engines.postgresql.server import is_gone
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.journal import Entry, read_journal

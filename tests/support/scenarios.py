@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.report.page import Page
 from stithy.results.read import Run, read_run

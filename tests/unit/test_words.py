@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
-from stithy.exits import Exit
+from stithy.errors import Exit, InfrastructureError, StithyError, failures_of_the_machine
 from stithy.metrics import (
     ERROR_SHARE,
     PERCENTILES,
@@ -19,11 +18,11 @@ from stithy.metrics import (
     names,
     parse_quantity,
 )
+from stithy.names import closest, instead
 from stithy.openmetrics import END, Point, family, written
 from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
 from stithy.study.problems import StudyError, StudyProblem
-from stithy.suggest import closest, instead
 from support.openmetrics import read
 
 TARGET = ResponseTarget("p99.9", "new-order", 0.02)

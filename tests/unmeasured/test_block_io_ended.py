@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, left_by, manifest, wait_for
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from stithy.drives.program import find
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.running import Stithy, entries, left_by, manifest, wait_for
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from stithy.analysis.evidence import Window
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
 from stithy.drives.profiles import profile_text
-from stithy.drives.spec import DriveSpec
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.fio import library
 from stithy.fio.load import Load, Target, for_workers
 from stithy.fio.measure import Machine, lay_out, measure, ready

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stithy.drives.program import find
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from support.running import (

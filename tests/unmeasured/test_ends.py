@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Unprivileged
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.processes import pids_inside
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.fio.library import parse
 from support.running import Stithy, ended_well
 

@@ -10,8 +10,7 @@ import pytest
 
 from fakes.clock import HurriedClock
 from stithy.cli.app import run
-from stithy.errors import PreconditionError
-from stithy.exits import Exit
+from stithy.errors import Exit, PreconditionError
 from stithy.registry import part
 from stithy.report.context import context_of
 from stithy.results.read import read_run

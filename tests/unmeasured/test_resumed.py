@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import resumes
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
 from support.running import (

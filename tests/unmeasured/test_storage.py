@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.drives import filesystems
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.consent import content_of
 from support import scenarios

@@ -14,7 +14,7 @@ import pytest
 from stithy.analysis.validity.surroundings import watched_of
 from stithy.analysis.values.series import sampled
 from stithy.drives.program import find
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.hosts.cpu_share import CPU
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import pids_of_run

@@ -23,8 +23,7 @@ from stithy import cli
 from stithy.cli.commands import command_modules
 from stithy.cli.talk import failures
 from stithy.cli.talk.failures import NobodyReads, told_output
-from stithy.errors import StithyError, UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, StithyError, UserError
 
 EPILOGUE = (
     "Exit codes: 0 done, 1 a bug, 2 a wrong study or command line, 3 this machine lacks something, "

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.talk.render import UNKNOWN, rate_text, say, show, table, time_text
-from stithy.errors import UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
     from stithy.fio.learned import Learned

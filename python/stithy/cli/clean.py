@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.render import left_text, say, show, show_json
-from stithy.errors import UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
     from stithy.run.cleanup.handlers import Cleaned

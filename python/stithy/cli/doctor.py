@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from stithy.cli.talk.render import say, show, show_json
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

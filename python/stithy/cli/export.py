@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.options import require_plugin, require_writable
 from stithy.cli.talk.render import say, show_pieces
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.report.export import Export

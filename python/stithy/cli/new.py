@@ -131,7 +131,7 @@ def _need_free(file: Path) -> None:
 
 def _write(file: Path, text: str) -> None:
     """All of it or nothing: a half-written study would be taken for a whole one."""
-    from stithy.study.locate import shortened
+    from stithy.study.load import shortened
 
     try:
         with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:

@@ -4,7 +4,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from stithy.cli.talk.render import say, show, show_json
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 
 def plan(

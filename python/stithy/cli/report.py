@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from stithy.cli.compare import quantity_asked
 from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import PreconditionError, UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, PreconditionError, UserError
 
 if TYPE_CHECKING:
     from stithy.report.between import Pair

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 
 def run(

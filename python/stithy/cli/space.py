@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.render import show, show_json, table
-from stithy.errors import UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
     from stithy.storage.space import Space

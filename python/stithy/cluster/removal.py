@@ -1,4 +1,4 @@
-"""A cluster is removed: from the block device down to the network, whatever of it is there."""
+"""A cluster is removed: from the block device down to the daemons, whatever of it is there."""
 
 import shutil
 import signal
@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from stithy.cluster import admin, daemons, kernel, network
+from stithy.cluster import daemons
+from stithy.cluster.image import devices as list_devices
+from stithy.cluster.image import unmap
 from stithy.cluster.layout import ENTRY, IMAGE, Entry, all_folders, read_entry
 from stithy.cluster.tools import PACKAGES, Access, tool
 from stithy.errors import InfrastructureError
@@ -30,7 +32,7 @@ def remove(folder: Path) -> None:
     what the kernel holds is let go first.
     """
     entry, folder = read_entry(folder), folder.resolve()
-    tags = {tag for tag, of in network.tags().items() if of == folder}
+    tags = {tag for tag, of in daemons.tags().items() if of == folder}
     if entry is not None:
         tags.add(entry.tag)
     wake(pids_of(folder))  # one that a fault holds could not answer the last requests
@@ -41,7 +43,7 @@ def remove(folder: Path) -> None:
     end(pids_of(folder), signal.SIGKILL)
     daemons.reap()
     for tag in tags:
-        network.remove(tag)
+        daemons.remove(tag)
     _forget(folder)
 
 
@@ -75,7 +77,7 @@ def serving(device: str) -> Path | None:
         folder = Path(backing).parent
         return folder if read_entry(folder) is not None else None
     for folder in all_folders():
-        if (entry := read_entry(folder)) and device in dict(kernel.devices(entry.image)).values():
+        if (entry := read_entry(folder)) and device in dict(list_devices(entry.image)).values():
             return folder
     return None
 
@@ -91,7 +93,7 @@ def unblock(folder: Path) -> None:
         for program in IMAGE_PROGRAMS:
             end(pids_inside(folder, program), signal.SIGKILL)
         if entry is not None:
-            kernel.unmap(entry.image)
+            unmap(entry.image)
 
 
 def _answers(folder: Path, entry: Entry) -> bool:
@@ -101,17 +103,17 @@ def _answers(folder: Path, entry: Entry) -> bool:
         with suppress(InfrastructureError):
             return LocalRunner().run(Command(argv=words), timeout_s=ANSWER_S).code == 0
         return False
-    if not network.all_plugged(entry):
+    if not daemons.all_plugged(entry):
         return False
-    return all(admin.serves(folder, osd) for osd, _ in entry.osds)
+    return all(daemons.serves(folder, osd) for osd, _ in entry.osds)
 
 
 def detach(folder: Path, images: Iterable[str]) -> None:
     """Take the block devices of these images of the folder away. Idempotent."""
     for image in images:
-        for _, device in kernel.devices(image):
+        for _, device in list_devices(image):
             _unmount_all(device)
-        kernel.unmap(image)
+        unmap(image)
     file = folder / "device"
     for device in loops(file):
         _unmount_all(device)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.cluster.admin import image_counters, readings
+from stithy.cluster.daemons import image_counters, readings
 from stithy.cluster.layout import POOL, Entry, read_entry
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
 from stithy.hosts.processes import pids_within, stat_of

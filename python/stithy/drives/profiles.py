@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from stithy.errors import InfrastructureError, StithyError, UserError
 from stithy.hosts.runner import Command, LocalRunner, Runner
-from stithy.suggest import closest, read_named
+from stithy.names import closest, read_named
 from stithy.wire.drive.jobs import (
     AnyDriveJob,
     CatalogueJob,

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.drives import ending, places
-from stithy.drives.control import Control
+from stithy.drives import control, places
+from stithy.drives.control import Control, DriveSpec
 from stithy.drives.filesystems import unmount
 from stithy.drives.places import Entry, Mounting
-from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.devices import Mount, mounts
 from stithy.hosts.processes import (
@@ -32,7 +31,7 @@ from stithy.hosts.processes import (
     wake,
 )
 from stithy.hosts.runner import Command, LocalRunner, Runner, Running
-from stithy.suggest import closest
+from stithy.names import closest
 from stithy.wire.drive.jobs import DriveUpJob, NoFault
 from stithy.wire.drive.messages import (
     AnyDriveMessage,
@@ -114,8 +113,8 @@ def start(
     places.make(folder, Entry(run_id, names, own_identity()))
     try:
         command = Command(argv=[str(found)], directory=folder, cpus=cpus)
-        running = (runner or LocalRunner()).start(command, stderr=folder / ending.ERRORS)
-        ending.remember(folder, running)
+        running = (runner or LocalRunner()).start(command, stderr=folder / control.ERRORS)
+        control.remember(folder, running)
         try:
             _feed(running, specs, hold_off_idle)
             program_up = _until_serving(running, folder)
@@ -161,7 +160,7 @@ def remove(folder: Path) -> None:
         except InfrastructureError:
             pass  # it does not answer, so it is only to be ended
         end([found.pid], signal.SIGTERM)
-    ending.reap()
+    control.reap()
     places.forget(folder)
 
 
@@ -230,9 +229,9 @@ def _parse(line: str) -> AnyDriveMessage:
 
 
 def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
-    how = "".join(f": {line}" for line in ending.last_words(folder))
+    how = "".join(f": {line}" for line in control.last_words(folder))
     end_of_it = f"{killed_because}{how}" if killed_because else (
-        f"ended before its drives were up{ending.how_ended(folder)}"
+        f"ended before its drives were up{control.how_ended(folder)}"
     )  # fmt: skip
     return InfrastructureError(
         f"the program {end_of_it}",

@@ -48,10 +48,10 @@ from typing import Final, Protocol, cast
 
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, Finished
+from stithy.names import instead
 from stithy.needs import Need, Package, version_in
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
-from stithy.suggest import instead
 
 FULL: Final = "full"
 """The kind of a backup that needs no other."""

@@ -13,8 +13,7 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from stithy.errors import UserError
-from stithy.fio.profile import size_text
-from stithy.fio.shares import whole_percents
+from stithy.fio.profile import size_text, whole_percents
 
 Operation = Literal["read", "write", "flush"]
 OPERATIONS: tuple[Operation, ...] = ("read", "write", "flush")

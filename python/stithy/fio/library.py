@@ -20,7 +20,7 @@ from stithy.errors import Refused, UserError
 from stithy.fio import foreign
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.profile import Profile
-from stithy.suggest import instead, read_named
+from stithy.names import instead, read_named
 
 SUFFIX = ".toml"
 FOLDER = files("stithy.fio") / "profiles"
@@ -77,7 +77,7 @@ def own_files(asked: str) -> tuple[Path, ...]:
     file, _ = split_file(asked)
     if file is None:
         return ()
-    from stithy.fio.blktrace import beside
+    from stithy.fio.traces import beside
 
     return tuple(beside(file))
 

@@ -22,10 +22,18 @@ from dataclasses import dataclass, field, replace
 
 from stithy.errors import PreconditionError, UserError
 from stithy.fio.engines import SYNC_ENGINE, Submission, ring_of, submission_of
-from stithy.fio.load import CHECK_BYTES, Load, Target, aligned
-from stithy.fio.profile import DIRECTIONS, Direction, Pattern, Stream, mean_bytes, size_text
-from stithy.fio.rates import Arrivals, even, poisson
-from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
+from stithy.fio.load import CHECK_BYTES, Arrivals, Load, Target, aligned, even, poisson
+from stithy.fio.profile import (
+    DIRECTIONS,
+    Direction,
+    Pattern,
+    Stream,
+    mean_bytes,
+    mixed_percent,
+    size_text,
+    whole_percents,
+    whole_sizes,
+)
 
 Words = dict[str, object]
 """Options of fio with their values, in the order of the job file."""

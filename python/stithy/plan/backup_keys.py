@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from stithy.names import instead
 from stithy.registry import plugins
 from stithy.study.problems import rule_error
-from stithy.suggest import instead
 
 
 def known_methods() -> dict[str, str]:

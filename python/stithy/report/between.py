@@ -43,7 +43,7 @@ from stithy.results.comparability import (
     require_known,
 )
 from stithy.results.manifest import Manifest
-from stithy.study.durability import sentences
+from stithy.study.database import sentences
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ from stithy.results.manifest import (
 )
 from stithy.results.read import Run, read_manifest, read_run
 from stithy.search import ResponseTarget, Search
-from stithy.study import durability
-from stithy.study.durability import GivenUp
+from stithy.study import database as durability
+from stithy.study.database import GivenUp
 from stithy.thresholds import MeasuredValue
 from stithy.units import format_size
 from stithy.workloads.words import NULL

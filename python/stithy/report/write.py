@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, UserError, reason_of
+from stithy.names import closest
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
@@ -20,7 +21,6 @@ from stithy.report.typeset import png
 from stithy.report.words.escape import bound
 from stithy.results.files import alone, replaced, write_durably
 from stithy.results.layout import RunDirectory
-from stithy.suggest import closest
 
 USUAL = ("html",)
 FOLDERS = ("figures", "tables")

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from stithy.errors import StithyError, UserError
+from stithy.names import closest
 from stithy.results.manifest import (
     CandidateFacts,
     Compared,
@@ -25,7 +26,6 @@ from stithy.results.manifest import (
     WorkloadFacts,
     sha256_of,
 )
-from stithy.suggest import closest
 
 MEMORY_SHARE = 0.01
 """Firmware and kernel keep a little more or less of it for themselves at each boot."""

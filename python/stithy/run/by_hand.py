@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stithy.clock import SystemClock
-from stithy.cluster import kernel, layout
+from stithy.cluster import image, layout
 from stithy.cluster.layout import Entry
 from stithy.cluster.removal import loops
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
+from stithy.names import closest
 from stithy.run.cleanup.handlers import Left, clean_up, goes_on, serves
 from stithy.run.cleanup.register import (
     Register,
@@ -28,7 +29,6 @@ from stithy.run.cleanup.register import (
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.ceph.keys import CephKeys
 from stithy.storage.providers.ceph.laboratory import LaboratoryProvider
-from stithy.suggest import closest
 from stithy.wire.drive.messages import DriveFacts
 
 MARK = "cluster-"
@@ -128,7 +128,7 @@ def _cluster(registered: Registered) -> Cluster:
 def _device(folder: Path | None) -> Path | None:
     if folder is None or (entry := layout.read_entry(folder)) is None:
         return None
-    found = [*loops(folder / "device"), *(device for _, device in kernel.devices(entry.image))]
+    found = [*loops(folder / "device"), *(device for _, device in image.devices(entry.image))]
     return Path(found[0]) if found else None
 
 

@@ -47,8 +47,8 @@ def bring_up(
     `program` is the name of the folder in which their program works.
     """
     from stithy.drives import places
+    from stithy.drives.control import DriveSpec
     from stithy.drives.program import start
-    from stithy.drives.spec import DriveSpec
 
     images = {
         each.name: each.backing / f"stithy-{run_id}-{label}-{each.name}.img"

@@ -15,9 +15,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from stithy.names import printable
 from stithy.secrets import masked
 from stithy.study.problems import Loc, StudyError, StudyProblem
-from stithy.suggest import printable
 
 VALUES_MAX = 20_000
 """More values than any study needs; bounds what aliases of aliases can expand to."""

@@ -1,18 +1,23 @@
 """Every key of a study file, as messages find it: of the model, and of each plug-in's `Spec`."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from stithy.factor import level_factor
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
+from stithy.study.document import as_yaml, quoted
 from stithy.study.model import Study
+from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
 from stithy.study.problems import Loc
-from stithy.study.scenario import Scenario
-from stithy.study.sections import CandidateKeys
+from stithy.study.scenario import OPTIONAL, Scenario
+from stithy.study.sections import USUAL, CandidateKeys, sections_of
+from stithy.units import format_duration, format_size
 
 ANY = "<name>"
 """Stands for a name that the person chooses."""
@@ -131,3 +136,175 @@ def model_of(info: FieldInfo) -> type[BaseModel] | None:
         if isinstance(each, type) and issubclass(each, BaseModel):
             return each
     return None
+
+
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Option:
+    """A candidate that could be: its name and lines; `note` tells what it is, in a few words."""
+
+    name: str
+    lines: Mapping[str, str]
+    note: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a new study says.
+
+    `head`: lines about it as a whole. `candidates` are in it, `others` could be. `units` is the
+    size, which has the key `units_key`. The rest as in the study file; what its scenario has no
+    section for is left out.
+    """
+
+    head: tuple[str, ...]
+    question: str
+    candidates: tuple[Option, ...]
+    others: tuple[Option, ...]
+    engine: str | None
+    memory_bytes: int
+    workload: str
+    units: int
+    units_key: str
+    levels: tuple[int, ...]
+    ramp_up_s: float = 30.0
+    duration_s: float = 60.0
+    blocks: int = BLOCKS_MOST
+    margin_percent: float = MARGIN_PERCENT
+    scenario: str = USUAL
+
+    @property
+    def has_users(self) -> bool:
+        """Whether its scenario has levels of virtual users."""
+        return "load" in sections_of(self.scenario)
+
+
+def study_text(draft: Draft) -> str:
+    """The study file, valid as it stands."""
+    # What its scenario does not have is not shown as an option, either.
+    shown = {"study", "candidates", "primary", *OPTIONAL}
+    shown |= set() if draft.scenario == USUAL else {"scenario"}
+    lines = [
+        *(f"# {line}".rstrip() for line in draft.head),
+        "",
+        *_values((), {"study": quoted(draft.question)}, only=("study",)),
+        "",
+        *_candidates(draft),
+        "",
+        *_scenario(draft.scenario),
+        *(line for name in sections_of(draft.scenario) for line in (*_SECTIONS[name](draft), "")),
+        *_primary(draft),
+        *_others((), [each for each in known_at(()) if each not in shown]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scenario(name: str) -> Iterator[str]:
+    """What is not usual, with an example of each key that it needs."""
+    if name == USUAL:
+        return
+    above = ("scenario", name)
+    yield from _comment(_meaning(above[:1]), "")
+    if not (known := known_at(above)):
+        yield from (f"scenario: {name}", "")
+        return
+    yield from ("scenario:", f"  {name}:")
+    needed = _examples(above, needed_at(above))
+    yield from _values(above, needed, only=tuple(needed))
+    yield from (*_others(above, [each for each in known if each not in needed]), "")
+
+
+def _examples(above: Loc, names: Iterable[str], plugin: str | None = None) -> dict[str, str]:
+    """An example of each key."""
+    keys = ((name, key_at((*above, name), plugin)) for name in names)
+    return {name: as_yaml(key.example) for name, key in keys if key is not None}
+
+
+def _primary(draft: Draft) -> Iterator[str]:
+    level = {level_factor().name: str(max(draft.levels))} if draft.has_users else {}
+    answer = {"margin": f"{draft.margin_percent:g}%", "blocks": str(draft.blocks)}
+    yield from (*_section("primary", level | answer), "")
+
+
+def _database(draft: Draft) -> Iterator[str]:
+    values = {"engine": draft.engine or "", "memory": format_size(draft.memory_bytes)}
+    return _section("database", values)
+
+
+def _workload(draft: Draft) -> Iterator[str]:
+    values, name = {"name": draft.workload, draft.units_key: str(draft.units)}, draft.workload
+    needed = [each for each in needed_at(("workload",), name) if each not in values]
+    return _section("workload", values | _examples(("workload",), needed, name), name)
+
+
+def _load(draft: Draft) -> Iterator[str]:
+    values = {
+        level_factor().name: as_yaml(draft.levels),
+        "ramp_up": format_duration(draft.ramp_up_s),
+        "duration": format_duration(draft.duration_s),
+    }
+    return _section("load", values)
+
+
+_SECTIONS = {"database": _database, "workload": _workload, "load": _load}
+
+
+def _candidates(draft: Draft) -> Iterator[str]:
+    yield from _comment(_meaning(("candidates",)), "")
+    yield "candidates:"
+    yield from (_option(each, "  ") for each in draft.candidates)
+    if draft.others:
+        yield "  # Other candidates that this machine can have:"
+        yield from (_option(each, "  # ") for each in draft.others)
+
+
+def _option(option: Option, margin: str) -> str:
+    lines = ", ".join(f"{key}: {quoted(value)}" for key, value in option.lines.items())
+    return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
+
+
+def _section(name: str, values: Mapping[str, str], plugin: str | None = None) -> Iterator[str]:
+    """A section with its keys; of those of plug-ins only what `plugin` has."""
+    yield from _comment(_meaning((name,)), "")
+    yield f"{name}:"
+    yield from _values((name,), values, only=tuple(values), plugin=plugin)
+    rest = [each for each in known_at((name,), plugin) if each not in values]
+    yield from _others((name,), rest, plugin)
+
+
+def _values(
+    above: Loc, values: Mapping[str, str], *, only: tuple[str, ...], plugin: str | None = None
+) -> Iterator[str]:
+    """Keys with their meaning above them."""
+    margin = "  " * len(above)
+    for name in only:
+        yield from _comment(_meaning((*above, name), plugin), margin)
+        yield f"{margin}{name}: {values[name]}"
+
+
+def _others(above: Loc, names: list[str], plugin: str | None = None) -> Iterator[str]:
+    """Keys that may be left out, each as a comment that shows it with its example."""
+    margin = "  " * len(above)
+    keys = [(name, key) for name in names if (key := key_at((*above, name), plugin))]
+    if keys:
+        yield f"{margin}# Optional keys, each with an example and its default:"
+    for name, key in keys:
+        yield f"{margin}# {name}: {as_yaml(key.example)}"
+        text = (key.info.description or "").split(". ")[0].rstrip(".") + "."
+        extra = key.info.json_schema_extra
+        default = extra.get("default") if isinstance(extra, dict) else key.info.default
+        if default or default is False:
+            text += f" Default: {as_yaml(default)}."
+        yield from _comment(text, margin, hanging="    ")
+
+
+def _meaning(loc: Loc, plugin: str | None = None) -> str:
+    key = key_at(loc, plugin)
+    return (key.info.description or "") if key else ""
+
+
+def _comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:
+    head = f"{margin}# {hanging}"
+    yield from (f"{head}{line}" for line in textwrap.wrap(text, WIDTH - len(head)))

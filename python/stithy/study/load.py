@@ -3,14 +3,17 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from stithy.study.document import Place, position, read_document
-from stithy.study.locate import locate
+from stithy.names import closest, printable, read_named
+from stithy.secrets import masked
+from stithy.study.document import Document, Place, as_yaml, position, read_document
+from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at, plugins_at
 from stithy.study.model import Study
-from stithy.study.problems import StudyError, StudyProblem
-from stithy.suggest import printable, read_named
+from stithy.study.problems import Loc, StudyError, StudyProblem
 
 SIZE_BYTES_MAX = 2**20
 """A study is a page of text; more is some other file."""
@@ -86,3 +89,205 @@ def _decode(name: str, content: bytes) -> str:
 def _not_text(name: str, place: Place) -> StudyProblem:
     where = f"{name}:{place.line}:{place.column}"
     return StudyProblem("not a text in UTF-8", where=where, remedy="save the study file as UTF-8")
+
+
+LONGEST = 60
+"""Characters of a value that a message shows."""
+
+HOME_DEPTH = 3
+"""How deep a key may lie that a misplaced one is likely to be: `candidates.<name>.size`."""
+
+_KINDS = {
+    "int": "not a whole number",
+    "float": "not a number",
+    "bool": "neither true nor false",
+    "string": "not a text",
+    "tuple": "not a list",
+    "list": "not a list",
+    "dict": "not a mapping of names to values",
+    "mapping": "not a mapping of names to values",
+    "model": "not a mapping of keys to values",
+    "path": "not a path",
+    "literal": "not an allowed value",
+}
+
+
+def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
+    """All problems of a study file, those found while reading it first, each place once."""
+    errors = error.errors(include_url=False)
+    mistyped = set(filter(None, map(_meant, errors)))
+    found = [
+        _problem(document, each)
+        for each in errors
+        if not (each["type"] == "missing" and each["loc"] in mistyped or _follows(each, errors))
+    ]
+    taken = {each.where for each in document.problems}
+    return [each for each in found if each.where not in taken]
+
+
+def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
+    loc, context = known_loc(document, error["loc"]), error.get("ctx") or {}
+    if error["type"] == "missing":
+        return _missing(document, error["loc"])
+    if error["type"] == "extra_forbidden" or context.get("what") == "unknown key":
+        return _unknown(document, loc, error)
+    if "[key]" in error["loc"]:
+        return _wrong_name(document, loc, error)
+    what, right = said(error, loc)
+    if loc in document.texts:  # the value as it is written in the file
+        value = shortened(masked(document.texts[loc])) or "nothing"
+    else:
+        value = shortened(masked(as_yaml(error["input"])))
+    place = _value_place(document, loc)
+    if (part := context.get("part")) and loc in document.values:
+        place = document.part(loc, *part)
+    at = f"`{_dotted(loc)}`: " if loc else ""
+    return document.problem(place, f"{at}{what}: {value}", right)
+
+
+def _meant(error: ErrorDetails) -> Loc | None:
+    """The key that a mistyped one stands for: then that one is not missing as well."""
+    if error["type"] != "extra_forbidden":
+        return None
+    parent = error["loc"][:-1]
+    guess = closest(str(error["loc"][-1]), known_at(parent))
+    return (*parent, guess) if guess else None
+
+
+def _follows(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
+    """Whether a list is too short only because its entries are wrong, which is reported already."""
+    loc = error["loc"]
+    below = (each["loc"] for each in errors if len(each["loc"]) > len(loc))
+    return error["type"] == "too_short" and any(each[: len(loc)] == loc for each in below)
+
+
+def known_loc(document: Document, loc: Loc) -> Loc:
+    """The longest head of `loc` that is in the document: what pydantic adds for itself is cut."""
+    plain = tuple(each for each in loc if each != "[key]")
+    while plain and plain not in document.values and plain not in document.keys:
+        plain = plain[:-1]
+    return plain
+
+
+def _missing(document: Document, loc: Loc) -> StudyProblem:
+    parent, name = known_loc(document, loc[:-1]), str(loc[-1])
+    place = document.keys.get(parent) or _value_place(document, parent)
+    key = key_at((*parent, name))
+    below = f"`{_dotted(parent)}`" if parent else "the study"
+    remedy = f"add `{name}`"
+    if key is not None:
+        meaning = first_sentence(key.info.description or "")
+        below_it = f"`{name}:` with {', '.join(needed_at(key.path))} below it"
+        line = below_it if key.example is None else f"`{name}: {as_yaml(key.example)}`"
+        remedy = f"add {line}: {meaning}"
+    return document.problem(place, f"a key is missing in {below}: {name}", remedy)
+
+
+def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+    parent, name = loc[:-1], str(loc[-1])
+    place = document.keys.get(loc) or _value_place(document, loc)
+    inside = f" in `{_dotted(parent)}`" if parent else ""
+    right = str((error.get("ctx") or {}).get("right", "")) or _instead(parent, name)
+    return document.problem(place, f"unknown key{inside}: {shortened(name)}", right)
+
+
+def _instead(parent: Loc, name: str) -> str:
+    known = known_at(parent)
+    if name in known:  # else the model would not refuse it
+        return f"`{name}` is a key of {' or '.join(plugins_at((*parent, name)))} only"
+    if guess := closest(name, known):
+        return f"did you mean `{guess}`?"
+    if home := _find_home(parent, name):
+        return f"`{name}` belongs in {home}"
+    return f"known here: {', '.join(known)}"
+
+
+def _find_home(parent: Loc, name: str) -> str | None:
+    """Find a section that has this key: around `parent`, just below it, or else anywhere."""
+    around = (parent[:depth] for depth in range(len(parent) - 1, 0, -1))
+    below = ((*parent, each) for each in known_at(parent))
+    for section in (*around, *below):
+        if name in known_at(section):
+            return f"`{_dotted(section)}`"
+    for key in all_keys():
+        if key.path[-1] == name and len(key.path) <= HOME_DEPTH:
+            return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
+    return None
+
+
+def _wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+    place = document.keys.get(loc) or _value_place(document, loc)
+    name = str(error["input"])
+    if loc[:1] == ("candidates",):
+        right = "lower-case letters, digits and hyphens, at most 40, such as `disk-2`"
+        return document.problem(place, f"not a candidate's name: {shortened(name)}", right)
+    right = "letters, digits, `_` and `.`, at most 63"
+    return document.problem(place, f"not a name in `{_dotted(loc[:-1])}`: {shortened(name)}", right)
+
+
+def said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
+    """What is wrong and what would be right, of an error that is neither missing nor unknown."""
+    context: dict[str, Any] = error.get("ctx") or {}
+    if "what" in context:
+        return str(context["what"]), str(context["right"])
+    kind = error["type"]
+    key = key_at(loc)
+    if kind == "too_short" and key is not None:
+        return "empty", f"at least {context['min_length']} is needed, {_such_as(key, loc)}"
+    if kind in _BOUNDS:
+        wrong, right = _BOUNDS[kind]
+        return wrong, right.format(**context)
+    what = _KINDS.get(kind.split("_")[0])
+    if what and kind == "literal_error":
+        return what, f"one of {str(context['expected']).replace(chr(39), '')}".replace(" or ", ", ")
+    if what and key is not None:
+        return what, _such_as(key, loc)
+    if kind == "value_error":
+        return "not possible", str(context.get("error", error["msg"]))
+    return "not possible", error["msg"]
+
+
+def _such_as(key: Key, loc: Loc) -> str:
+    """An example of what belongs at `loc`; for an entry of a list an entry of the example."""
+    example = key.example
+    if loc and isinstance(loc[-1], int) and isinstance(example, list):
+        example = example[0]
+    if example is None and (needed := needed_at(key.path)):
+        return f"it needs {', '.join(needed)} below it"
+    example = key.info.default if example is None else example
+    page = "docs/reference/study.md says what it takes"
+    return page if example is None else f"such as {as_yaml(example)}"
+
+
+_BOUNDS = {
+    "greater_than_equal": ("too small", "at least {ge}"),
+    "less_than_equal": ("too large", "at most {le}"),
+    "less_than": ("too large", "below {lt}"),
+    "too_long": ("too long", "at most {max_length}"),
+    "string_too_long": ("too long", "at most {max_length}"),
+}
+"""What is wrong, and what would be right, by pydantic's type of an error with a bound."""
+
+
+def _dotted(loc: Loc) -> str:
+    """The way to a value as people write it: `load.users[2]`."""
+    text = ""
+    for each in loc:
+        text += f"[{each}]" if isinstance(each, int) else f".{shortened(each)}"
+    return text.removeprefix(".")
+
+
+def _value_place(document: Document, loc: Loc) -> Place:
+    return document.values.get(loc) or Place(1, 1, 2)
+
+
+def shortened(text: str) -> str:
+    """One line of at most `LONGEST` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def first_sentence(text: str) -> str:
+    """A description up to its first full stop, without it, as a part of a sentence."""
+    sentence = text.split(". ")[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:]

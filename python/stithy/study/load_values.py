@@ -22,9 +22,9 @@ from pydantic import (
 
 from stithy.errors import TextError
 from stithy.metrics import PERCENTILES
+from stithy.names import instead
 from stithy.search import ResponseTarget, read_time
 from stithy.study.problems import Violation, rule_error, within
-from stithy.suggest import instead
 from stithy.units import Seconds, format_duration
 from stithy.workloads.workload import Driving
 

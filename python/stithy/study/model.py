@@ -30,8 +30,7 @@ from stithy.point import Point, Value, order
 from stithy.registry import plugins
 from stithy.search import Search
 from stithy.study import by_url, sections
-from stithy.study.database import Database, refused_settings
-from stithy.study.durability import GivenUp, given_up
+from stithy.study.database import Database, GivenUp, given_up, refused_settings
 from stithy.study.load_keys import DAY_S, Load, without_users
 from stithy.study.load_values import conflicts
 from stithy.study.primary import Primary

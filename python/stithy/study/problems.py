@@ -11,8 +11,8 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from stithy.errors import StithyError, UserError
+from stithy.names import instead
 from stithy.registry import plugins
-from stithy.suggest import instead
 
 Loc = tuple[str | int, ...]
 """The path to a value: keys and list indices from the top of the file."""

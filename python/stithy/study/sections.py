@@ -19,13 +19,13 @@ from pydantic_core import InitErrorDetails
 
 from stithy.errors import TextError
 from stithy.factor import require_usable
+from stithy.names import closest, instead
 from stithy.point import Value
 from stithy.registry import plugins
 from stithy.storage.provider import Role
 from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
-from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
 from stithy.workloads.workload import Section, Workload
 

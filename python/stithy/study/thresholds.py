@@ -20,12 +20,12 @@ from pydantic import ValidationInfo
 
 from stithy.errors import TextError
 from stithy.metrics import ALL, TPM, Quantity, check, find, find_uncollected
+from stithy.names import instead
 from stithy.point import Point, join_words, named, telling
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import own_factors, transactions_of
 from stithy.study.vary import points
-from stithy.suggest import instead
 from stithy.thresholds import (
     EXAMPLES,
     RELATIONS,

@@ -19,11 +19,11 @@ from pydantic import (
 )
 
 from stithy.factor import level_factor
+from stithy.names import closest
 from stithy.point import Point, Value
 from stithy.study.load_keys import LEVELS_KEY, NOT_VARIED, SAME, Load
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import workload_named
-from stithy.suggest import closest
 
 if TYPE_CHECKING:
     from stithy.study.model import Study

@@ -23,13 +23,13 @@ from pydantic import ValidationError
 
 from stithy.environment import search_path
 from stithy.errors import (
+    Exit,
     InfrastructureError,
     Interrupted,
     PreconditionError,
     StithyError,
     UserError,
 )
-from stithy.exits import Exit
 from stithy.hosts.processes import is_held
 from stithy.hosts.runner import Command, Runner, Running, ended_within
 from stithy.wire.jobs import AnyJob

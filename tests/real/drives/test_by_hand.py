@@ -160,7 +160,7 @@ import os, signal, sys
 from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.drives import filesystems, places, program
-from stithy.drives.spec import DriveSpec
+from stithy.drives.control import DriveSpec
 from stithy.run.cleanup.register import Register
 
 point = Path(sys.argv[1])

@@ -7,14 +7,13 @@ import pytest
 
 from fakes.fio import SimulatedDrive
 from stithy.drives import places
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import measure_emulated
 from stithy.drives.measure.fit import fit
-from stithy.drives.measure.measurement import Measurement, WrittenSlice
+from stithy.drives.measure.measurement import Measurement, Point, Schedule, WrittenSlice
 from stithy.drives.measure.measuring import Plan, Watch
-from stithy.drives.measure.points import Point, Schedule
 from stithy.drives.measure.profiling import profile_text
 from stithy.drives.profiles import catalogue, check_profile
-from stithy.drives.spec import DriveSpec
 from stithy.drives.varied import vary
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.sensitivity import SHARE

@@ -24,8 +24,7 @@ from power_cut import (
     restore_power,
 )
 from stithy.drives import filesystems, program
-from stithy.drives.control import Control
-from stithy.drives.spec import DriveSpec
+from stithy.drives.control import Control, DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import jobs

@@ -10,8 +10,8 @@ import pytest
 
 from power_cut import check, shut_down
 from stithy.drives import filesystems, places, program
+from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, find, remove, start
-from stithy.drives.spec import DriveSpec
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, Stall

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec
-from stithy.fio.drive_trace import read_trace
+from stithy.fio.traces import read_trace
 from stithy.results.hlog import merge, read_hlog
 
 pytestmark = pytest.mark.needs_drive

@@ -17,7 +17,7 @@ from statistics import median
 
 import pytest
 
-from stithy.drives.spec import DriveSpec
+from stithy.drives.control import DriveSpec
 from stithy.fio import library
 from stithy.fio.load import Load, Target
 from stithy.fio.measure import Machine, lay_out, measure

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from stithy.clock import SystemClock
+from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised
-from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, InvalidMeasurement, PreconditionError
 from stithy.fio import library
 from stithy.fio.engines import USUAL_ASYNC

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from stithy.drives.measure.points import Point
+from stithy.drives.control import DriveSpec
+from stithy.drives.measure.measurement import Point
 from stithy.drives.profiles import own_figures
-from stithy.drives.spec import DriveSpec
 from stithy.fio.profile import DIRECTIONS
 from stithy.wire.drive.jobs import LoadPoint
 from stithy.wire.drive.messages import PointFigures

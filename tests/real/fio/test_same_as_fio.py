@@ -21,12 +21,12 @@ from statistics import median
 import polars as pl
 import pytest
 
-from stithy.drives.spec import DriveSpec
+from stithy.drives.control import DriveSpec
 from stithy.fio import library
-from stithy.fio.drive_trace import read_trace
 from stithy.fio.load import Load
 from stithy.fio.measure import measure
 from stithy.fio.profile import DIRECTIONS, Pattern
+from stithy.fio.traces import read_trace
 from support.raised_drive import Raised, all_raised
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_fio]

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from stithy.cluster import integrity
+from stithy.cluster import image
 from stithy.errors import InfrastructureError
 
 
 def test_what_gives_back_what_was_written_is_taken(place: Path) -> None:
     """A file does."""
     (place / "device").touch()
-    integrity.check(place / "device")
+    image.check(place / "device")
 
 
 def test_one_block_with_the_content_of_another_is_found(
@@ -28,4 +28,4 @@ def test_one_block_with_the_content_of_another_is_found(
 
     monkeypatch.setattr(os, "pwrite", mixed_up)
     with pytest.raises(InfrastructureError, match="2 of 512 blocks came back as others"):
-        integrity.check(place / "device")
+        image.check(place / "device")

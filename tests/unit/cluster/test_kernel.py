@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from fakes.machine import FakeMachine
-from stithy.cluster import kernel
-from stithy.cluster.kernel import Kernel
+from stithy.cluster import image
+from stithy.cluster.image import Kernel
 from stithy.cluster.tools import PACKAGES, Access
 from stithy.needs import Program
-from stithy.storage.providers.ceph import way as ways
+from stithy.storage.providers.ceph import laboratory as ways
 
 RBD = """#!/bin/sh
 echo "$@" >> {place}/asked
@@ -35,12 +35,12 @@ def rbd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Kernel("krbd", tmp_path, ("rbd",), limits=False),
         Kernel("nbd", tmp_path, ("rbd", "rbd-nbd"), limits=True),
     )
-    monkeypatch.setattr(kernel, "KERNELS", both)
+    monkeypatch.setattr(image, "KERNELS", both)
     return tmp_path
 
 
 def _map(place: Path, *, limited: bool = False) -> str | None:
-    return kernel.mapped("p", "i-1", Access("/c", "u"), place, limited=limited)
+    return image.mapped("p", "i-1", Access("/c", "u"), place, limited=limited)
 
 
 def test_the_first_client_that_maps_is_used_and_its_device_found_by_the_image(rbd: Path) -> None:
@@ -49,17 +49,17 @@ def test_the_first_client_that_maps_is_used_and_its_device_found_by_the_image(rb
     assert (
         (rbd / "asked").read_text().startswith("-c /c --id u device map --device-type krbd p/i-1")
     )
-    assert list(kernel.devices("i-1")) == [("krbd", f"{rbd}/rbd0")]
-    assert list(kernel.devices("i-2")) == []
-    kernel.unmap("i-1")
-    assert list(kernel.devices("i-1")) == []
-    kernel.unmap("i-1")
+    assert list(image.devices("i-1")) == [("krbd", f"{rbd}/rbd0")]
+    assert list(image.devices("i-2")) == []
+    image.unmap("i-1")
+    assert list(image.devices("i-1")) == []
+    image.unmap("i-1")
 
 
 def test_a_client_that_fails_or_ignores_limits_is_passed_over(rbd: Path) -> None:
     """Limits of an image hold in librbd, which krbd does without."""
     assert _map(rbd, limited=True) == f"{rbd}/nbd0"
-    kernel.unmap("i-1")
+    image.unmap("i-1")
     (rbd / "refuse").touch()
     assert _map(rbd) == f"{rbd}/nbd0"
 
@@ -67,7 +67,7 @@ def test_a_client_that_fails_or_ignores_limits_is_passed_over(rbd: Path) -> None
 def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is even asked."""
     none = (Kernel("krbd", rbd / "none", ("rbd",), limits=False),)
-    monkeypatch.setattr(kernel, "KERNELS", none)
+    monkeypatch.setattr(image, "KERNELS", none)
     assert _map(rbd) is None
     assert not (rbd / "asked").exists()
     assert "is not there" in str(none[0].why_not())
@@ -75,7 +75,7 @@ def test_a_kernel_without_either_maps_nothing(rbd: Path, monkeypatch: pytest.Mon
 
 def test_a_program_of_a_client_that_is_not_there_has_a_package_that_brings_it() -> None:
     """Else a kernel with nbd, on a machine without rbd-nbd, would end every cluster."""
-    assert {name for each in kernel.KERNELS for name in each.programs} <= PACKAGES.keys()
+    assert {name for each in image.KERNELS for name in each.programs} <= PACKAGES.keys()
 
 
 def test_programs_are_needed_only_where_the_kernel_has_no_client(

@@ -12,7 +12,7 @@ from stithy.drives import profiles
 from stithy.drives.profiles import check_profile, find_profile
 from stithy.drives.varied import ORDERED, assumed_numbers, vary
 from stithy.errors import PreconditionError, UserError
-from stithy.fio.drive_trace import DRIVE_OPERATIONS, read_trace, to_parquet
+from stithy.fio.traces import DRIVE_OPERATIONS, read_trace, to_parquet
 from stithy.wire.drive.jobs import CheckProfileJob
 from stithy.wire.drive.messages import parse_drive_message
 from support.examples import wire_example

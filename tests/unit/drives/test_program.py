@@ -19,11 +19,10 @@ from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
 from fakes.program import AnsweringRunner, EndingRunner
 from power_cut import check
-from stithy.drives import ending, filesystems, places, program
-from stithy.drives.control import Control
+from stithy.drives import control, filesystems, places, program
+from stithy.drives.control import Control, DriveSpec
 from stithy.drives.places import Entry, Mounting
 from stithy.drives.program import KILLED, all_drives, drive_named
-from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import Command, LocalRunner
@@ -143,26 +142,26 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
 def test_a_program_that_has_ended_is_told_with_its_signal_and_last_words(tmp_path: Path) -> None:
     """Its folder, where they are, is removed before anybody could look."""
     killed = LocalRunner().start(Command(["sh", "-c", "kill -9 $$"], detached=True))
-    ending.remember(tmp_path, killed)
-    (tmp_path / ending.ERRORS).write_text("first\n" * 9 + "cannot write the image\n")
+    control.remember(tmp_path, killed)
+    (tmp_path / control.ERRORS).write_text("first\n" * 9 + "cannot write the image\n")
     said = "with it by SIGKILL: first: first: first: first: cannot write the image"
     with pytest.raises(InfrastructureError, match=said):
         Control(tmp_path / "control").list()
     assert killed.poll() == -9
-    ending.reap()
+    control.reap()
 
 
 def test_the_next_program_of_a_folder_is_told_apart_from_the_last(tmp_path: Path) -> None:
     """The last one may still be going when the next begins, and is waited for all the same."""
     going, dead = (LocalRunner().start(Command(words, detached=True))
                    for words in (["sleep", "60"], ["sh", "-c", "exit 3"]))  # fmt: skip
-    ending.remember(tmp_path, going)
-    ending.remember(tmp_path, dead)
-    assert ending.how_ended(tmp_path) == " with code 3"
+    control.remember(tmp_path, going)
+    control.remember(tmp_path, dead)
+    assert control.how_ended(tmp_path) == " with code 3"
     gc.collect()  # a process that nobody waits for would be warned of
     os.kill(going.pid, signal.SIGKILL)
     going.wait(10)
-    ending.reap()
+    control.reap()
 
 
 def test_drives_that_go_meanwhile_are_told_with_what_failed(tmp_path: Path) -> None:

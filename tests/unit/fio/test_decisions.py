@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.fio.curve import is_past, judge
 from stithy.fio.jobfile import job_file
 from stithy.fio.load import Load, Target
-from stithy.fio.precondition import ROUNDS_MOST, decide, plan
-from stithy.fio.steady import steadiness, steady_after
+from stithy.fio.precondition import ROUNDS_MOST, decide, plan, steadiness, steady_after
+from stithy.fio.variants import is_past, judge
 
 LONG_S = 1e6
 """So many requests that chance is none."""

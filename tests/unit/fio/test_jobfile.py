@@ -20,12 +20,18 @@ from stithy.fio.jobfile import (
     read_back_file,
     trial_file,
 )
-from stithy.fio.load import Data, Load, Target, for_workers
-from stithy.fio.profile import Burst, Pattern, Region, Stream
-from stithy.fio.rates import even, poisson
-from stithy.fio.shaped import Shape, shaped
-from stithy.fio.shares import mixed_percent, whole_percents, whole_sizes
+from stithy.fio.load import Data, Load, Target, even, for_workers, poisson
+from stithy.fio.profile import (
+    Burst,
+    Pattern,
+    Region,
+    Stream,
+    mixed_percent,
+    whole_percents,
+    whole_sizes,
+)
 from stithy.fio.streamjob import late_share
+from stithy.fio.variants import Shape, shaped
 
 GIB = 2**30
 TARGET = Target("/data/a:b", GIB, 4096)

@@ -4,7 +4,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.mixed import mixed
+from stithy.fio.variants import mixed
 
 MATRIX = library.find("reads-beside-writes").patterns[0]
 

@@ -9,8 +9,7 @@ from stithy.errors import Refused, UserError
 from stithy.fio import library
 from stithy.fio.jobfile import JobFile, job_file
 from stithy.fio.load import Load, Target
-from stithy.fio.profile import DIRECTIONS, Stream, mean_bytes, size_of, size_text
-from stithy.fio.shares import whole_sizes
+from stithy.fio.profile import DIRECTIONS, Stream, mean_bytes, size_of, size_text, whole_sizes
 
 GIB = 2**30
 TEXT = """

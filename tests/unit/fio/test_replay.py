@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from stithy.errors import UserError
 from stithy.fio import library
-from stithy.fio.blktrace import EVENT
 from stithy.fio.jobfile import job_file, why_no_rate
 from stithy.fio.load import Load, Target
-from stithy.fio.traces import read_requests
+from stithy.fio.traces import EVENT, read_requests
 from stithy.scenarios.block_io.keys import Spec
 
 MIB = 2**20

@@ -44,7 +44,7 @@ def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
 
 def test_a_plan_that_loses_a_window_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever names it: one of two windows would silently not be measured."""
-    monkeypatch.setattr("stithy.plan.loop.window_id", lambda name, point, block: f"w-{name}")
+    monkeypatch.setattr("stithy.plan.scenario.window_id", lambda name, point, block: f"w-{name}")
     with pytest.raises(ValueError, match="two steps have one id"):
         plan_of()
 

@@ -7,8 +7,7 @@ import pytest
 
 from stithy.analysis.verdict import statistics
 from stithy.analysis.verdict.decide import MARGIN_SHARE
-from stithy.errors import InvalidMeasurement, StithyError
-from stithy.exits import Exit
+from stithy.errors import Exit, InvalidMeasurement, StithyError
 from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerable
 from stithy.plan.steps import Question, question
 from stithy.study import primary as asked

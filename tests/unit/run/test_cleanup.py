@@ -11,7 +11,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cli import app
-from stithy.cluster import network
+from stithy.cluster import daemons
 from stithy.drives import places
 from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
@@ -279,7 +279,7 @@ def test_another_users_cluster_in_a_closed_folder_is_no_orphan(
 ) -> None:
     """Its bridge tells of it to everybody; one whose folder is gone is an orphan."""
     closed, gone = tmp_path / "closed", tmp_path / "gone"
-    monkeypatch.setattr(network, "tags", lambda: {"a": closed, "b": gone})
+    monkeypatch.setattr(daemons, "tags", lambda: {"a": closed, "b": gone})
     found = Path.lstat
 
     def lstat(path: Path) -> os.stat_result:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.errors import NothingValid
-from stithy.exits import Exit
+from stithy.errors import Exit, NothingValid
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.deciding import Deciders, Invalid, Judge, Repeats, SoFar, Status

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.errors import InfrastructureError, PreconditionError, Refused, UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, InfrastructureError, PreconditionError, Refused, UserError
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepFinished, StepStarted
 from stithy.run.resuming.resume import resumed_run

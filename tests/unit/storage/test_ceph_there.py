@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from fakes.clock import FakeClock
 from fakes.program import EndingRunner
-from stithy.cluster import configuration
+from stithy.cluster import tools
 from stithy.errors import PreconditionError
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers import ceph
-from stithy.storage.providers.ceph import books, existing
+from stithy.storage.providers.ceph import existing
 from stithy.storage.providers.ceph.keys import CephKeys, Spec
 from stithy.storage.providers.ceph.laboratory import need_room
 from stithy.storage.space import Space
@@ -85,15 +85,15 @@ def test_the_redundancy_of_a_pool_is_its_copies_or_its_code(
             return [{"pool_name": "other", "size": 9}, {"pool_name": "rbd", **pool}]
         return {"k": "4", "m": "2", "plugin": "jerasure"}
 
-    assert books.redundancy_of(ask, "rbd") == redundancy
+    assert existing.redundancy_of(ask, "rbd") == redundancy
 
 
 def test_a_client_of_somebody_elses_cluster_tells_its_own(tmp_path: Path) -> None:
-    """By a copy of the configuration, of the same name, which is the cluster's."""
+    """By a copy of the tools, of the same name, which is the cluster's."""
     (tmp_path / "run").mkdir()
     conf = tmp_path / "blue.conf"
     conf.write_text("[global]\nmon host = 10.0.0.1\n[client.admin]\nkeyring = /k")
-    copy = configuration.write_told(tmp_path / "run", conf, "admin")
+    copy = tools.write_told(tmp_path / "run", conf, "admin")
     assert copy.name == "blue.conf"
     assert copy.stat().st_mode & 0o077 == 0
     text = copy.read_text()
@@ -106,7 +106,7 @@ STATS = {"stored": 11534336, "objects": 64, "bytes_used": 34603008, "compress_by
          "compress_under_bytes": 0}  # fmt: skip
 
 
-def _asked(*used: int, available: bool = True, **options: str) -> books.Ask:
+def _asked(*used: int, available: bool = True, **options: str) -> existing.Ask:
     """A cluster whose pool takes so much, one time after another."""
     left = list(used)
 
@@ -124,21 +124,21 @@ def _asked(*used: int, available: bool = True, **options: str) -> books.Ask:
 
 def test_the_books_of_a_pool_are_read_once_they_are_settled() -> None:
     """OSDs report every few seconds what was written."""
-    assert books.settled_bytes(_asked(1, 34603008, 34603008), "rbd", FakeClock()) == 34603008
-    assert books.settled_bytes(_asked(*range(1, 40)), "rbd", FakeClock()) is None
-    assert books.settled_bytes(_asked(7, 7), "other", FakeClock()) is None
+    assert existing.settled_bytes(_asked(1, 34603008, 34603008), "rbd", FakeClock()) == 34603008
+    assert existing.settled_bytes(_asked(*range(1, 40)), "rbd", FakeClock()) is None
+    assert existing.settled_bytes(_asked(7, 7), "other", FakeClock()) is None
 
 
 def test_a_cluster_without_a_manager_has_no_books() -> None:
     """It answers 0, or what was true once."""
-    assert books.used_bytes(_asked(0, available=False), "rbd") is None
+    assert existing.used_bytes(_asked(0, available=False), "rbd") is None
 
 
 def test_a_pool_compresses_by_its_own_options_or_those_of_all() -> None:
     """As `ceph osd pool ls detail` has them."""
-    assert books.compresses(_asked(compression_mode="force"), "rbd")
-    assert not books.compresses(_asked(compression_mode="none"), "rbd")
-    assert not books.compresses(_asked(), "rbd")
+    assert existing.compresses(_asked(compression_mode="force"), "rbd")
+    assert not existing.compresses(_asked(compression_mode="none"), "rbd")
+    assert not existing.compresses(_asked(), "rbd")
 
 
 CEPH = """#!/bin/sh
@@ -190,7 +190,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Answering:
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(books, "REPORTED_S", 0.0)
+    monkeypatch.setattr(existing, "REPORTED_S", 0.0)
     (tmp_path / "manager").write_text("true")
     return Answering(tmp_path)
 

@@ -16,11 +16,10 @@ from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
 from stithy.results.manifest import ArrayFacts
 from stithy.storage import lvm
-from stithy.storage.layer import Layer, OneLayer
+from stithy.storage.layer import MEMBERS, Layer, Level, OneLayer
 from stithy.storage.layers import btrfs
 from stithy.storage.layers.zfs import pool
 from stithy.storage.providers.drive.keys import DriveKeys
-from stithy.storage.raid import MEMBERS, Level
 from stithy.storage.sizes import DEVICE_BYTES_MIN, MIB, usable_bytes
 from support.studies import study
 

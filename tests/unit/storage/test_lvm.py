@@ -10,8 +10,8 @@ from fakes.program import EndingRunner
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
+from stithy.storage import layer
 from stithy.storage import lvm as groups
-from stithy.storage import lvm_raid, raid
 from stithy.storage.layers import lvm, md, writecache
 
 GIB = 2**30
@@ -23,7 +23,7 @@ GIB = 2**30
      ("raid5", 4, 3 / 4), ("raid6", 6, 4 / 6)],
 )  # fmt: skip
 def test_capacity_is_what_copies_and_parity_leave(
-    level: raid.Level, count: int, share: float
+    level: layer.Level, count: int, share: float
 ) -> None:
     """Less what LVM keeps for itself; copies take devices in pairs."""
     found = lvm.capacity_bytes(lvm.Spec(level=level), [GIB] * count)
@@ -40,7 +40,7 @@ def test_checksums_take_their_share(size: int) -> None:
 def test_mirrors_without_checksums_are_not_synchronised() -> None:
     """The others are: parity and checksums have to be right."""
     words = {
-        (level, checksum): lvm_raid.create_words(
+        (level, checksum): groups.create_words(
             lvm.Spec(level=level, checksum=checksum), "g", "array", 12, 4, checksum=checksum
         )
         for level in ("raid10", "raid5")
@@ -57,7 +57,7 @@ def test_mirrors_without_checksums_are_not_synchronised() -> None:
 def test_chunks_are_for_stripes_and_checksums_for_what_can_be_repaired() -> None:
     """All else is refused when the study is read."""
     spec = lvm.Spec(level="raid0", chunk="256 KiB")
-    assert "256k" in lvm_raid.create_words(spec, "g", "array", 12, 2, checksum=False)
+    assert "256k" in groups.create_words(spec, "g", "array", 12, 2, checksum=False)
     for wrong in (
         {"level": "raid1", "chunk": "64 KiB"},
         {"level": "raid5", "chunk": "65 KiB"},

@@ -11,7 +11,7 @@ from fakes.program import EndingRunner
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
-from stithy.storage import raid
+from stithy.storage import layer
 from stithy.storage.layers import md
 
 GIB = 2**30
@@ -23,7 +23,7 @@ GIB = 2**30
      ("raid5", 4, 0.64), ("raid6", 6, 0.57)],
 )  # fmt: skip
 def test_capacity_is_what_copies_and_parity_leave(
-    level: raid.Level, count: int, least_share: float
+    level: layer.Level, count: int, least_share: float
 ) -> None:
     """Less what mdadm keeps for itself."""
     spec = md.Spec(level=level)

@@ -11,10 +11,9 @@ from fakes.program import EndingRunner
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished
-from stithy.storage.layer import Task
+from stithy.storage.layer import Level, Task
 from stithy.storage.layers import zfs
 from stithy.storage.layers.zfs import pool
-from stithy.storage.raid import Level
 
 GIB = 2**30
 NAME = "stithy-84de7c88-7ace-4a8e-9368-312b81d29913"

@@ -14,11 +14,10 @@ from ruamel.yaml import YAML
 from stithy.errors import UserError
 from stithy.plan.expand import expand
 from stithy.study.document import Place, read_document
-from stithy.study.keys import ANY, all_keys
+from stithy.study.keys import ANY, Draft, Option, all_keys
+from stithy.study.keys import study_text as draft_text
 from stithy.study.load import parse_study, read_study
 from stithy.study.problems import StudyError
-from stithy.study.template import Draft, Option
-from stithy.study.template import study_text as draft_text
 from support.studies import problems, study, study_text, write_study
 from support.study_reference import study_schema
 

@@ -8,7 +8,7 @@ from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import UNKNOWN, show, show_json, size_text, table
 
 if TYPE_CHECKING:
-    from stithy.cluster.status import Status
+    from stithy.cluster.faults import Status
     from stithy.run.by_hand import Cluster
 
 
@@ -44,7 +44,7 @@ COMMAND = status
 
 
 def _status(cluster: "Cluster") -> "Status | None":
-    from stithy.cluster.status import status_of
+    from stithy.cluster.faults import status_of
 
     if cluster.folder is None or cluster.entry is None or not cluster.is_whole:
         return None

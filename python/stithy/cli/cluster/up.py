@@ -131,10 +131,10 @@ def keys_of(how: ClusterOptions) -> "CephKeys":
 
 def _of_study(asked: str, how: ClusterOptions) -> "tuple[CephKeys, dict[Role, int]]":
     """The keys of a study's candidate, and what the study needs of it."""
+    from stithy.names import instead
     from stithy.plan.expand import needed_bytes
     from stithy.storage.providers.ceph.keys import CephKeys
     from stithy.study.load import read_study
-    from stithy.suggest import instead
 
     if any(value is not None for value in vars(how).values()):
         raise UserError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stithy.cli.drive.measured import comparison, steps
 from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
-from stithy.exits import Exit
+from stithy.errors import Exit
 from stithy.fio import FIO
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def compare(
         Size of the emulated drive, which is kept in memory; default: the measured size of the real
         drive, at most 2 GiB.
     """
+    from stithy.drives.control import DriveSpec
     from stithy.drives.measure import compare
+    from stithy.drives.measure.measurement import schedule
     from stithy.drives.measure.measuring import Plan, other_work
-    from stithy.drives.measure.points import schedule
     from stithy.drives.profiles import find_profile
     from stithy.drives.program import need_root
-    from stithy.drives.spec import DriveSpec
     from stithy.hosts.runner import LocalRunner
 
     duration_s, runner = read_measured(duration), LocalRunner()
@@ -94,7 +94,7 @@ def reference(profile: str, text: str) -> Against:
     """The measurement beside a profile's file; where there is none, the profile's own figures."""
     from stithy.drives.measure import compare, measurement
     from stithy.drives.measure.compare import SIZE_BYTES
-    from stithy.drives.measure.points import matrix
+    from stithy.drives.measure.measurement import matrix
     from stithy.drives.profiles import is_file_name, own_figures
     from stithy.wire.drive.jobs import LoadPoint
 

@@ -27,7 +27,7 @@ def convert_trace(trace: Path, parquet: Path, /, *, json: bool = False) -> None:
         Print a summary of the trace as JSON.
     """
     from stithy.errors import failures_of_the_machine
-    from stithy.fio.drive_trace import to_parquet
+    from stithy.fio.traces import to_parquet
 
     require_new(parquet)
     with failures_of_the_machine(str(parquet)):

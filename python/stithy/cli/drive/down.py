@@ -8,8 +8,7 @@ from cyclopts import Parameter
 
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import say, show_json
-from stithy.errors import PreconditionError, StithyError, UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, PreconditionError, StithyError, UserError
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive

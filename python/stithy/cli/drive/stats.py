@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import say, show, show_json, size_text, table, time_text
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive

@@ -11,13 +11,12 @@ from stithy.cli.drive import options
 from stithy.cli.drive.options import drive_json, drive_text
 from stithy.cli.talk.options import Json, read_size
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import StithyError, UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, StithyError, UserError
 
 if TYPE_CHECKING:
+    from stithy.drives.control import DriveSpec
     from stithy.drives.profiles import Profile
     from stithy.drives.program import DriveProgram
-    from stithy.drives.spec import DriveSpec
 
 IMMEDIATE = "none"
 """In place of a profile: a drive that takes no time."""
@@ -113,7 +112,7 @@ COMMAND = up
 
 def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     """The drive that is asked for. Raises UserError for what is wrong with it."""
-    from stithy.drives.spec import DriveSpec, check_name
+    from stithy.drives.control import DriveSpec, check_name
 
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else read_size(how.size, "--size")

@@ -7,7 +7,7 @@ from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import show, show_json, table, time_text
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import Condition

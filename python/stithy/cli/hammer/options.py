@@ -114,8 +114,8 @@ def _key(text: str) -> dict[str, object]:
 
 def _wrong_key(error: "ValidationError", workload: "Workload", known: list[str]) -> UserError:
     """The first thing that is wrong with a section, at the option that says it."""
-    from stithy.study.locate import said
-    from stithy.suggest import instead
+    from stithy.names import instead
+    from stithy.study.load import said
 
     first = error.errors(include_url=False)[0]
     key, value = str(first["loc"][0]), first["input"]

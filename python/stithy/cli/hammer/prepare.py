@@ -9,7 +9,7 @@ from stithy.cli.hammer import options
 from stithy.cli.hammer.options import PasswordEnv, Url
 from stithy.cli.talk.options import Json, read_percent
 from stithy.cli.talk.render import show, show_json, table, time_text
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import PrepareSummary, Progress

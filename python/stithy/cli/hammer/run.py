@@ -22,8 +22,7 @@ from stithy.cli.talk.options import (
     read_seconds,
 )
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import UserError
-from stithy.exits import Exit
+from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
     from stithy.study.problems import Violation

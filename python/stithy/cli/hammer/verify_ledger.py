@@ -8,7 +8,7 @@ from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Named, PasswordEnv, Size, Url
 from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import show, show_json, table
-from stithy.exits import Exit
+from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.hammer import LedgerVerified

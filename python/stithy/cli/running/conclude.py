@@ -15,8 +15,7 @@ from stithy.analysis.validity.delay import ANSWERS_MIN
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.cli.running.deciding import answered
 from stithy.cli.talk.render import left_text, say, show, show_json
-from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.exits import Exit
+from stithy.errors import Exit, InfrastructureError, InvalidMeasurement
 from stithy.report.context import Context, context_of
 from stithy.report.junit import junit_xml
 from stithy.report.parts.answer import cautions, lines, main_findings

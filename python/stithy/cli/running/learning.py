@@ -8,10 +8,9 @@ from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import rate_text, table, time_text
 from stithy.errors import UserError, failures_of_the_machine, reason_of
 from stithy.fio import library
-from stithy.fio.drive_trace import read_trace
 from stithy.fio.foreign.lines import plain_name
 from stithy.fio.learned import OPERATIONS, Learned, learn
-from stithy.fio.traces import read_requests
+from stithy.fio.traces import read_requests, read_trace
 from stithy.metrics import Quantity
 from stithy.results.read import read_run
 from stithy.results.tables import Row

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from stithy.errors import Refused, StithyError, UserError
-from stithy.names import find_free
+from stithy.names import find_free, instead
 from stithy.study.document import quoted, read_document
 from stithy.study.load import StudyFile, parse_study
 from stithy.study.load import read_study as read_other
 from stithy.study.model import name_candidate
 from stithy.study.problems import StudyError, StudyProblem
-from stithy.suggest import instead
 
 STUDIES = (".yaml", ".yml")
 PROFILES = ".toml"

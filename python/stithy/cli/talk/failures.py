@@ -19,10 +19,9 @@ from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, Unuse
 
 from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
-from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, StithyError
-from stithy.exits import Exit
+from stithy.errors import REMEDIES, Exit, InfrastructureError, PreconditionError, StithyError
+from stithy.names import closest
 from stithy.registry import fault_of
-from stithy.suggest import closest
 
 
 class NobodyReads(BrokenPipeError):

@@ -103,8 +103,8 @@ def require_plugin(
     family: "str | type[Plugin]", name: str | None, problem: str, option: str
 ) -> None:
     """Raise UserError with this problem where no plug-in has the name; None: not given."""
+    from stithy.names import instead
     from stithy.registry import plugins
-    from stithy.suggest import instead
 
     known = list(plugins(family))
     if name is not None and name not in known:

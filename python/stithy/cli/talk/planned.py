@@ -33,8 +33,8 @@ from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.io import profile_tables, profile_words
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
+from stithy.study.database import sentences
 from stithy.study.document import as_yaml
-from stithy.study.durability import sentences
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
 from stithy.study.sections import USUAL, workload_named

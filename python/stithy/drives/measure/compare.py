@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from stithy.clock import Clock
 from stithy.drives import places
-from stithy.drives.measure.measurement import Measurement, PointResult, TargetFacts
+from stithy.drives.control import DriveSpec
+from stithy.drives.measure.measurement import Measurement, Point, PointResult, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, fill, measure, point_of, ready
-from stithy.drives.measure.points import Point
 from stithy.drives.program import DriveProgram, start
-from stithy.drives.spec import DriveSpec
 from stithy.fio.load import Target
 from stithy.fio.measure import Machine
 from stithy.fio.output import Served

@@ -3,7 +3,9 @@
 Latencies are whole histograms in fio's own bins (`stithy.fio.histogram`).
 """
 
+import random
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +14,8 @@ from pydantic import Field, ValidationError
 from stithy.errors import UserError, reason_of
 from stithy.fio.histogram import Kept, merged
 from stithy.fio.output import Served
+from stithy.fio.profile import Pattern, Stream
+from stithy.units import format_duration
 
 
 class PointResult(Kept):
@@ -136,3 +140,135 @@ def read_measurement(path: Path) -> Measurement:
             where=str(path),
             remedy="measure again with `stithy drive profile`",
         ) from error
+
+
+KIB = 1024
+SIZES_BYTES = (4 * KIB, 16 * KIB, 128 * KIB, 1024 * KIB)
+DEPTHS = (1, 4, 16, 64)
+SMALL_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+"""Depths of the smallest size, where the shape of the curve tells the most."""
+
+POINT_S_MOST = 5.0
+"""More time becomes more rounds: what changes over minutes then reaches all points alike."""
+
+POINT_S_LEAST = 0.5
+ROUNDS = 3
+SETTLE_S = 0.3
+"""Time before each measurement that is not counted."""
+
+OVERHEAD_S = 0.5
+"""Of starting and ending fio, at each point."""
+
+SUSTAINED_SHARE = 0.2
+"""Share of the whole time for writing without a pause."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way of asking: always `depth` requests of one size under way.
+
+    `read_share` from 0 to 1. `flushed_every`: after so many writes a flush is waited for; 0 is
+    never.
+    """
+
+    read_share: float
+    length_bytes: int
+    depth: int
+    sequential: bool = False
+    flushed_every: int = 0
+
+    @property
+    def name(self) -> str:
+        """A text for people that is also its key, such as `read 4 KiB, depth 16`."""
+        kind = {0.0: "write", 1.0: "read"}.get(self.read_share, f"{self.read_share:.0%} read")
+        way = " in sequence" if self.sequential else ""
+        flushed = {0: "", 1: ", each flushed"}.get(
+            self.flushed_every, f", flushed every {self.flushed_every}"
+        )
+        return f"{kind} {self.length_bytes // KIB} KiB{way}, depth {self.depth}{flushed}"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes what it is asked of."""
+        return self.read_share < 1.0
+
+    @property
+    def pattern(self) -> Pattern:
+        """The same as fio is asked for it; a single request is waited for, as by a database."""
+        sizes = {self.length_bytes: 1.0}
+        stream = Stream(
+            name="requests",
+            read_share=self.read_share,
+            read_sizes=sizes if self.read_share > 0 else {},
+            write_sizes=sizes if self.writes else {},
+            random_share=0.0 if self.sequential else 1.0,
+            jobs=1,
+            iodepth=self.depth,
+            submission="sync" if self.depth == 1 else "async",
+            sync="fdatasync" if self.flushed_every else "none",
+            flushed_every=self.flushed_every or 1,
+        )
+        return Pattern(name="point", streams=(stream,))
+
+
+def matrix(*, writing: bool) -> tuple[Point, ...]:
+    """All points; only those that read where `writing` is not allowed."""
+    points = _of_access(1.0)
+    if writing:
+        points += (*_of_access(0.0), *MIXED, *FLUSHED)
+    return points
+
+
+def _of_access(read_share: float) -> tuple[Point, ...]:
+    """One kind of access alone: small requests at all depths, larger ones at some."""
+    random_ones = tuple(
+        Point(read_share, length_bytes, depth)
+        for length_bytes in SIZES_BYTES
+        for depth in (SMALL_DEPTHS if length_bytes == SIZES_BYTES[0] else DEPTHS)
+    )
+    return (*random_ones, Point(read_share, 128 * KIB, 8, sequential=True))
+
+
+MIXED = (Point(0.7, 4 * KIB, 1), Point(0.7, 4 * KIB, 16), Point(0.5, 16 * KIB, 16))
+FLUSHED = (
+    Point(0.0, 4 * KIB, 1, sequential=True, flushed_every=1),
+    Point(0.0, 16 * KIB, 1, sequential=True, flushed_every=1),
+    Point(0.0, 128 * KIB, 1, sequential=True, flushed_every=32),
+)
+"""As a database's log is written, and enough at once for a volatile cache to be seen."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long each point is measured, how often, and how long writing goes on without a pause."""
+
+    point_s: float
+    rounds: int
+    sustained_s: float
+    settle_s: float = SETTLE_S
+
+
+def schedule(duration_s: float, points: int, *, sustained: bool) -> Schedule:
+    """The schedule of a duration. Raises UserError where it is too short for the points."""
+    sustained_s = SUSTAINED_SHARE * duration_s if sustained else 0.0
+    left_s = duration_s - sustained_s
+    fixed_s = SETTLE_S + OVERHEAD_S
+    for rounds in range(ROUNDS, 0, -1):
+        if left_s / (rounds * points) - fixed_s >= POINT_S_LEAST:
+            break
+    else:
+        least_s = points * (POINT_S_LEAST + fixed_s) / (1 - SUSTAINED_SHARE * sustained)
+        raise UserError(
+            f"{format_duration(duration_s)} are too short for {points} points",
+            where="--duration",
+            remedy=f"give at least {format_duration(least_s + 1)}",
+        )
+    while left_s / (rounds * points) - fixed_s > POINT_S_MOST:
+        rounds += 1
+    return Schedule(left_s / (rounds * points) - fixed_s, rounds, sustained_s)
+
+
+def order(points: tuple[Point, ...], rounds: int, seed: int) -> list[tuple[Point, ...]]:
+    """The points of each round, each round in an order of its own."""
+    draw = random.Random(seed)
+    return [tuple(draw.sample(points, len(points))) for _ in range(rounds)]

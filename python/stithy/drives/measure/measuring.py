@@ -15,14 +15,17 @@ from pathlib import Path
 
 from stithy.clock import Clock, SystemClock
 from stithy.drives.measure.measurement import (
+    KIB,
     MeasuredPoint,
     Measurement,
+    Point,
     PointResult,
+    Schedule,
     TargetFacts,
     WrittenSlice,
+    order,
     together,
 )
-from stithy.drives.measure.points import KIB, Point, Schedule, order
 from stithy.errors import Interrupted
 from stithy.fio import measure as fio_measure
 from stithy.fio.engines import SYNC_ENGINE

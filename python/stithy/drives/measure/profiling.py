@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from stithy.clock import Clock
 from stithy.drives.measure.fit import SHARES, AccessFit, Fit, fit
-from stithy.drives.measure.measurement import Measurement, TargetFacts
+from stithy.drives.measure.measurement import Measurement, TargetFacts, matrix, schedule
 from stithy.drives.measure.measuring import (
     Plan,
     Watch,
@@ -23,7 +23,6 @@ from stithy.drives.measure.measuring import (
     ready,
     unsteady,
 )
-from stithy.drives.measure.points import matrix, schedule
 from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts, scratch_file
 from stithy.errors import UserError
 from stithy.fio.load import Target as Place

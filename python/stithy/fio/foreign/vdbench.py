@@ -14,13 +14,11 @@ from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
-from stithy.fio.foreign import lines, vdbvalues
+from stithy.fio.foreign import lines, vdbfile
 from stithy.fio.foreign.lines import Reader, Word, block_size, parse_count, parse_number, percent
 from stithy.fio.foreign.vdbfile import FLAGS, KEEP, KEEP_RUN, Definition, read_definitions
-from stithy.fio.profile import Pattern, Profile, Stream
-from stithy.fio.shares import whole_percents
-from stithy.names import tell_apart
-from stithy.suggest import instead
+from stithy.fio.profile import Pattern, Profile, Stream, whole_percents
+from stithy.names import instead, tell_apart
 
 T = TypeVar("T")
 NOTHING = Word("", 0)
@@ -67,7 +65,7 @@ class Run:
     def read_patterns(self) -> Iterator[Pattern]:
         """A pattern for each combination of the values of its words; several are in its name."""
         axes = []
-        for key, parse in vdbvalues.SWEEPS.items():
+        for key, parse in vdbfile.SWEEPS.items():
             points: list[tuple[str, Any]] = self._reader.value(self._words.get(key), parse, [])
             is_swept = len(points) > 1
             axes += [[(label * is_swept, key, value) for label, value in points]] if points else []
@@ -100,7 +98,7 @@ class Run:
         among.pop("default", None)
         by_turns = kind == "sd" and re.fullmatch(r"single|range|setsof\d+", word.text)
         chosen: dict[str, Definition] = {}
-        for name in ["*"] if by_turns else vdbvalues.list_names(word.text):
+        for name in ["*"] if by_turns else vdbfile.list_names(word.text):
             hits = {item: among[item] for item in among if is_named(among[item], name)}
             if among and not hits:
                 remedy = instead(name, list(among))
@@ -123,7 +121,7 @@ class Run:
         if text != "max":
             is_curve = text == "curve"
             rates = self._reader.value(
-                self._words.get("curve") if is_curve else word, vdbvalues.parse_rates, rates
+                self._words.get("curve") if is_curve else word, vdbfile.parse_rates, rates
             )
         self._reader.note(word, "used", OWN_RATE if text != "max" else "")
         return tuple(rates if text != "curve" else [f"{rate:g}%" for rate in rates] or CURVE)
@@ -141,7 +139,7 @@ class Run:
             members = [other for other, place in enumerate(places) if place & places[at]] or [at]
             if any(places[other] != places[at] for other in members):
                 self._refuse("workloads share some of their storage, and not all of it")
-            threads = self._ask(work, point, "threads", vdbvalues.parse_threads, THREADS)
+            threads = self._ask(work, point, "threads", vdbfile.parse_threads, THREADS)
             if len(members) > threads:
                 self._refuse(f"{len(members)} workloads share {threads} threads")
                 return None
@@ -153,11 +151,11 @@ class Run:
         if None in [self._reader.model(Stream, self._line, stream) for stream in streams]:
             return None
         value, general = self._reader.value, self._general
-        saved = value(general.get("compratio"), vdbvalues.parse_saved, 0.0)
+        saved = value(general.get("compratio"), vdbfile.parse_saved, 0.0)
         return self._reader.model(Pattern, self._line, {
             "name": lines.plain_name(name), "streams": streams, "rates": self._rates,
             "compressible_share": point.get("compratio", saved),
-            "duplicate_share": value(general.get("dedupratio"), vdbvalues.parse_saved, 0.0),
+            "duplicate_share": value(general.get("dedupratio"), vdbfile.parse_saved, 0.0),
         })  # fmt: skip
 
     def _read_skews(self) -> list[float]:
@@ -189,10 +187,10 @@ class Run:
     ) -> dict[str, Any]:
         ask, words = partial(self._ask, work, point), work.words
         reads = ask("rdpct", percent, 1.0)
-        sizes = ask("xfersize", vdbvalues.parse_sizes, {"4K": 1.0})
+        sizes = ask("xfersize", vdbfile.parse_sizes, {"4K": 1.0})
         if "rdpct" not in point and words.get("rdpct", NOTHING).key.startswith("w"):
             reads = round(1 - reads, 9)
-        exact, jobs = ask("seekpct", vdbvalues.parse_seek, 1.0), ask("streams", parse_count, 1)
+        exact, jobs = ask("seekpct", vdbfile.parse_seek, 1.0), ask("streams", parse_count, 1)
         at_random = round(exact, 2)
         if at_random and jobs > 1:
             self._refuse("several streams at random places")
@@ -204,18 +202,18 @@ class Run:
         if seek and (rounded or iodepth > 1):
             self._reader.note(seek, "used", rounded or TAKE_TURNS)
         flags = self._words.get("openflags")
-        synced = self._reader.value(flags, vdbvalues.is_synced, False)
+        synced = self._reader.value(flags, vdbfile.is_synced, False)
         opened = {"openflags": synced} if flags else {}
-        syncs = self._ask(work, opened, "openflags", vdbvalues.is_synced, False)
+        syncs = self._ask(work, opened, "openflags", vdbfile.is_synced, False)
         for place in work.storage:
             word = flags or words.get("openflags") or place.words.get("openflags", NOTHING)
-            if "direct" not in map(FLAGS.get, vdbvalues.list_items(word.text.lower())):
+            if "direct" not in map(FLAGS.get, vdbfile.list_items(word.text.lower())):
                 self._reader.note(Word(place.name, place.line, "sd"), "study", DIRECT)
         mixes = {"read_sizes": reads, "write_sizes": 1 - reads}
         return {
             "read_share": reads, "random_share": at_random, "jobs": jobs, "iodepth": iodepth,
             "submission": "sync" if iodepth == 1 else "async",
-            "region": ask("range", vdbvalues.parse_range, NONE),
+            "region": ask("range", vdbfile.parse_range, NONE),
             "sync": "dsync" if syncs and reads < 1 else "none",
             "options": {"ba": align} if align else {},
             **{key: sizes for key, share in mixes.items() if share > 0},

@@ -20,7 +20,7 @@ from stithy.report.figure import Absent, Drawn, Title
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
-from stithy.study.durability import suffix
+from stithy.study.database import suffix
 
 NAME = "forest"
 ORDER = 1

@@ -37,7 +37,7 @@ from stithy.report.words.wording import (
     times_at_most,
     told_apart,
 )
-from stithy.study import durability
+from stithy.study import database
 from stithy.thresholds import Constant, Side
 from stithy.validity import Flag
 
@@ -220,7 +220,7 @@ def _support(context: Context) -> Iterator[str | None]:
 
 def _flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
-    yield from durability.sentences(context.given_up)
+    yield from database.sentences(context.given_up)
     yield _null_that_differs(context)
     yield loads.assumptions(context.manifest)
     yield from sensitivity.flaws(context)

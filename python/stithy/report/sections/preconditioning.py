@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.fio.steady import EXCURSION_MOST, RANGE_MOST, ROUNDS
+from stithy.fio.precondition import EXCURSION_MOST, RANGE_MOST, ROUNDS
 from stithy.report.blocks import Section
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, domain_of, joined_points, value_axis

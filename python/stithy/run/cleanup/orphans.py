@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from stithy.cluster import layout, network, removal
+from stithy.cluster import daemons, layout, removal
 from stithy.drives import places, program
 from stithy.drives.program import find
 from stithy.errors import StithyError, reason_of
@@ -50,7 +50,7 @@ def _clusters(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
         entry = layout.read_entry(folder)
         if entry is None or entry.run_id not in known:
             yield Orphan("cluster", entry.name if entry else folder.name, folder)
-    for folder in dict.fromkeys(network.tags().values()):
+    for folder in dict.fromkeys(daemons.tags().values()):
         if _is_gone(folder):
             yield Orphan("cluster", folder.name, folder)
 

@@ -32,12 +32,12 @@ from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
+from stithy.study.keys import Draft, Option, study_text
 from stithy.study.load import parse_study
 from stithy.study.model import Study, name_candidate
 from stithy.study.primary import MARGIN_PERCENT
 from stithy.study.scenario import Scenario
 from stithy.study.sections import USUAL, sections_of, workload_named
-from stithy.study.template import Draft, Option, study_text
 from stithy.units import format_size
 from stithy.workloads.workload import Workload
 

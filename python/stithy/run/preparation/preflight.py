@@ -26,6 +26,7 @@ from stithy.hosts.checks.load import memory_of
 from stithy.hosts.devices import shared_by
 from stithy.hosts.host import Host
 from stithy.hosts.runner import Command
+from stithy.names import instead
 from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import doubtful, unanswerable
@@ -56,7 +57,6 @@ from stithy.study.document import read_document
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated
-from stithy.suggest import instead
 from stithy.units import format_duration, format_size, parse_size
 
 RESERVE_BYTES = 64 * 2**20

@@ -24,7 +24,7 @@ from stithy.engines.backup import (
     repository_of,
     room_bytes,
 )
-from stithy.plan import cost, loop
+from stithy.plan import cost, scenario
 from stithy.plan.backup_keys import Compression, Kind, MethodName, Processes, known_methods
 from stithy.plan.order import Block
 from stithy.plan.restore import Method
@@ -384,9 +384,9 @@ class BackupScenario(LoadScenario):
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         for name, options in self.list_backups(study):
             check_options(method_of(study.database.engine, name), options)
-        yield from loop.provisions(study, scene)
+        yield from scenario.provisions(study, scene)
         yield from load_database(study, scene)
-        yield from loop.windows(
+        yield from scenario.windows(
             study,
             scene,
             self.plan_windows,
@@ -398,7 +398,7 @@ class BackupScenario(LoadScenario):
         if spec_of(study).verify:
             yield from (_proof(name, study, scene) for name in study.candidates)
         yield from check_at_end(study, scene)
-        yield from loop.tear_downs(study, scene)
+        yield from scenario.tear_downs(study, scene)
 
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
@@ -416,7 +416,7 @@ class BackupScenario(LoadScenario):
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load; backups may last longer than the users work."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
-        optional, spec = loop.may_be_spared(scene, window, ALIKE), spec_of(study)
+        optional, spec = scenario.may_be_spared(scene, window, ALIKE), spec_of(study)
         for step in super().plan_around(study, scene, window):
             if step.kind == "window" and _keeps(study):
                 yield replace(_preparation(window, scene), if_undecided=optional)

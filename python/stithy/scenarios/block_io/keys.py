@@ -19,10 +19,9 @@ from stithy.fio import library
 from stithy.fio.engines import Submission
 from stithy.fio.jobfile import why_no_rate
 from stithy.fio.load import CHECK_BYTES, Data, Replay, aligned, least
-from stithy.fio.mixed import mixed
 from stithy.fio.precondition import How, Matrix
 from stithy.fio.profile import SECTOR_BYTES, Pattern, Profile
-from stithy.fio.shaped import Shape, shaped
+from stithy.fio.variants import Shape, mixed, shaped
 from stithy.point import Value
 from stithy.scenarios.block_io.rates import read_rates
 from stithy.scenarios.block_io.volumes import VOLUMES_MOST, read_volumes, written

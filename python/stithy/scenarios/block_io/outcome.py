@@ -7,11 +7,11 @@ from functools import cached_property
 from statistics import fmean, stdev
 
 from stithy.errors import InvalidMeasurement
-from stithy.fio.curve import is_past
 from stithy.fio.histogram import Histogram, merged
 from stithy.fio.measure import Measured as FioMeasured
 from stithy.fio.output import Answer
 from stithy.fio.profile import DIRECTIONS, Direction, Pattern, mean_bytes
+from stithy.fio.variants import is_past
 from stithy.metrics import ALL, OPERATIONS, PERCENTILES
 from stithy.plan.steps import WindowPlan
 from stithy.results.tables import Row

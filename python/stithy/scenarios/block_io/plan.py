@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from stithy.fio import FIO, library
 from stithy.fio.load import Data, least
-from stithy.fio.precondition import ROUNDS_MOST, plan
-from stithy.fio.steady import ROUNDS
+from stithy.fio.precondition import ROUNDS, ROUNDS_MOST, plan
 from stithy.needs import OwnProgram
-from stithy.plan import cost, loop
+from stithy.plan import cost, scenario
 from stithy.plan.order import Block
 from stithy.plan.scenario import PlannedScenario, Scene
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
@@ -105,7 +104,7 @@ class BlockIoScenario(PlannedScenario):
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """Volumes, targets, windows in rounds, and nothing is left."""
-        yield from loop.provisions(study, scene)
+        yield from scenario.provisions(study, scene)
         spec = spec_of(study)
         # Of a file and of a device the same is written.
         before = plan(spec.precondition, spec.precondition_matrix, is_device=False)
@@ -118,25 +117,25 @@ class BlockIoScenario(PlannedScenario):
                 taken = Cost(ROUNDS * round_s, ROUNDS_MOST * round_s, held, pages)
                 yield Step(step_id("precondition", name), "precondition", name, taken)
         first = _rising if spec_of(study).stop_at_s else _maximum_first
-        yield from loop.windows(
+        yield from scenario.windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True, first=first
         )
         yield from _read_back(study, scene) if spec.verify else ()
-        yield from loop.tear_downs(study, scene)
+        yield from scenario.tear_downs(study, scene)
 
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block."""
         spec = spec_of(study.at(block.point))
-        return loop.windows_of(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
+        return scenario.windows_of(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
 
     def plan_around(self, _: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """The window, and the baseline check before its block."""
-        yield from loop.baseline_check(scene, window)
+        yield from scenario.baseline_check(scene, window)
         work_s = window.ramp_up_s + window.duration_s
         taken = Cost(work_s + 2, work_s + 60, scene.held, scene.pages(window.candidate))
-        spared = loop.may_be_spared(scene, window)
+        spared = scenario.may_be_spared(scene, window)
         yield Step(window.id, "window", window.candidate, taken, window, if_undecided=spared)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from stithy.fio.load import Load, for_workers
 from stithy.fio.measure import measure, ready
-from stithy.fio.precondition import ROUNDS_MOST, Decision, decide
+from stithy.fio.precondition import ROUNDS_MOST, Decision, decide, steadiness
 from stithy.fio.precondition import Plan as Preconditioning
 from stithy.fio.profile import Pattern
-from stithy.fio.steady import steadiness
 from stithy.plan.steps import Step, derive_seed
 from stithy.run.context import Context
 from stithy.run.events import Note, Progress

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from stithy.activities.hammer.declared import USERS
 from stithy.needs import MemoryLimit, OwnProgram
-from stithy.plan import cost, loop, restore
+from stithy.plan import cost, restore, scenario
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
 from stithy.plan.steps import Step, WindowPlan, step_id
@@ -66,21 +66,21 @@ class LoadScenario(PlannedScenario):
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """The steps in their order."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
-        yield from loop.provisions(study, scene)
+        yield from scenario.provisions(study, scene)
         yield from load_database(study, scene)
         # A single ladder of users stays in its order; other factors are compared with each other.
-        yield from loop.windows(
+        yield from scenario.windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=bool(study.vary)
         )
         yield from check_at_end(study, scene)
-        yield from loop.tear_downs(study, scene)
+        yield from scenario.tear_downs(study, scene)
 
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block; `tried` where a search chose its point."""
         load = study.load
-        return loop.windows_of(
+        return scenario.windows_of(
             block,
             load.ramp_up_s,
             load.duration_s,
@@ -93,10 +93,10 @@ class LoadScenario(PlannedScenario):
         """The steps of one window: a block's baseline check, the restore before it, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         name, size = window.candidate, scene.size_at(window.point)
-        optional = loop.may_be_spared(scene, window)
+        optional = scenario.may_be_spared(scene, window)
         held, memory = scene.held, scene.memory(name)
         measured = cost.window(study, size, scene.workload, held, memory)
-        yield from loop.baseline_check(scene, window)
+        yield from scenario.baseline_check(scene, window)
         yield restore.step(study, scene, window, if_undecided=optional)
         yield Step(window.id, "window", name, measured, window, if_undecided=optional)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from stithy.activities.hammer.declared import USERS
 from stithy.engines.backup import Options, check_options, method_of
 from stithy.needs import CpuShare, IoLimit, Need
-from stithy.plan import cost, loop, restore
+from stithy.plan import cost, restore, scenario
 from stithy.plan.order import Block
 from stithy.plan.scenario import DatabaseScene, PlannedScenario, Scene
 from stithy.plan.steps import Cost, Step, WindowPlan, step_id
@@ -134,16 +134,16 @@ class NoisyNeighbourScenario(PlannedScenario):
         for name, options in self.list_backups(study):
             check_options(method_of(study.database.engine, name), options, f"scenario.{NAME}")
         has_dataset = aggressor_of(spec_of(study)).has_dataset
-        yield from loop.provisions(study, scene)
+        yield from scenario.provisions(study, scene)
         if not has_dataset:
             yield from self._lay_outs(study, scene)
         yield from load_database(study, scene)
         if has_dataset:
             yield from self._lay_outs(study, scene)
-        yield from loop.windows(
+        yield from scenario.windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE
         )
-        yield from loop.tear_downs(study, scene)
+        yield from scenario.tear_downs(study, scene)
 
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
@@ -151,7 +151,7 @@ class NoisyNeighbourScenario(PlannedScenario):
         """The windows of a block, with the aggressor where its point asks for one."""
         load, spec = study.load, spec_of(study.at(block.point))
         beside = (activity_of(spec),) if level_of(block.point) else ()
-        return loop.windows_of(
+        return scenario.windows_of(
             block, load.ramp_up_s, load.duration_s, ("tenants", *beside),
             checkpoint=load.checkpoint, tried=tried, tenants=spec.tenants,
         )  # fmt: skip
@@ -160,13 +160,13 @@ class NoisyNeighbourScenario(PlannedScenario):
         """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         name, size = window.candidate, scene.size_at(window.point)
-        optional = loop.may_be_spared(scene, window, ALIKE)
+        optional = scenario.may_be_spared(scene, window, ALIKE)
         tenants, restored = (
             window.tenants,
             restore.step(study, scene, window, if_undecided=optional),
         )
         measured = cost.window(study, size, scene.workload, scene.held, scene.memory(name))
-        yield from loop.baseline_check(scene, window, ALIKE)
+        yield from scenario.baseline_check(scene, window, ALIKE)
         yield replace(restored, cost=_times(restored.cost, tenants))
         around_s = measured.time_s - window.ramp_up_s - window.duration_s
         more_s = (tenants - 1) * around_s

@@ -5,17 +5,16 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from stithy.storage import lvm, lvm_raid, raid
-from stithy.storage.layer import LayerKind, Task, rule
-from stithy.storage.raid import Chunk, RaidSpec, bytes_for_one, chunk_field
+from stithy.storage import layer, lvm
+from stithy.storage.layer import Chunk, LayerKind, RaidSpec, Task, bytes_for_one, chunk_field, rule
 
-MEMBERS = lvm_raid.MEMBERS
+MEMBERS = lvm.MEMBERS
 
 
 class Spec(RaidSpec):
     """An array of LVM, with a file system on it."""
 
-    chunk: Chunk = chunk_field(f"that of LVM, {lvm_raid.CHUNK_USUAL}")
+    chunk: Chunk = chunk_field(f"that of LVM, {lvm.CHUNK_USUAL}")
     checksum: bool = Field(
         default=False,
         description=(
@@ -27,8 +26,8 @@ class Spec(RaidSpec):
 
     @model_validator(mode="after")
     def _only_redundant_levels_have_checksums(self) -> Self:
-        if self.checksum and self.level not in lvm_raid.REDUNDANT:
-            right = f"leave out `checksum`, or use {', '.join(lvm_raid.REDUNDANT)}"
+        if self.checksum and self.level not in lvm.REDUNDANT:
+            right = f"leave out `checksum`, or use {', '.join(lvm.REDUNDANT)}"
             raise rule(f"{self.level} cannot repair what a checksum finds wrong", right)
         return self
 
@@ -40,12 +39,12 @@ def members(spec: Spec) -> tuple[int, int | None]:
 
 def multiple(spec: Spec) -> int:
     """Pairs, where the level has them."""
-    return lvm_raid.PAIRS.get(spec.level, 1)
+    return lvm.PAIRS.get(spec.level, 1)
 
 
 def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     """What copies, parity and checksums leave."""
-    return lvm_raid.capacity_bytes(spec.level, sizes_bytes, checksum=spec.checksum)
+    return lvm.capacity_bytes(spec.level, sizes_bytes, checksum=spec.checksum)
 
 
 def redundancy(spec: Spec, count: int) -> float:
@@ -55,14 +54,14 @@ def redundancy(spec: Spec, count: int) -> float:
 
 def cautions(spec: Spec) -> tuple[str, ...]:
     """What synchronising takes."""
-    return raid.cautions(spec, synchronised=spec.checksum)
+    return layer.cautions(spec, synchronised=spec.checksum)
 
 
 def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     """Make the array, and wait until what must be synchronised is."""
     group = lvm.Group(devices, task.identifier, task.runner)
     task.record("lvm", group.facts)
-    lvm_raid.make(spec, group, lvm.VOLUME, len(devices), checksum=spec.checksum)
+    lvm.make(spec, group, lvm.VOLUME, len(devices), checksum=spec.checksum)
     return group.device
 
 

@@ -13,15 +13,16 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import Package, Program, Readable
-from stithy.storage import raid
-from stithy.storage.layer import LayerKind, Task
-from stithy.storage.raid import (
+from stithy.storage import layer
+from stithy.storage.layer import (
     COPIES,
     MEMBERS,
     PARITY,
     Chunk,
+    LayerKind,
     Level,
     RaidSpec,
+    Task,
     bytes_for_one,
     chunk_field,
 )
@@ -73,7 +74,7 @@ def redundancy(spec: Spec, count: int) -> float:
 
 def cautions(spec: Spec) -> tuple[str, ...]:
     """What synchronising takes."""
-    return raid.cautions(spec)
+    return layer.cautions(spec)
 
 
 def create_words(spec: Spec, devices: Sequence[str], node: str, identifier: str) -> list[str]:

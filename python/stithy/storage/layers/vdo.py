@@ -14,9 +14,8 @@ from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command, Runner
 from stithy.needs import KernelModule, Package, Program
-from stithy.storage import lvm, lvm_raid, raid
-from stithy.storage.layer import LayerKind, Task
-from stithy.storage.raid import Chunk, RaidSpec, bytes_for_one, chunk_field
+from stithy.storage import layer, lvm
+from stithy.storage.layer import Chunk, LayerKind, RaidSpec, Task, bytes_for_one, chunk_field
 from stithy.storage.sizes import MIB
 from stithy.storage.space import Usage
 
@@ -41,7 +40,7 @@ WHY = "compression and deduplication below a file system"
 class Spec(RaidSpec):
     """Compression and deduplication of all blocks, with a file system on it."""
 
-    chunk: Chunk = chunk_field(f"that of LVM, {lvm_raid.CHUNK_USUAL}")
+    chunk: Chunk = chunk_field(f"that of LVM, {lvm.CHUNK_USUAL}")
     compression: Literal["lz4", "none"] = Field(
         default="lz4",
         description="What compresses blocks of 4 KiB: `lz4`, which vdo alone has, or `none`.",
@@ -66,17 +65,17 @@ class Spec(RaidSpec):
 
 def members(spec: Spec) -> tuple[int, int | None]:
     """By the level below."""
-    return lvm_raid.MEMBERS[spec.level]
+    return lvm.MEMBERS[spec.level]
 
 
 def multiple(spec: Spec) -> int:
     """By the level below."""
-    return lvm_raid.PAIRS.get(spec.level, 1)
+    return lvm.PAIRS.get(spec.level, 1)
 
 
 def capacity_bytes(spec: Spec, sizes_bytes: Sequence[int]) -> int:
     """What it holds if nothing shrinks: of the level's capacity, less its index and books."""
-    return _holds_bytes(lvm_raid.capacity_bytes(spec.level, sizes_bytes))
+    return _holds_bytes(lvm.capacity_bytes(spec.level, sizes_bytes))
 
 
 def _slab_bytes(size_bytes: int) -> int:
@@ -97,7 +96,7 @@ def redundancy(spec: Spec, count: int) -> float:
 def cautions(spec: Spec) -> tuple[str, ...]:
     """What synchronising takes, and what it promises and needs."""
     found = [
-        *raid.cautions(spec),
+        *layer.cautions(spec),
         "dm-vdo takes about 640 MiB of memory and the CPU time of its own threads, which no limit "
         "of the database counts",
     ]
@@ -113,7 +112,7 @@ def build(spec: Spec, devices: Sequence[str], task: Task) -> str:
     """Make the level below, and of its volume a pool with one thin volume."""
     group = lvm.Group(devices, task.identifier, task.runner)
     task.record("lvm-vdo", group.facts)
-    size = lvm_raid.make(spec, group, POOL, len(devices))
+    size = lvm.make(spec, group, POOL, len(devices))
     group.done(*convert_words(spec, group.name, size))
     return group.device
 

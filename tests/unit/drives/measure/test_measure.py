@@ -19,9 +19,16 @@ from fakes.fio import FioRunner, SimulatedDrive, bin_ns
 from stithy.drives.measure import measurement
 from stithy.drives.measure.compare import Compared, Figures, compared, of_measurement
 from stithy.drives.measure.fit import SHARES, fit, mean_s, sustained_fit, times_s
-from stithy.drives.measure.measurement import WrittenSlice
+from stithy.drives.measure.measurement import (
+    OVERHEAD_S,
+    Point,
+    Schedule,
+    WrittenSlice,
+    matrix,
+    order,
+    schedule,
+)
 from stithy.drives.measure.measuring import Plan, Watch, measure, ready
-from stithy.drives.measure.points import OVERHEAD_S, Point, Schedule, matrix, order, schedule
 from stithy.drives.measure.profiling import Wanted, profile
 from stithy.drives.measure.target import inspect, need_room, scratch_file
 from stithy.errors import Interrupted, PreconditionError, UserError

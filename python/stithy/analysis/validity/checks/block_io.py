@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from stithy.analysis.validity.delay import NOTED_SHARE, is_beyond
 from stithy.analysis.validity.record import WindowRecord
-from stithy.fio.curve import LATE_MOST, judge
+from stithy.fio.variants import LATE_MOST, judge
 from stithy.metrics import ALL
 from stithy.units import format_duration
 from stithy.validity import Check, Flag, Reason, Row

@@ -12,14 +12,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Device, Program
-from stithy.storage import raid
-from stithy.storage.layer import LayerKind, Task, power_of_two, rule
+from stithy.storage import layer
+from stithy.storage.layer import COPIES, LEVELS, PARITY, LayerKind, Level, Task, power_of_two, rule
 from stithy.storage.layers.zfs import pool
-from stithy.storage.raid import COPIES, LEVELS, PARITY, Level
 from stithy.storage.sizes import MIB
 from stithy.units import parse_size
 
-MEMBERS: dict[Level, tuple[int, int | None]] = {**raid.MEMBERS, "single": (1, 1)}
+MEMBERS: dict[Level, tuple[int, int | None]] = {**layer.MEMBERS, "single": (1, 1)}
 COMPRESSION = re.compile(r"none|lz4|zstd(:([1-9]|1[0-9]))?")
 RECORD_BYTES_MAX = MIB
 SECTOR_BYTES = 4096

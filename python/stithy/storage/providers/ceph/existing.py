@@ -1,25 +1,34 @@
 """An image of a cluster that is there as storage: made for a run, and removed after it.
 
 The cluster itself is never changed otherwise. Nothing is known of its drives and daemons.
+
+What a cluster that is there says of a pool: what it stores, whether it compresses, copies.
+Its books are of whole pools: they tell the space of an image where the pool holds no other.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from stithy.clock import SystemClock
-from stithy.cluster import image, integrity, layout
+from stithy.clock import Clock, SystemClock
+from stithy.cluster import image, layout
 from stithy.cluster.tools import Access, call, tool
 from stithy.errors import InfrastructureError, PreconditionError, reason_of
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Record, Room, Site, Volume
-from stithy.storage.providers.ceph import books
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import BRIDGE, INSTEAD, RIGHTS, need_room, programs
-from stithy.storage.providers.ceph.way import unless_kernel, way
+from stithy.storage.providers.ceph.laboratory import (
+    BRIDGE,
+    INSTEAD,
+    RIGHTS,
+    need_room,
+    programs,
+    unless_kernel,
+    way,
+)
 from stithy.storage.space import Space, give_back, lacking, space_of
 
 PREFIX = "stithy-"
@@ -105,7 +114,7 @@ class ExistingProvider(MadeAnew):
         entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
-        integrity.check(Path(device))
+        image.check(Path(device))
         self._make_place(run_id, record)
         asked = VolumeSpec((device,), self._keys.filesystem)
         volume = volume_on(asked, self._place / "data", run_id, record, self._site.runner)
@@ -122,8 +131,8 @@ class ExistingProvider(MadeAnew):
         own = replace(own, physical_bytes=None, redundancy=None, allocated_bytes=None,
                       provisioned_bytes=None)  # fmt: skip
         try:
-            redundancy = books.redundancy_of(self._ask, self._data_pool)
-            own = replace(own, below=books.compresses(self._ask, self._data_pool))
+            redundancy = redundancy_of(self._ask, self._data_pool)
+            own = replace(own, below=compresses(self._ask, self._data_pool))
             taken, why = self._taken()
         except (*UNANSWERED, TimeoutError):
             names = ("stored_bytes", "redundancy", "provisioned_bytes", *ON_DRIVES)
@@ -141,7 +150,7 @@ class ExistingProvider(MadeAnew):
         names = call(self._access.rbd("ls", self._pool), timeout_s=ANSWER_S).split()
         if self._others is not None or len(names) != 1:
             return None, self._others or UNSEEN
-        return books.settled_bytes(self._ask, self._data_pool, SystemClock()), SILENT
+        return settled_bytes(self._ask, self._data_pool, SystemClock()), SILENT
 
     @property
     def _data_pool(self) -> str:
@@ -151,8 +160,8 @@ class ExistingProvider(MadeAnew):
         """Remember why the pools do not speak of this image alone; None where they are empty."""
         self._others = UNTOLD
         with suppress(*UNANSWERED):
-            held = [books.used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
-            full = any(each is not None and each >= books.EMPTY_BYTES for each in held)
+            held = [used_bytes(self._ask, each) for each in {self._pool, self._data_pool}]
+            full = any(each is not None and each >= EMPTY_BYTES for each in held)
             self._others = SILENT if None in held else UNSEEN if full else None
 
     def _ask(self, *words: str) -> Any:
@@ -191,3 +200,54 @@ def remove_image(facts: Mapping[str, str]) -> None:
             if clock.monotonic_s() > until_s:
                 raise
             clock.sleep_s(1.0)
+
+
+Ask = Callable[..., Any]
+"""Gives what a command of `ceph`, by its words, answers in JSON. Raises InfrastructureError."""
+
+EMPTY_BYTES = 2**20
+"""A pool without images has the names of those that it had."""
+
+REPORTED_S = 6.0
+"""OSDs report to the manager every 5 s. Source: mgr_stats_period of Ceph."""
+
+SETTLED_S = 60.0
+COMPRESSION = "compression_mode"
+
+
+def redundancy_of(ask: Ask, pool: str) -> float:
+    """Bytes on drives for a byte in a pool: its copies, or the shards of its erasure code."""
+    known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
+    if not known["erasure_code_profile"]:
+        return float(known["size"])
+    code = ask("osd", "erasure-code-profile", "get", known["erasure_code_profile"])
+    return (int(code["k"]) + int(code["m"])) / int(code["k"])
+
+
+def compresses(ask: Ask, pool: str) -> bool:
+    """Whether a pool compresses, by its own options or those of all OSDs."""
+    known = next(each for each in ask("osd", "pool", "ls", "detail") if each["pool_name"] == pool)
+    mode = known.get("options", {}).get(COMPRESSION) or ask(
+        "config", "get", "osd", f"bluestore_{COMPRESSION}"
+    )
+    return str(mode) != "none"
+
+
+def used_bytes(ask: Ask, pool: str) -> int | None:
+    """What a pool takes of all drives, copies and all; None where no manager says it."""
+    if not ask("mgr", "stat").get("available"):
+        return None
+    pools = {each["name"]: each["stats"] for each in ask("df", "detail")["pools"]}
+    return int(pools[pool]["bytes_used"]) if pool in pools else None
+
+
+def settled_bytes(ask: Ask, pool: str, clock: Clock) -> int | None:
+    """The same once OSDs have reported what was written; None where it goes on changing."""
+    until_s, before = clock.monotonic_s() + SETTLED_S, used_bytes(ask, pool)
+    while before is not None and clock.monotonic_s() < until_s:
+        clock.sleep_s(REPORTED_S)
+        now = used_bytes(ask, pool)
+        if now == before:
+            return now
+        before = now
+    return None

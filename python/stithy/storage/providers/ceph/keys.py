@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.cluster.policy import CODES, Policy
+from stithy.cluster.layout import CODES, Policy
 from stithy.storage import sizes
 from stithy.storage.layer import rule
 from stithy.storage.providers.drive.keys import MEMORY, Backing, DriveBytes, DriveProfile

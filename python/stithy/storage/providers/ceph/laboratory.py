@@ -3,30 +3,93 @@
 Everything of it but the drives lies in one folder, by which clean-up finds it.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cluster import daemons, image, integrity, layout, network
-from stithy.cluster.admin import readings
+from stithy.cluster import daemons, image, layout
+from stithy.cluster.daemons import readings
+from stithy.cluster.image import KERNELS, Kernel
 from stithy.cluster.removal import IMAGE_PROGRAMS
 from stithy.cluster.tools import PACKAGES, tool
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError
-from stithy.needs import Device, Driver, Need, Networking, OwnProgram, Package, Program, Root
+from stithy.needs import (
+    Device,
+    Driver,
+    Judgement,
+    Machine,
+    Need,
+    Networking,
+    OwnProgram,
+    Package,
+    Program,
+    Root,
+)
 from stithy.storage import sizes
 from stithy.storage.emulation import AskedDrive, bring_up, times_asked_s, unpaced
 from stithy.storage.formatted import MadeAnew, VolumeSpec, need_rights, volume_on
 from stithy.storage.provider import Array, EmulatedDrive, Record, Room, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.way import other_way, unless_kernel, way
 from stithy.storage.space import Space, give_back, lacking, space_of
 from stithy.storage.volume import room_of
 from stithy.units import format_size
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Profile
+
+THROUGH_PROGRAMS = "QEMU, nbdfuse and a loop device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnlessKernel(Need):
+    """A need of an image where no client of the kernel can be used.
+
+    `limited`: limits of the image must hold, which they do not on all ways.
+    """
+
+    need: Need
+    limited: bool = False
+
+    def judge(self, machine: Machine) -> Judgement:
+        """That of the need, or that the kernel does without."""
+        for each in _fit(self.limited):
+            if machine.names(str(each.sign)) and all(map(machine.program, each.programs)):
+                what = self.need.judge(machine).what
+                return Judgement(what, "there", f"not needed: images go by {each.kind}")
+        return self.need.judge(machine)
+
+
+def unless_kernel(needs: Sequence[Need], *, limited: bool = False) -> tuple[Need, ...]:
+    """These needs, where no client of the kernel can be used."""
+    return tuple(UnlessKernel(need=each, why=each.why, limited=limited) for each in needs)
+
+
+def way(*, limited: bool) -> str:
+    """How an image goes on this machine now, and why a client that is there is not used."""
+    reasons = []
+    for each in _fit(limited):
+        if (why := each.why_not()) is None:
+            return each.kind
+        if each.sign.exists():
+            reasons.append(f"{each.kind}: {why}")
+    return f"{THROUGH_PROGRAMS} ({'; '.join(reasons)})" if reasons else THROUGH_PROGRAMS
+
+
+def other_way() -> str | None:
+    """How images without a limit go, where those with one go otherwise on this machine now."""
+    free, limited = (
+        next((each.kind for each in _fit(kept) if each.why_not() is None), None)
+        for kept in (False, True)
+    )
+    return free if free != limited else None
+
+
+def _fit(limited: bool) -> list[Kernel]:
+    return [each for each in KERNELS if each.limits or not limited]
+
 
 RIGHTS: tuple[Need, ...] = (
     Root(why="network namespaces, FUSE, loop devices and mounting"),
@@ -76,7 +139,7 @@ HOSTS = Networking(
 )
 LIMITS = Networking(
     what="limits of links (tbf)",
-    tried=(("tc", *f"qdisc add dev lo root {network.bucket(1.0)}".split()),),
+    tried=(("tc", *f"qdisc add dev lo root {daemons.bucket(1.0)}".split()),),
     options="CONFIG_NET_SCH_TBF",
     why=LIMITED,
     optional=True,
@@ -270,11 +333,11 @@ class LaboratoryProvider(MadeAnew):
         )
         layout.make(folder, entry)
         devices, count = [each.device for each in drives], len(keys.osd_names)
-        network.make(folder, entry, keys.link_gbit)
+        daemons.make(folder, entry, keys.link_gbit)
         daemons.bring_up(folder, entry, devices[:count], devices[count:])
         image.make(folder, entry, policy, self._volume_bytes)
         device = image.attach(folder, entry, limited=policy.iops_limit is not None)
-        integrity.check(Path(device))
+        image.check(Path(device))
         return device
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
