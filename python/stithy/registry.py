@@ -38,7 +38,6 @@ FAMILIES = {
     "restoring": "stithy.run.restores",
     "check": "stithy.hosts.checks",
     "validity": "stithy.analysis.validity.checks",
-    "figure": "stithy.report.figures",
     "finding": "stithy.report.findings",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",
@@ -68,7 +67,7 @@ class Family:
 
     `package`, below `stithy`: each module or folder in it defines `PLUGINS`, a tuple of instances,
     but for those that are the `interface`. `module`, below `stithy`: defines those of the core.
-    `stage`: a module of that name in any folder of `SLICES` may define some, too.
+    `stage`: a module or folder of that name in any folder of `SLICES` may define some, too.
     """
 
     package: str | None = None
@@ -124,8 +123,10 @@ def _modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, st
                 yield f"stithy.{family.package}.{name}", folder, is_own
     for package in SLICES if family.stage else ():
         for folder, is_own in _folders(package, places):
-            for file in sorted(Path(folder).glob(f"[a-z]*/{family.stage}.py")):
-                yield f"stithy.{package}.{file.parent.name}.{family.stage}", folder, is_own
+            stages = (f"[a-z]*/{family.stage}.py", f"[a-z]*/{family.stage}/__init__.py")
+            for file in sorted(file for stage in stages for file in Path(folder).glob(stage)):
+                owner = file.relative_to(folder).parts[0]
+                yield f"stithy.{package}.{owner}.{family.stage}", folder, is_own
 
 
 def _folders(package: str, places: tuple[Path, ...]) -> list[tuple[str, bool]]:

@@ -63,13 +63,14 @@ def test_a_section_is_not_asked_what_is_lost_in_a_run_without_its_tables(
     assert context_of(run).evidence.windows
 
 
-OWN_FIGURE = """from stithy.report.figure import Absent
-
-NAME, SECTION, ORDER, NEEDS = "own", "levels", 1, ()
+OWN_FIGURE = """from stithy.report.figure import Absent, FigureKind
 
 
-def draw(context):
+def plot(context):
     return [Absent("throughput-by-users", "the same again", "it is there")]
+
+
+PLUGINS = (FigureKind(name="again", section="levels", order=1, plot=plot),)
 """
 
 
@@ -84,7 +85,7 @@ def test_two_tables_or_figures_of_one_name_are_refused(
     what: str, refused: str, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of the two would silently be the other."""
-    folder = tmp_path / "own" / what
+    folder = tmp_path / "own" / ("report/figures" if what == "figure" else what)
     folder.mkdir(parents=True)
     text = (fakes / "section/turns.py").read_text().replace('NAME = "turns"', 'NAME = "windows"')
     (folder / "again.py").write_text(text if what == "section" else OWN_FIGURE)

@@ -13,7 +13,7 @@ import pytest
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.page import Page
 from stithy.report.parts.answer import answer
 from stithy.report.parts.certainty import question_sentence
@@ -37,7 +37,8 @@ def test_the_summary_in_markdown_is_accepted(tmp_path: Path, accept_golden: bool
     golden.same(HERE / "reports/disk-and-memory.md", text, accept_golden)
 
 
-FAMILIES = sorted(plugins("figure"), key=lambda name: int(plugins("figure")[name].ORDER))
+KINDS = plugins(FigureKind)
+FAMILIES = sorted(KINDS, key=lambda name: KINDS[name].order)
 SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
 LIMITED = Shape(
     repeat=4, series=False, baselines=SLOWED,
@@ -60,14 +61,15 @@ def words(drawn: Drawn) -> str:
 
 @pytest.mark.parametrize(("name", "shape", "families"), [
     ("disk-and-memory", Shape(repeat=2, logs=True), FAMILIES),
-    ("limit-costs-and-blocks", LIMITED, ("cost", "response-throughput", "blocks", "baseline")),
+    ("limit-costs-and-blocks", LIMITED,
+     ("cost", "response-throughput", "verdict-by-block", "baselines")),
 ])  # fmt: skip
 def test_the_words_of_the_figures_are_those_accepted(
     name: str, shape: Shape, families: Sequence[str], tmp_path: Path, accept_golden: bool
 ) -> None:
     """Each family's in the order of the page."""
     context = context_built(tmp_path, shape)
-    drawn = [each for family in families for each in plugins("figure")[family].draw(context)]
+    drawn = [each for family in families for each in KINDS[family].draw(context)]
     golden.same(HERE / f"figures/{name}.txt", "\n".join(map(words, drawn)), accept_golden)
 
 

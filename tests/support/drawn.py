@@ -9,8 +9,9 @@ import polars as pl
 
 from stithy.metrics import ALL
 from stithy.point import Point
+from stithy.registry import plugins
 from stithy.report.context import Context, context_of
-from stithy.report.figure import Figure
+from stithy.report.figure import Drawn, Figure, FigureKind
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -43,6 +44,18 @@ def at_points(
     frame = pl.DataFrame(found, schema=run.values.schema)
     # Its baseline checks were made at the points that it had.
     return context_of(replace(run, window=window, values=frame, baseline=run.baseline.clear()))
+
+
+def draw_all(name: str, context: Context) -> list[Drawn]:
+    """What a figure of this name is in a run."""
+    return plugins(FigureKind)[name].draw(context)
+
+
+def draw_one(name: str, context: Context) -> Figure:
+    """The only figure that it is."""
+    [figure] = draw_all(name, context)
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def rows_in(figure: Figure) -> Iterator[dict[str, Any]]:

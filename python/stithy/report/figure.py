@@ -1,17 +1,18 @@
 """What a figure is: a finding as title, a drawing, and the data behind it; nothing may be left out.
 
-A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on the page), `SECTION`
-(the section of the report that shows it) and `draw(context)`; in `NEEDS` it may name the tables of
-windows without which it is not asked. `draw` returns figures, or absences
-with their reasons; and nothing at all where the study does not ask for it, or where the page says
-it in a sentence.
+Plug-ins of `figures/`, and of the module `report` of a scenario or activity, are `FigureKind`s.
 """
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from stithy.registry import Family, Plugin
 from stithy.report.tables import PageTable
+
+if TYPE_CHECKING:
+    from stithy.report.context import Context
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,34 @@ class Absent:
 
 
 Drawn = Figure | Absent
+
+
+class Plot(ABC):
+    """A figure as data: what it plots, its finding, its caption; see `drawing/plots.py`."""
+
+    @abstractmethod
+    def draw(self, context: "Context") -> Figure:
+        """Make the figure."""
+
+
+@dataclass(frozen=True)
+class FigureKind(Plugin):
+    """A figure of the report.
+
+    `section` shows it, among figures in the order of `order`. `plot` yields what it is in a run,
+    or why it is absent; nothing where the study does not ask for it, or where the page says it in
+    a sentence. It is not called in a run whose windows lack one of `needs_tables`.
+    """
+
+    family: ClassVar[Family] = Family("report.figures", stage="report")
+
+    name: str
+    order: int
+    section: str
+    plot: Callable[["Context"], Iterable[Plot | Drawn]]
+    needs_tables: tuple[str, ...] = ()
+
+    def draw(self, context: "Context") -> list[Drawn]:
+        """Draw what is to be shown of a run."""
+        plots = self.plot(context)
+        return [plot.draw(context) if isinstance(plot, Plot) else plot for plot in plots]

@@ -15,6 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.blocks import (
     APPENDIX,
@@ -29,7 +30,7 @@ from stithy.report.blocks import (
 )
 from stithy.report.context import Context, asked_of
 from stithy.report.drawing import compose, draw, palette
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import bound, seen
 
@@ -80,8 +81,11 @@ class Page:
     @cached_property
     def drawn(self) -> tuple[tuple[str, Drawn], ...]:
         """All figures, also absent ones, with their sections. Raises ValueError as `tables`."""
-        families = sorted(_modules("figure", self), key=lambda module: module.ORDER)
-        found = [(each.SECTION, drawn) for each in families for drawn in each.draw(self.context)]
+        tables = self.context.tables
+        kinds = [kind for kind in plugins(FigureKind).values()
+                 if tables.issuperset(kind.needs_tables)]  # fmt: skip
+        kinds.sort(key=lambda kind: kind.order)
+        found = [(kind.section, drawn) for kind in kinds for drawn in kind.draw(self.context)]
         found += _of_sections("draw", self)
         names = [figure.name for _, figure in found]
         if len({*names}) < len(names):

@@ -8,12 +8,11 @@ import pytest
 
 from stithy.point import ON, Point
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Figure
-from stithy.report.figures import backup_durations
+from stithy.report.figure import Absent
 from stithy.report.page import Page
 from stithy.report.parts.compared import compared_table
 from stithy.report.sections import method
-from support.drawn import context_built, rows_in
+from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
 POINT = Point.of(users=4, backup=ON)
@@ -49,8 +48,7 @@ def test_each_cycle_is_a_mark_and_a_candidate_is_named_with_its_means(context: C
             _span("tenant-1", 99.0),
         ],
     }  # fmt: skip
-    [figure] = backup_durations.draw(_with_backups(context, spans))
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-durations", _with_backups(context, spans))
     assert figure.title == (
         "A backup takes 30.0 s on disk and 5.00 s on memory; a restore takes 10.0 s on disk and "
         "2.50 s on memory"
@@ -74,8 +72,7 @@ def test_the_mean_is_that_of_the_windows_means_as_tables_and_verdicts_have_it(
         for each in backed_up.evidence.windows
     )
     evidence = replace(backed_up.evidence, windows=windows)
-    [figure] = backup_durations.draw(replace(backed_up, evidence=evidence))
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-durations", replace(backed_up, evidence=evidence))
     assert figure.title == "A backup takes 20.0 s on disk and 20.0 s on memory"
     assert {row["value"] for row in rows_in(figure) if "cycle" not in row} == {20.0}
 
@@ -92,8 +89,7 @@ def test_the_table_has_the_size_and_the_ratio_of_each_backup(context: Context) -
     backed_up = _with_backups(context, spans)
     windows = tuple(replace(each, values=values) for each in backed_up.evidence.windows)
     evidence = replace(backed_up.evidence, windows=windows)
-    [figure] = backup_durations.draw(replace(backed_up, evidence=evidence))
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-durations", replace(backed_up, evidence=evidence))
     rows = figure.table.frame.filter(candidate="disk", block=0)
     assert rows.select("operation", "cycle", "size_bytes", "ratio").rows() == [
         ("backup", "1", 2.0**20, 1.5), ("backup", "2", 2.0**21, 3.0), ("restore", "", None, None),
@@ -104,9 +100,11 @@ def test_the_table_has_the_size_and_the_ratio_of_each_backup(context: Context) -
 def test_without_a_backup_that_succeeded_the_reason_is_there(context: Context) -> None:
     """And nothing at all where a study has no backups."""
     failed = [_span("backup 1", 20.0, "signal 9")]
-    [absent] = backup_durations.draw(_with_backups(context, {"disk": failed, "memory": failed}))
+    [absent] = draw_all(
+        "backup-durations", _with_backups(context, {"disk": failed, "memory": failed})
+    )
     assert isinstance(absent, Absent)
-    assert backup_durations.draw(context) == []
+    assert draw_all("backup-durations", context) == []
 
 
 def test_an_idle_database_has_no_ramp_no_checkpoint_and_no_word_on_a_limit_that_was_not_recorded(

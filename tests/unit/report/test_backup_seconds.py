@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.point import ON, Point
-from stithy.report.figure import Figure
-from stithy.report.figures import backup_seconds
-from support.drawn import context_built
+from support.drawn import context_built, draw_one
 from support.sample_run import Shape
 
 POINT = Point.of(users=4, backup=ON)
@@ -30,8 +28,7 @@ def test_backups_that_failed_are_counted_apart(tmp_path: Path) -> None:
         )
         windows.append(replace(each, row={**each.row, "point": str(POINT)}, spans=spans))
     evidence = replace(context.evidence, windows=tuple(windows), points=(POINT,))
-    [figure] = backup_seconds.draw(replace(context, evidence=evidence))
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-seconds", replace(context, evidence=evidence))
     assert figure.title == (
         "1 backup on disk, 2.00 s, 1 failed; no backup succeeded on memory, 2 failed"
     )

@@ -11,14 +11,12 @@ from stithy.analysis.evidence import Evidence
 from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
 from stithy.report.drawing.draw import svg
-from stithy.report.figure import Figure
-from stithy.report.figures import backups
 from stithy.report.page import Page
 from stithy.report.parts.backups import settings_of
 from stithy.scenarios.backup.plan import NAME
 from stithy.validity import Reason
 from support import flags
-from support.drawn import at_points, context_built
+from support.drawn import at_points, context_built, draw_one
 from support.sample_run import Shape
 
 ALONE = {4: Point.of(users=8, backup=ON)}
@@ -61,8 +59,7 @@ def test_the_fastest_setting_within_the_limit_is_named_and_what_is_not_drawn(
         return {} if failed else _values(row)
 
     context = at_points(built, POINTS, values)
-    [figure] = backups.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-frontier", context)
     assert figure.title == (
         "Fastest backup shown to keep p95 within +20 %: 2.00 s on disk (compression none), "
         "2.00 s on memory (compression none)"
@@ -98,8 +95,7 @@ def test_a_setting_whose_backups_left_most_of_the_measurement_alone_is_not_named
 ) -> None:
     """Its percentile is of users without a backup, so that the fastest would seem harmless."""
     context = at_points(built, POINTS, lambda row: _values(row, 0.3))
-    [figure] = backups.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-frontier", context)
     assert figure.title == "No setting was shown to keep p95 within +20 %"
     assert "needs backups during 90 % of the measurement" in _said(context)
     full = _said(at_points(built, POINTS, _values))
@@ -110,8 +106,7 @@ def test_settings_of_a_single_block_are_drawn_without_an_interval(tmp_path: Path
     """Hollow marks alone; the legend picks them as others."""
     shape = Shape(users=tuple(POINTS), repeat=1, duration_s=30, series=False)
     context = at_points(context_built(tmp_path / "run", shape), POINTS, _values)
-    [figure] = backups.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("backup-frontier", context)
     assert all(row["low"] is None for row in figure.table.frame.to_dicts())
     assert "<svg" in svg(figure.spec, "x")
 

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from stithy.point import Point
-from stithy.registry import plugins
 from stithy.report.drawing.annotations import device_limits_said, device_lines
 from stithy.report.drawing.compose import bars_told, spans, with_spans
 from stithy.report.drawing.ratios import Scale, domain, ticks
@@ -21,7 +20,7 @@ from stithy.report.figure import Absent, Figure
 from stithy.report.figures.forest import ROWS_MOST
 from stithy.results.files import write_with_checksum
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
-from support.drawn import context_built, rows_in
+from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape, build_run, window_id
 
 Row = dict[str, Any]
@@ -40,15 +39,15 @@ BROKEN = {"errors": 5}
 def figure(family: str, folder: Path, **shape: Any) -> Any:
     """What a family draws first of a short run of this shape, or why it does not."""
     usual = {"users": (4,), "duration_s": 4, "series": False, **shape}
-    return plugins("figure")[family].draw(context_built(folder, Shape(**usual)))[0]
+    return draw_all(family, context_built(folder, Shape(**usual)))[0]
 
 
 @pytest.mark.parametrize(("families", "shape", "because"), [
-    ("blocks forest", {"candidates": ("disk",)}, "there is no second candidate"),
-    ("blocks forest", {"search": SEARCH}, "a search has no intervals"),
-    ("blocks forest", {"changes": {"w-disk-u4-b0": BROKEN}},
+    ("verdict-by-block forest", {"candidates": ("disk",)}, "there is no second candidate"),
+    ("verdict-by-block forest", {"search": SEARCH}, "a search has no intervals"),
+    ("verdict-by-block forest", {"changes": {"w-disk-u4-b0": BROKEN}},
      "no block has valid windows of two candidates"),
-    ("blocks", {"repeat": 3}, "3 blocks cannot give a verdict: at least 4 are needed"),
+    ("verdict-by-block", {"repeat": 3}, "3 blocks cannot give a verdict: at least 4 are needed"),
     ("response-throughput", {"duration_s": 12, "limit": LIMIT},
      "no candidate has valid windows at two levels"),
     ("response-throughput", {"load": {"pace": "rate", "rate_per_s": 20.0}},
@@ -73,7 +72,7 @@ def test_cpus_are_those_of_a_server_only_where_it_runs_on_this_machine(tmp_path:
     database = here.manifest.database.model_copy(update={"by_url": True})
     manifest = here.manifest.model_copy(update={"given_database": database})
     by_url = replace(here, run=replace(here.run, manifest=manifest))
-    captions = [plugins("figure")["cpu"].draw(each)[0].caption for each in (here, by_url)]
+    captions = [draw_one("cpu-by-users", each).caption for each in (here, by_url)]
     assert [each.partition("It includes ")[2] for each in captions] == [
         "the driver, the server and all other programs.", "the driver and all other programs.",
     ]  # fmt: skip
@@ -93,7 +92,7 @@ def done(levels: Mapping[int, Sequence[float]]) -> Row:
 def blocks(folder: Path, ratios: list[float]) -> Any:
     """How the verdict came about."""
     changes = done({4: ratios})
-    return figure("blocks", folder, repeat=len(ratios), primary=QUESTION, changes=changes)
+    return figure("verdict-by-block", folder, repeat=len(ratios), primary=QUESTION, changes=changes)
 
 
 def test_a_verdict_says_since_when_it_stands_and_what_is_in_its_way(tmp_path: Path) -> None:
@@ -123,11 +122,11 @@ def test_a_title_claims_no_difference_that_the_verdict_does_not(tmp_path: Path) 
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
     levels = tuple(range(1, 8))
     changes = done({1: slight, **dict.fromkeys(levels[1:], nothing)})
-    found = figure("effect", tmp_path / "6", users=levels, repeat=6, changes=changes)
+    found = figure("throughput-ratio", tmp_path / "6", users=levels, repeat=6, changes=changes)
     assert found.title == "memory and disk are not distinguishable at any level"
     assert found.table.frame.filter(users=1)["low"].item() > 1
     close = done(dict.fromkeys(levels, (1.004,)))
-    found = figure("effect", tmp_path / "1", users=levels, changes=close)
+    found = figure("throughput-ratio", tmp_path / "1", users=levels, changes=close)
     assert found.title == "memory and disk are close at every level"
 
 
@@ -194,7 +193,7 @@ def test_response_against_throughput_joins_levels_by_their_users(tmp_path: Path)
         for block in range(9) for window in one.evidence.windows
     )  # fmt: skip
     many = replace(one, evidence=replace(one.evidence, windows=tuple(windows)))
-    [found] = plugins("figure")["response-throughput"].draw(many)
+    found = draw_one("response-throughput", many)
     assert sum(name in found.title for name in names) == 2
     assert found.spec["usermeta"] == {"stithy": {"thinned": True}}
     assert found.table.frame.filter(pl.col("block").is_not_null()).height == 270
@@ -239,8 +238,7 @@ def test_a_limit_of_a_drive_near_to_what_was_reached_is_drawn(
     context = context_built(tmp_path)
     lines = device_lines(context, "read_iops", reached)
     assert [each.value for each in lines] == ([value] if value else [])
-    [rate] = [each for each in plugins("figure")["device"].draw(context)
-              if each.name == "device-rate"]  # fmt: skip
+    rate = draw_one("device-rate", context)
     assert said in rate.caption
     assert bool(device_limits_said(context, ["read_iops"])) is bool(caps)
     assert [row["value"] for row in rows_in(rate) if "limit" in row] == ([value] if value else [])

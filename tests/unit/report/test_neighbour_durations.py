@@ -6,10 +6,9 @@ from typing import Any
 
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Figure
-from stithy.report.figures import neighbour_durations
+from stithy.report.figure import Absent
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
-from support.drawn import context_built, rows_in
+from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
 
@@ -37,8 +36,7 @@ def test_bars_are_means_of_cycles_that_succeeded_and_of_their_parts(tmp_path: Pa
         (cycle_name(12, "backup"), 2.0, "done"), (cycle_name(13), 9.0, "cut"),
         (cycle_name(14), 9.0, "failed"),
     )  # fmt: skip
-    [figure] = neighbour_durations.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-durations", context)
     assert figure.title.startswith("A cycle takes 4.00 s on disk and 4.00 s on memory; a backup")
     frame = figure.table.frame.filter(candidate="disk", block=0)
     rows = frame.select("operation", "cycle", "duration_s").rows()
@@ -53,6 +51,8 @@ def test_a_neighbour_without_cycles_has_no_such_figure_and_one_whose_all_failed_
     tmp_path: Path,
 ) -> None:
     """A reason stands where a figure could be."""
-    assert neighbour_durations.draw(_context(tmp_path / "io", (WHOLE, 60.0, "done"))) == []
-    [absent] = neighbour_durations.draw(_context(tmp_path / "b", (cycle_name(1), 1.0, "failed")))
+    assert draw_all("neighbour-durations", _context(tmp_path / "io", (WHOLE, 60.0, "done"))) == []
+    [absent] = draw_all(
+        "neighbour-durations", _context(tmp_path / "b", (cycle_name(1), 1.0, "failed"))
+    )
     assert isinstance(absent, Absent)

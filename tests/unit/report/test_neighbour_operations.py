@@ -10,12 +10,11 @@ import pytest
 
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.figure import Absent, Figure
-from stithy.report.figures import neighbour_operations, neighbours
+from stithy.report.figure import Absent
 from stithy.report.words.wording import count, took
 from stithy.scenarios.noisy_neighbour.plan import ALONE
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
-from support.drawn import context_built, rows_in
+from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
 LEVELS = {1: ALONE, 4: 700}
@@ -29,8 +28,7 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     context = _context(tmp_path)
     evidence, points = context.evidence, dict(zip(LEVELS, context.evidence.points, strict=True))
     windows = evidence.windows
-    [figure] = neighbour_operations.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-operations", context)
     frame = figure.table.frame
     sides = frame.select("candidate", "neighbour").unique().sort("candidate", "neighbour").rows()
     assert sides == [(name, word) for name in ("disk",) for word in ("alone", "with")]
@@ -40,10 +38,10 @@ def test_each_second_is_that_of_the_busiest_device_alone_and_with_the_neighbour(
     measured = samples.filter(pl.col("second") >= 0.5)["value"].to_list()
     assert with_it["writes_per_s"].to_list() == measured
     none = replace(evidence, windows=())
-    [absent] = neighbour_operations.draw(replace(context, evidence=none))
+    [absent] = draw_all("neighbour-operations", replace(context, evidence=none))
     assert isinstance(absent, Absent)
     levels = replace(evidence, points=(points[1],))
-    assert neighbour_operations.draw(replace(context, evidence=levels)) == []
+    assert draw_all("neighbour-operations", replace(context, evidence=levels)) == []
 
 
 @pytest.mark.parametrize(
@@ -60,9 +58,8 @@ def test_titles_have_medians_of_measured_seconds_in_which_the_neighbour_worked(
 ) -> None:
     """Alone of all 20 after 5 of ramp-up; one that did not work in them has no number."""
     context = _with_work(_context(tmp_path), *spans)
-    [operations], [latency] = neighbour_operations.draw(context), neighbours.draw(context)
-    assert isinstance(operations, Figure)
-    assert isinstance(latency, Figure)
+    operations = draw_one("neighbour-operations", context)
+    latency = draw_one("neighbour-latency", context)
     assert latency.table.frame["second"].unique().sort().to_list() == list(range(25))
     measured = {"alone": list(range(5, 25)), "with": list(worked)}
     done = pl.col("reads_per_s") + pl.col("writes_per_s")
@@ -121,8 +118,7 @@ def test_when_the_neighbour_worked_is_marked_unless_it_worked_throughout(
 ) -> None:
     """By its cycles, or by its work between two rests; in all strips, below the lines."""
     context = _with_work(_context(tmp_path), *spans)
-    [figure] = neighbour_operations.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-operations", context)
     assert said in figure.caption
     found = [(round(row["from"], 3), round(row["to"], 3))
              for row in rows_in(figure) if "from" in row]  # fmt: skip

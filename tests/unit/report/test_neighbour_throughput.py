@@ -8,10 +8,8 @@ import pytest
 
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.figure import Figure
-from stithy.report.figures import neighbour_throughput
 from stithy.scenarios.noisy_neighbour.spans import WHOLE, cycle_name
-from support.drawn import context_built, rows_in
+from support.drawn import context_built, draw_all, draw_one, rows_in
 from support.sample_run import Shape
 
 MB = 10**6
@@ -45,8 +43,7 @@ def test_a_line_has_the_rate_of_each_part_and_is_zero_between_cycles(tmp_path: P
         (WHOLE, 0.0, 30.0), (first, 1.0, 4.0), (cycle_name(1, "backup"), 1.0, 3.0),
         (cycle_name(1, "restore"), 3.0, 4.0), (second, 10.0, 12.0), (cut, 20.0, 29.0),
     )  # fmt: skip
-    [figure] = neighbour_throughput.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-throughput", context)
     steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
     assert [at_s for at_s, _ in steps] == pytest.approx([0, 1, 3, 4, 10, 12])
     assert [rate for _, rate in steps] == pytest.approx([0, 5, 10, 0, 3, 0])
@@ -60,8 +57,7 @@ def test_cycles_at_once_are_added(tmp_path: Path) -> None:
     """Two databases of 100 MB in 10 s and in 7.5 s: the line ends with the longer one."""
     sizes = dict.fromkeys((cycle_name(1), cycle_name(2)), 100 * MB)
     spans = (cycle_name(1), 0.0, 10.0), (cycle_name(2), 0.5, 8.0)
-    [figure] = neighbour_throughput.draw(_context(tmp_path, sizes, *spans))
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-throughput", _context(tmp_path, sizes, *spans))
     steps = [(row["second"], row["value"]) for row in rows_in(figure) if row["candidate"] == "disk"]
     assert [at_s for at_s, _ in steps] == pytest.approx([0, 0.5, 8, 10])
     assert [rate for _, rate in steps] == pytest.approx([10, 23.3333, 10, 0])
@@ -74,11 +70,10 @@ def test_a_candidate_on_which_no_cycle_ended_has_no_line(tmp_path: Path) -> None
     windows = tuple(replace(each, values={}) if each.candidate == "disk" else each
                     for each in context.evidence.windows)  # fmt: skip
     evidence = replace(context.evidence, windows=windows)
-    [figure] = neighbour_throughput.draw(replace(context, evidence=evidence))
-    assert isinstance(figure, Figure)
+    figure = draw_one("neighbour-throughput", replace(context, evidence=evidence))
     assert {row["candidate"] for row in rows_in(figure)} == {"memory"}
 
 
 def test_a_neighbour_whose_cycles_have_no_bytes_has_no_such_figure(tmp_path: Path) -> None:
     """Such as one that scans."""
-    assert neighbour_throughput.draw(_context(tmp_path, {}, (cycle_name(1), 1.0, 2.0))) == []
+    assert draw_all("neighbour-throughput", _context(tmp_path, {}, (cycle_name(1), 1.0, 2.0))) == []

@@ -15,8 +15,6 @@ from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point, Value
 from stithy.report.context import Context
-from stithy.report.figure import Figure
-from stithy.report.figures import factors as family
 from stithy.report.page import Page
 from stithy.report.parts import answer, certainty, factors, machine, reasons, searches, validity
 from stithy.report.parts.proof import specified_sentences
@@ -32,7 +30,7 @@ from stithy.results.manifest import (
 )
 from stithy.search import ResponseTarget, Search
 from stithy.workloads.order_entry import WORKLOAD
-from support.drawn import context_built
+from support.drawn import context_built, draw_one
 from support.sample_drives import sample_drive
 from support.sample_observation import disk, observed, sessions
 from support.sample_run import START_S, Shape, manifest, rewrite, window_id
@@ -397,8 +395,7 @@ def test_words_have_no_more_and_less_so_that_nothing_improves_up_to_one(tmp_path
         "On a, new orders per minute at other values of database.settings.jit: from off to on the "
         "ratio is 2.000"
     )
-    [figure] = family.draw(context)
-    assert isinstance(figure, Figure)
+    figure = draw_one("by-factor", context)
     assert "lines join" not in figure.caption
     # Nothing was sampled, so that hits and reads have no panel.
     assert figure.title == "Throughput against database.settings.jit"

@@ -10,7 +10,7 @@ from stithy.analysis.bottlenecks.observe import ability
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import Line
+from stithy.report.drawing.chart import LimitLine
 from stithy.report.drawing.compose import Drawing, Rows, Spec
 from stithy.report.words.loads import emulated, named
 from stithy.report.words.wording import count, duration
@@ -51,7 +51,7 @@ def _changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Kind:
+class MarkKind:
     """One kind of mark; `line` is what its lines are called, `told` the end of their sentence.
 
     `of`: the quantity it is about, in whose strip alone it stands; None: in all.
@@ -66,9 +66,11 @@ class Kind:
 
 CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
 
-KINDS: Mapping[str, Kind] = {
-    CHECKPOINT: Kind("Broken vertical lines", "the start of a checkpoint", (4, 3), _checkpoints),
-    CHANGE: Kind(
+KINDS: Mapping[str, MarkKind] = {
+    CHECKPOINT: MarkKind(
+        "Broken vertical lines", "the start of a checkpoint", (4, 3), _checkpoints
+    ),
+    CHANGE: MarkKind(
         "Dotted vertical lines", "changes in the level of a window's throughput", (1, 3),
         _changes, of="tpm",
     ),
@@ -121,11 +123,11 @@ WORDS = {
 """What so many of are allowed in a second, by the profile's key."""
 
 
-def device_lines(context: Context, key: str, reached: float) -> tuple[Line, ...]:
+def device_lines(context: Context, key: str | None, reached: float) -> tuple[LimitLine, ...]:
     """The limits by `key` that are near to the largest value drawn, of each candidate with one."""
     return tuple(
-        Line(value, f"cap of {name}", context.styles[name].colour)
-        for name, value in _most(context, key).items()
+        LimitLine(value, f"cap of {name}", context.styles[name].colour)
+        for name, value in (_most(context, key).items() if key else ())
         if 0 < value <= DRAWN_WITHIN * reached
     )
 
@@ -170,7 +172,7 @@ def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
 MS_PER_S = 1000.0
 
 
-def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tuple[Line, ...]:
+def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tuple[LimitLine, ...]:
     """The line, milliseconds, where the limit is of this transaction type and percentile.
 
     `percentile` None: the chart shows all of them, and the line says of which it is.
@@ -179,7 +181,7 @@ def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tupl
     if limit is None or limit.transaction != kind or percentile not in (None, limit.percentile):
         return ()
     of = f" of {limit.percentile}" if percentile is None else ""
-    return (Line(limit.limit_s * MS_PER_S, f"target{of} {duration(limit.limit_s)}"),)
+    return (LimitLine(limit.limit_s * MS_PER_S, f"target{of} {duration(limit.limit_s)}"),)
 
 
 def response_limit_said(

@@ -6,7 +6,8 @@ of candidates appear only as data, never inside an expression, so no name can be
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +22,7 @@ from stithy.report.drawing.compose import (
     Drawing,
     Rows,
     Spec,
-    beside,
     extremes,
-    grid,
     layer,
     spans,
     unit,
@@ -60,7 +59,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Line:
+class LimitLine:
     """A value that is drawn across a chart, with what it is written on it."""
 
     value: float
@@ -86,7 +85,7 @@ class Panel:
     height: int = HEIGHT
     first: bool = True
     last: bool = True
-    limits: tuple[Line, ...] = ()
+    limits: tuple[LimitLine, ...] = ()
     joined: bool = True
 
 
@@ -262,7 +261,9 @@ def own_channels(context: Context) -> dict[str, Any]:
 def joined(
     context: Context, drawing: Drawing, rows: Rows, channels: dict[str, Any], *, width: float = 2
 ) -> Spec:
-    """A line through what each candidate has, with the legend of its marks."""
+    """A line through what each candidate has two of, with the legend of its marks."""
+    count = Counter(row["candidate"] for row in rows)
+    rows = [row for row in rows if count[row["candidate"]] > 1]
     look = _channels(context, _of_marks(context), "color", "strokeDash")
     return drawing.mark("line", rows, {**channels, **look, "opacity": picked()}, strokeWidth=width)
 
@@ -336,26 +337,6 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     )  # fmt: skip
 
 
-def side_by_side(
-    context: Context, drawing: Drawing, axis: Axis, series: Mapping[str, tuple[Rows, Rows]],
-    limits: Mapping[str, tuple[Line, ...]] | None = None, **panel: Any,
-) -> Spec:  # fmt: skip
-    """Charts from left to right with one vertical scale, by their titles; `panel`: of each."""
-    limits = limits or {}
-    drawn = [
-        row for lines, points in series.values() for row in (*lines, *with_spans(points, axis.log))
-    ]
-    drawn += [{"value": each.value} for lines in limits.values() for each in lines]
-    domain = domain_of(drawn, axis.log)
-    return beside([
-        by_users(
-            context, drawing, axis,
-            Panel(*rows, domain, title, first=index == 0, limits=limits.get(title, ()), **panel),
-        )
-        for index, (title, rows) in enumerate(series.items())
-    ])  # fmt: skip
-
-
 APART = 0.04
 """Own: between two candidates, in octaves; all together at most a quarter of one."""
 
@@ -382,7 +363,7 @@ def intervals(
     return [drawing.mark("rule", known, {**channels, **ends}, **look)] if known else []
 
 
-def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
+def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[LimitLine]) -> list[Spec]:
     """A broken line across a chart for each, named at its left end."""
     layers = []
     for each in limits:
@@ -453,53 +434,3 @@ def _tips(context: Context, axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]
         alt.Tooltip("candidate:N", title="candidate"), level_tip(context),
         alt.Tooltip("value:Q", title=axis.title, format=number), *more,
     ]  # fmt: skip
-
-
-def bars_by_users(context: Context, drawing: Drawing, rows: Rows, stack: "Stack") -> Spec:
-    """Stacked bars, one for each level, one chart for each candidate.
-
-    `rows`: with the value of the axis, `candidate`, `part`, `order`, `value`. A level without
-    rows keeps its place.
-    """
-    names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
-    columns, field = min(len(names), 3), context.axis.name.replace(".", "\\.")
-    levels = [context.place(point)[context.axis.name] for point in context.positions]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
-    charts = [
-        unit(
-            alt.Chart(drawing.add(row for row in rows if row["candidate"] == name), title=name)
-        .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
-        .encode(
-            x=alt.X(
-                f"{field}:O", title=context.axis.title, axis=alt.Axis(labelAngle=0, grid=False),
-                scale=alt.Scale(domain=levels),
-            ),
-            y=y_axis(
-                "value", stack.axis.title if index % columns == 0 else None, stack.domain,
-                **labels(stack.axis.format), minExtent=MIN_EXTENT,
-                **exactly(even_ticks(stack.domain) or stack.domain),
-            ).stack("zero"),
-            color=alt.Color(
-                "part:N",
-                scale=alt.Scale(domain=list(stack.colours), range=list(stack.colours.values())),
-                legend=legend,
-            ),
-            order=alt.Order("order:Q"),
-            tooltip=[
-                alt.Tooltip("candidate:N"), level_tip(context), alt.Tooltip("part:N"),
-                alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
-            ],
-        )
-        .properties(width=(WIDTH + 20) // columns - 45, height=240))
-        for index, name in enumerate(names)
-    ]  # fmt: skip
-    return grid(charts, columns)
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Parts of a stacked bar by colour, in the order of stacking, and their common axis."""
-
-    axis: Axis
-    domain: Domain
-    colours: dict[str, str]

@@ -18,19 +18,15 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels, y_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, percent, plural
-
-NAME = "baseline"
-ORDER = 90
-SECTION = "validity"
 
 LEAST_DRAWN_SHARE = 0.05
 """Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure where baseline checks are off or drift; nothing where a sentence says it all."""
     baselines = context.evidence.baselines
     known = [baseline for baseline in baselines if baseline.shares]
@@ -137,3 +133,6 @@ def _table(rows: Rows) -> PageTable:
         Show("off", "outside the band", "truth"),
     )  # fmt: skip
     return PageTable("baselines", "The machine before each block", shows, pl.DataFrame(rows))
+
+
+PLUGINS = (FigureKind("baselines", 90, "validity", _plot),)

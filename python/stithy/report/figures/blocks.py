@@ -15,13 +15,9 @@ from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, own_channels, x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import claimed, why_none
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import exactly, finely, plural, told_apart, upper_bound
-
-NAME = "blocks"
-ORDER = 2
-SECTION = "certainty"
 
 ROOM = 1.5
 """Own: how many times farther than the farthest block an interval is drawn; then it is cut."""
@@ -36,7 +32,7 @@ STRETCHED_FROM = 6.0
 """Own: an effect so many times as far from 1 as the boundary presses that to the line of 1."""
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure where blocks decide something; else why not."""
     answered = question(context.evidence) if len(context.evidence.candidates) > 1 else None
     shows = "how the verdict came about, block by block"
@@ -268,3 +264,6 @@ def _table(stages: Sequence[Stage]) -> PageTable:
         Show("interim", "interim analysis", "truth"), Show("verdict", "verdict"),
     )  # fmt: skip
     return table_of("verdict-by-block", "The verdict, block by block", shows, _rows(stages))
+
+
+PLUGINS = (FigureKind("verdict-by-block", 2, "certainty", _plot),)

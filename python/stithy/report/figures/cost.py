@@ -24,22 +24,17 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, rate
 from stithy.units import Money
-
-NAME = "cost"
-ORDER = 14
-SECTION = "throughput"
-NEEDS = ("load",)
 
 ROOM = 1.05
 """Own: so that no mark stands on the edge."""
 
 
 @dataclass(frozen=True)
-class _Place:
+class _CandidateCost:
     """What a candidate costs, and what it did at the level that is reported."""
 
     candidate: str
@@ -52,7 +47,7 @@ class _Place:
         return self.cost.amount / self.done
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure of candidates whose cost the study gives; nothing where it gives none."""
     costs = _costs(context)
     if not costs:
@@ -86,21 +81,21 @@ def _costs(context: Context) -> dict[str, Money]:
     return {each.name: each.cost for each in known if each.cost is not None}
 
 
-def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
+def _places(context: Context, costs: dict[str, Money]) -> list[_CandidateCost]:
     evidence, point = context.evidence, context.answer_level
     found = []
     for name, cost in costs.items():
         done = evidence.level_of(name, point, evidence.throughput) if point is not None else None
         if done:
-            found.append(_Place(name, cost, done))
+            found.append(_CandidateCost(name, cost, done))
     return found
 
 
-def _best(places: Sequence[_Place]) -> _Place:
+def _best(places: Sequence[_CandidateCost]) -> _CandidateCost:
     return min(places, key=lambda place: place.each)
 
 
-def _among(context: Context, places: Sequence[_Place]) -> str:
+def _among(context: Context, places: Sequence[_CandidateCost]) -> str:
     """Among whom the best was chosen, where not all candidates can be compared."""
     names = {place.candidate for place in places}
     missing = [name for name in context.evidence.candidates if name not in names]
@@ -109,7 +104,7 @@ def _among(context: Context, places: Sequence[_Place]) -> str:
     return f" of those with a cost and a valid window (without: {listing(missing)})"
 
 
-def _told(places: Sequence[_Place]) -> str:
+def _told(places: Sequence[_CandidateCost]) -> str:
     """The cost of each transaction per minute, the least first."""
     return named(
         sorted(places, key=lambda place: place.each),
@@ -118,7 +113,7 @@ def _told(places: Sequence[_Place]) -> str:
     )
 
 
-def _points(context: Context, point: Point, places: Sequence[_Place]) -> Rows:
+def _points(context: Context, point: Point, places: Sequence[_CandidateCost]) -> Rows:
     """The windows of the level, at the cost of their candidate."""
     amounts = {place.candidate: place.cost.amount for place in places}
     column = context.evidence.throughput.known.column
@@ -133,7 +128,9 @@ def _points(context: Context, point: Point, places: Sequence[_Place]) -> Rows:
     ]  # fmt: skip
 
 
-def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points: Rows) -> Spec:
+def _chart(
+    context: Context, drawing: Drawing, places: Sequence[_CandidateCost], points: Rows
+) -> Spec:
     metric = context.evidence.throughput
     marks = [
         {"candidate": place.candidate, "cost": place.cost.amount, "value": place.done,
@@ -167,7 +164,7 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
     return layer(layers, width=WIDTH, height=240)
 
 
-def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> Spec:
+def _equal(drawing: Drawing, best: _CandidateCost, most: float, x: alt.X, y: alt.Y) -> Spec:
     """The line from zero on which work costs as much as with the best."""
     line: list[dict[str, Any]] = [
         {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
@@ -176,7 +173,7 @@ def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> S
     return drawing.mark("line", line, {"x": x, "y": y}, **look)
 
 
-def _table(metric: Quantity, places: Sequence[_Place], points: Rows) -> PageTable:
+def _table(metric: Quantity, places: Sequence[_CandidateCost], points: Rows) -> PageTable:
     windows = Counter(point["candidate"] for point in points if point["valid"])
     rows = [
         {
@@ -192,3 +189,6 @@ def _table(metric: Quantity, places: Sequence[_Place], points: Rows) -> PageTabl
         Show("windows", "valid windows", "count"),
     )  # fmt: skip
     return PageTable("cost", "Throughput against cost", shows, pl.DataFrame(rows))
+
+
+PLUGINS = (FigureKind("cost", 14, "throughput", _plot, ("load",)),)

@@ -1,7 +1,8 @@
 """Inside the database against users: write-ahead log, blocks read, what sessions wait for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -9,136 +10,125 @@ from stithy.engines.declaration import Declaration
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import Axis, Panel, Stack, bars_by_users, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, bars_told
-from stithy.report.drawing.points import level_means, mean_points, points_table
+from stithy.report.drawing.chart import Axis
+from stithy.report.drawing.plots import ByLevel, Series, Stacks
+from stithy.report.drawing.points import level_means, mean_points, scaled
 from stithy.report.drawing.titles import compare_title
-from stithy.report.figure import Absent, Drawn
-from stithy.report.tables import PageTable, Show
+from stithy.report.figure import Absent, FigureKind
+from stithy.report.tables import Show
 from stithy.report.words.wording import rate
 from stithy.units import format_size
 
-NAME = "database"
-ORDER = 50
-SECTION = "database"
-NEEDS = ("load",)
-
 
 @dataclass(frozen=True)
-class _Curve:
-    """One rate of the server against users; `divisor` from the metric's unit to the axis.
+class _ServerRate:
+    """A rate of the server; `scale` from the metric to the axis, whose unit follows a number."""
 
-    `unit`: of the axis, after a number.
-    """
-
-    name: str
     metric: str
-    divisor: float
     noun: str
     axis: str
     unit: str
     caption: str
+    scale: float = 1.0
 
 
-CURVES = (
-    _Curve(
-        "log-by-users", metrics.LOG_BYTES, 1e6, "write-ahead log volume",
-        "Write-ahead log (MB per second)", " MB/s",
+RATES = {
+    "log-by-users": _ServerRate(
+        metrics.LOG_BYTES, "write-ahead log volume", "Write-ahead log (MB per second)", " MB/s",
         "Write-ahead log inserted by the server, in megabytes (10⁶ bytes) per second.{log_note}",
+        1e-6,
     ),
-    _Curve(
-        "log-syncs-by-users", metrics.LOG_SYNCS, 1.0, "syncs of the write-ahead log",
-        "Log syncs per second", "/s",
+    "log-syncs-by-users": _ServerRate(
+        metrics.LOG_SYNCS, "syncs of the write-ahead log", "Log syncs per second", "/s",
         "Syncs of the write-ahead log per second. One sync may serve several commits.",
     ),
-    _Curve(
-        "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
-        "Blocks read per second", "/s",
+    "blocks-read-by-users": _ServerRate(
+        metrics.BLOCKS_READ, "blocks read into the server's cache", "Blocks read per second", "/s",
         "Blocks{of_bytes} per second that were missing from the server's own cache. The page cache "
         "may have held them.",
     ),
-)  # fmt: skip
+}  # fmt: skip
 
 
-def draw(context: Context) -> list[Drawn]:
-    """Log rate, syncs, reads, waits; each, or why it is not there."""
-    return [*(_curve(context, curve) for curve in CURVES), _waits(context)]
-
-
-def _curve(context: Context, curve: _Curve) -> Drawn:
-    points = mean_points(context, metrics.DATABASE, curve.metric, divisor=curve.divisor)
+def _plot_rate(name: str, context: Context) -> Iterator[ByLevel | Absent]:
+    shown = RATES[name]
+    points = scaled(mean_points(context, metrics.DATABASE, shown.metric), shown.scale)
     if not points:
-        because = f"the collector `database` has no samples of `{curve.metric}`"
-        because = context.sampled.why_none(metrics.DATABASE, because)
-        return Absent(curve.name, curve.noun, because)
+        because = f"the collector `database` has no samples of `{shown.metric}`"
+        yield Absent(name, shown.noun, context.sampled.why_none(metrics.DATABASE, because))
+        return
     lines = level_means(context, points)
-    title = compare_title(
-        context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
+    yield ByLevel(
+        name=name,
+        title=compare_title(
+            context, lines, points, shown.noun, lambda value: f"{rate(value)}{shown.unit}"
+        ),
+        caption=_explain(shown, context.engine),
+        noun=shown.noun,
+        data=shown.axis,
+        axis=Axis(shown.axis),
+        rows=[[Series(lines, points)]],
+        value=Show("value", shown.axis, "rate"),
+        height=240,
     )
-    drawing, panel = Drawing(), Panel(lines, points, height=240)
-    value = Show("value", curve.axis, "rate")
-    return drawing.figure(
-        context, curve.name, title, by_users(context, drawing, Axis(curve.axis), panel),
-        points_table(context, curve.name, curve.axis, points, value),
-        caption=_caption(curve, context.engine) + bars_told(points),
-        description=f"Line chart of {curve.noun} against {context.axis.title.lower()}, one line "
-        "for each candidate.",
-    )  # fmt: skip
 
 
-def _caption(curve: _Curve, engine: Declaration) -> str:
-    """What is drawn, with what is the engine's own."""
+def _explain(shown: _ServerRate, engine: Declaration) -> str:
+    """Say what is drawn, with what is the engine's own."""
     size = f" of {format_size(engine.block_bytes)}" if engine.block_bytes else ""
     note = f" {engine.log_note}" if engine.log_note else ""
-    return curve.caption.format(log_note=note, of_bytes=size)
+    return shown.caption.format(log_note=note, of_bytes=size)
 
 
-def _waits(context: Context) -> Drawn:
-    chosen = context.valid_means.filter(collector=metrics.DATABASE, metric=metrics.WAITING)
-    keys = ["level", context.axis.name, "candidate"]
+def _plot_waits(context: Context) -> Iterator[Stacks | Absent]:
+    means = context.valid_means.filter(collector=metrics.DATABASE, metric=metrics.WAITING)
     # A window without a wait counts as 0, or one that had it would stand for all.
     frame = (
-        context.placed(chosen)
-        .group_by(*keys, pl.col("subject").alias("part"), maintain_order=True)
+        context.placed(means)
+        .group_by(
+            "level", context.axis.name, "candidate", pl.col("subject").alias("part"),
+            maintain_order=True,
+        )
         .agg(pl.col("mean").mean().alias("value"))
         .filter(pl.col("value") > 0)
         .sort("level", "candidate", "part")
-    )
+    )  # fmt: skip
     if frame.is_empty():
         because = context.sampled.why_none(metrics.DATABASE, "no active session was sampled")
-        return Absent("waits-by-users", "what sessions wait for", because)
-    known = context.engine.wait_types
-    parts = [part for part in known if part in set(frame["part"])]
-    parts += sorted(set(frame["part"]) - set(parts))
-    rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
-    drawing = Drawing()
-    tops = frame.group_by(*keys).agg(pl.col("value").sum()).to_dicts()
-    pairs = dict(zip(known, palette.WAIT_COLOURS, strict=False))
-    colours = {part: pairs.get(part, palette.OTHER_WAIT)[0] for part in parts}
-    stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
-    return drawing.figure(
-        context, "waits-by-users", _wait_title(frame, known),
-        bars_by_users(context, drawing, rows, stack),
-        PageTable(
-            "waits-by-users", "Mean number of active sessions by what they wait for",
-            (
-                context.axis_show, Show("candidate", "candidate"),
-                Show("part", "waits for"), Show("value", "sessions", "rate"),
-            ),
-            frame.drop("level"),
-        ),
+        yield Absent("waits-by-users", "what sessions wait for", because)
+        return
+    types, waited = context.engine.wait_types, set(frame["part"])
+    parts = [*(part for part in types if part in waited), *sorted(waited - {*types})]
+    colours = dict(zip(types, palette.WAIT_COLOURS, strict=False))
+    yield Stacks(
+        name="waits-by-users",
+        title=_title_waits(frame, types),
         caption="Mean number of active sessions by the server's type of wait event, in valid "
         "windows, sampled once per second. CPU means that a session does not wait. A wait ends "
         "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
         "include time in the queue for a CPU.",
-        description="Stacked bars of active sessions by type of wait event, one bar for "
-        f"each number of {context.axis.plural}, one chart for each candidate.",
-    )  # fmt: skip
+        noun="active sessions by type of wait event",
+        data="Mean number of active sessions by what they wait for",
+        axis=Axis("Active sessions"),
+        rows=[{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()],
+        colours={part: colours.get(part, palette.OTHER_WAIT)[0] for part in parts},
+        part="waits for",
+        value=Show("value", "sessions", "rate"),
+    )
 
 
-def _wait_title(frame: pl.DataFrame, known: Mapping[str, str]) -> str:
+def _title_waits(frame: pl.DataFrame, types: Mapping[str, str]) -> str:
     waits = frame.filter(pl.col("part") != "CPU").group_by("part").agg(pl.col("value").sum())
     if waits.is_empty():
         return "No sampled session waited"
     first = waits.sort(["value", "part"], descending=[True, False])["part"][0]
-    return f"Sessions waited most for {known.get(first) or first}"
+    return f"Sessions waited most for {types.get(first) or first}"
+
+
+PLUGINS = (
+    *(
+        FigureKind(name, order, "database", partial(_plot_rate, name), ("load",))
+        for order, name in enumerate(RATES, start=50)
+    ),
+    FigureKind("waits-by-users", 53, "database", _plot_waits, ("load",)),
+)  # fmt: skip

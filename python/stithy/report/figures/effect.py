@@ -3,6 +3,7 @@
 By the metric that the question asks.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -28,15 +29,10 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import CLOSE_FACTOR
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, capital, multiple, upper_bound
-
-NAME = "effect"
-ORDER = 12
-SECTION = "throughput"
-NEEDS = ("load",)
 
 ROOM = 1.06
 """Own: a factor that the axis goes on beyond the last interval."""
@@ -45,19 +41,18 @@ NAME_LETTERS = 24
 """Own: of the first candidate's name, for it stands along the axis."""
 
 
-def draw(context: Context) -> list[Drawn]:
-    """One figure, of what is asked about, where there are two candidates; else why not."""
-    return [_one(context, context.evidence.primary.metric)]
-
-
-def _one(context: Context, metric: Quantity) -> Drawn:
+def _plot(context: Context) -> Iterator[Drawn]:
+    """Draw what the question asks about where there are two candidates."""
+    metric = context.evidence.primary.metric
     name = "throughput-ratio" if metric == context.evidence.throughput else "question-ratio"
     shows = f"ratio of {metric.noun}"
     if len(context.evidence.candidates) < 2:
-        return Absent(name, shows, "there is no second candidate")
+        yield Absent(name, shows, "there is no second candidate")
+        return
     rows = _rows(context, metric)
     if not rows:
-        return Absent(name, shows, "no block has values of two candidates that can be compared")
+        yield Absent(name, shows, "no block has values of two candidates that can be compared")
+        return
     first = context.evidence.candidates[0]
     drawing, that = Drawing(), "those" if metric.known.source == "window" else "that"
     columns = (
@@ -66,7 +61,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
         Show("pairs", "blocks", "count"),
     )  # fmt: skip
-    return drawing.figure(
+    yield drawing.figure(
         context, name, _title(context, metric, rows, first),
         _chart(context, metric, drawing, rows),
         table_of(name, f"Ratio of {metric.noun} to {first}", columns, rows),
@@ -183,3 +178,6 @@ def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> 
 _FILLED: dict[str, Any] = {"filled": True}
 _HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
 """Without an interval a mark is hollow, as in the figure of all comparisons."""
+
+
+PLUGINS = (FigureKind("throughput-ratio", 12, "throughput", _plot, ("load",)),)

@@ -11,14 +11,10 @@ from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users
 from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, beside
 from stithy.report.drawing.points import window_rows, without
 from stithy.report.drawing.quantities import axis_of, quantity_rows
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.parts import factors
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing
-
-NAME = "factors"
-ORDER = 5
-SECTION = "factors"
 
 HITS = Axis("Hits in the server's buffers", format=PERCENT)
 READS = Axis("Device reads per second")
@@ -29,7 +25,7 @@ BESIDE = {
 """What is drawn beside throughput where it was sampled: in a title, and in a caption."""
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure for each factor; nothing where only what the scenario lists varies."""
     draw_one = _figure if "load" in context.tables else _asked_figure
     return [draw_one(context.along(name), name) for name in factors.factors(context)]
@@ -132,3 +128,6 @@ def _table(context: Context, panels: Mapping[Axis, tuple[Rows, Rows]]) -> PageTa
     return PageTable(
         name, f"Means against {context.axis.name}", shows, pl.DataFrame(rows).drop("level")
     )
+
+
+PLUGINS = (FigureKind("by-factor", 5, "factors", _plot),)

@@ -16,15 +16,13 @@ from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, intervals, own_channels, x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.titles import claimed, why_none
-from stithy.report.figure import Absent, Drawn, Title
+from stithy.report.figure import Absent, Drawn, FigureKind, Title
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
 from stithy.study.database import suffix
 
 NAME = "forest"
-ORDER = 1
-SECTION = "answer"
 
 
 ROWS_MOST = 40
@@ -51,7 +49,7 @@ class _Chosen:
     table_only: tuple[Compared, ...]
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure where anything is compared; else why not."""
     answered = None
     if len(context.evidence.candidates) > 1:
@@ -308,3 +306,6 @@ def _table(context: Context, chosen: _Chosen) -> PageTable:
         Show("drawn", "drawn", "truth"),
     )  # fmt: skip
     return table_of(NAME, "Every comparison", shows, rows, primary=pl.Boolean, because=pl.String)
+
+
+PLUGINS = (FigureKind(NAME, 1, "answer", _plot),)

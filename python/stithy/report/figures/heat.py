@@ -20,16 +20,13 @@ from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.chart import WIDTH, Axis, ticks_within, value_axis, x_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.drawing.titles import named_by
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.latencies import seconds
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import block_said, capital, listing, plural, took
 from stithy.results.hlog import Histogram, merge
 
 NAME = "heat"
-ORDER = 55
-SECTION = "seconds"
-NEEDS = ("load",)
 
 COLUMNS_MOST, ROWS_MOST = 200, 40
 COLUMN_PX_LEAST, ROW_PX = 3, 6
@@ -40,7 +37,7 @@ STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
-class _Panel:
+class _HeatPanel:
     """The cells of a candidate's window, of so many seconds.
 
     `slowest_s`: p95 of its slowest measured second, of those with enough values beyond it.
@@ -58,7 +55,7 @@ class _Panel:
         return math.ceil(self.seconds / self.cells.column_s)
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     shows = "response times second by second"
     point = context.answer_level
@@ -82,7 +79,7 @@ def draw(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _panels(context: Context, block: Block) -> dict[str, _Panel]:
+def _panels(context: Context, block: Block) -> dict[str, _HeatPanel]:
     """By candidate; those of which there is no log are left out."""
     logs = {
         name: found
@@ -98,7 +95,7 @@ def _panels(context: Context, block: Block) -> dict[str, _Panel]:
     longest = max(second for found in logs.values() for second, _ in found) + 1
     column_s = math.ceil(longest / min(COLUMNS_MOST, _width(len(logs)) // COLUMN_PX_LEAST))
     return {
-        name: _Panel(
+        name: _HeatPanel(
             block.windows[name],
             cells(found, column_s, edges),
             longest,
@@ -127,7 +124,7 @@ def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> tuple[floa
     return slowest_s, len(enough) < len(merged)
 
 
-def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
+def _title(context: Context, block: Block, panels: Mapping[str, _HeatPanel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
     known = {name: panel.slowest_s for name, panel in panels.items()}
     slowest = {name: value for name, value in known.items() if value is not None}
@@ -140,7 +137,7 @@ def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
 
 
 def _caption(
-    context: Context, block: Block, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]
+    context: Context, block: Block, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]
 ) -> str:
     """What a cell is, which block is shown, and what is not."""
     first = next(iter(panels.values()))
@@ -157,7 +154,7 @@ def _caption(
     return " ".join(part for part in parts if part)
 
 
-def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
+def _marked(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str, Rows]:
     """The marks of each panel within its time."""
     found = annotations.marks(context, [panel.window.id for panel in panels.values()])
     return {
@@ -170,7 +167,7 @@ def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
     }
 
 
-def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]) -> Spec:
+def _charts(drawing: Drawing, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]) -> Spec:
     classes = _classes(panels)
     columns, width = min(len(panels), 3), _width(len(panels))
     charts = [
@@ -187,7 +184,7 @@ def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str,
 
 
 def _layers(
-    drawing: Drawing, panel: _Panel, classes: list[float], marked: Rows, *, first: bool
+    drawing: Drawing, panel: _HeatPanel, classes: list[float], marked: Rows, *, first: bool
 ) -> list[Spec]:
     """The cells, where the measurement began, and what happened."""
     low_ms, high_ms = panel.cells.edges_s[0] * MS_PER_S, panel.cells.edges_s[-1] * MS_PER_S
@@ -203,7 +200,7 @@ def _layers(
     ]
 
 
-def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y: alt.Y) -> Spec:
+def _squares(drawing: Drawing, panel: _HeatPanel, classes: list[float], x: alt.X, y: alt.Y) -> Spec:
     labels, edges = _labels(classes), panel.cells.edges_s
     legend = alt.Legend(
         title="Transactions per second", orient="top", direction="horizontal", symbolType="square",
@@ -235,7 +232,7 @@ def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y:
     return unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
 
 
-def _rates(panel: _Panel) -> dict[tuple[int, int], float]:
+def _rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
     """Transactions a second of each cell; the last column may be cut short."""
     column_s = panel.cells.column_s
     return {
@@ -244,7 +241,7 @@ def _rates(panel: _Panel) -> dict[tuple[int, int], float]:
     }
 
 
-def _classes(panels: Mapping[str, _Panel]) -> list[float]:
+def _classes(panels: Mapping[str, _HeatPanel]) -> list[float]:
     """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
     rates = [rate for panel in panels.values() for rate in _rates(panel).values()]
     inside = [
@@ -262,7 +259,7 @@ def _labels(classes: list[float]) -> list[str]:
     return [f"under {shown[0]}", *between, f"{shown[-1]} or more"]
 
 
-def _packed(panel: _Panel, classes: list[float]) -> Rows:
+def _packed(panel: _HeatPanel, classes: list[float]) -> Rows:
     """The cells by class, as lists: a row a cell would be several times as long."""
     labels = _labels(classes)
     found: dict[str, list[tuple[int, int, float]]] = {label: [] for label in labels}
@@ -279,7 +276,7 @@ def _packed(panel: _Panel, classes: list[float]) -> Rows:
     ]  # fmt: skip
 
 
-def _table(panels: Mapping[str, _Panel]) -> PageTable:
+def _table(panels: Mapping[str, _HeatPanel]) -> PageTable:
     rows = [
         {
             "candidate": name, "block": panel.window.block, "second": column * panel.cells.column_s,
@@ -295,3 +292,6 @@ def _table(panels: Mapping[str, _Panel]) -> PageTable:
         Show("to_s", "to", "duration"), Show("transactions", "transactions", "count"),
     )  # fmt: skip
     return table_of(NAME, "Transactions by second and response time", shows, rows)
+
+
+PLUGINS = (FigureKind(NAME, 55, "seconds", _plot, ("load",)),)

@@ -18,14 +18,11 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH, level_tip
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, x_at, y_at
 from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.findings.limits import in_short
 from stithy.report.tables import PageTable, Show
 
 NAME = "limits"
-ORDER = 25
-SECTION = "limits"
-NEEDS = ("load",)
 
 ROW_HEIGHT = 34
 NAMES_WIDTH = 130
@@ -36,7 +33,7 @@ GAP_SHARE = 0.06
 """Of a cell, left free between neighbours."""
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One strip, or why it is not there."""
     windows = [window for window in context.drawn if _kind(context, window)]
     if not any(window.id in context.limited for window in windows):
@@ -217,3 +214,6 @@ def _table(context: Context) -> PageTable:
         *(show for name in reported for show in _shown(name, frame)),
     )  # fmt: skip
     return PageTable("limits", "Share of each bound that each window reached", shows, frame)
+
+
+PLUGINS = (FigureKind(NAME, 25, "limits", _plot, ("load",)),)

@@ -29,15 +29,12 @@ from stithy.report.drawing.chart import (
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
 from stithy.report.drawing.titles import named_by
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.latencies import distribution
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, took
 
 NAME = "percentiles"
-ORDER = 24
-SECTION = "response"
-NEEDS = ("load",)
 
 LEVELS_MOST = 4
 AXIS = Axis("Response time (ms)", log=True)
@@ -59,7 +56,7 @@ SPOKEN = {"p99.9": "99.9 % of", "p99": "99 % of", "p90": "90 % of", "p50": "half
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PercentileCurve:
     """One line: the times of a candidate at a level; `values` is how many there are."""
 
     point: Point
@@ -69,7 +66,7 @@ class _Line:
     points: tuple[CurvePoint, ...]
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     levels = levels_drawn(context)
     lines = [line for point in levels for line in _lines(context, point)]
@@ -107,7 +104,7 @@ def levels_drawn(context: Context) -> list[Point]:
     return sorted({*chosen, *others[: LEVELS_MOST - len(chosen)]})
 
 
-def _lines(context: Context, point: Point) -> list[_Line]:
+def _lines(context: Context, point: Point) -> list[_PercentileCurve]:
     """The lines of a level: response times, and service times where they differ."""
     found = []
     for name in context.evidence.candidates:
@@ -116,7 +113,7 @@ def _lines(context: Context, point: Point) -> list[_Line]:
             histogram = distribution(context.run.directory, windows, what)
             points = percentile_curve(histogram) if histogram is not None else ()
             if histogram is not None and points:
-                found.append(_Line(point, name, what, histogram.count, points))
+                found.append(_PercentileCurve(point, name, what, histogram.count, points))
     return found
 
 
@@ -131,7 +128,7 @@ def _differs(windows: Sequence[Window]) -> bool:
     return False
 
 
-def _title(context: Context, lines: list[_Line]) -> str:
+def _title(context: Context, lines: list[_PercentileCurve]) -> str:
     """What so many of the transactions took at most, at the level of the question."""
     primary = context.answer_level
     there = [line for line in lines if line.what == RESPONSE]
@@ -146,7 +143,7 @@ def _title(context: Context, lines: list[_Line]) -> str:
     return f"{at}, {share} took at most {named_by(times_s, took, most=2)}"
 
 
-def _told(here: list[_Line]) -> tuple[str, dict[str, float]]:
+def _told(here: list[_PercentileCurve]) -> tuple[str, dict[str, float]]:
     """The rarest percentile that all lines reach, and its value by candidate, seconds."""
     for name, share in TITLED.items():
         values = {line.candidate: _at(line, share) for line in here}
@@ -156,14 +153,18 @@ def _told(here: list[_Line]) -> tuple[str, dict[str, float]]:
     return "p50", {line.candidate: line.points[-1].value_s for line in here}
 
 
-def _at(line: _Line, share: float) -> float | None:
+def _at(line: _PercentileCurve, share: float) -> float | None:
     """The value of a line at a share; None beyond its end."""
     reached = [point for point in line.points if point.share >= share - 1e-9]
     return reached[0].value_s if reached else None
 
 
 def _alike(
-    context: Context, here: list[_Line], times_s: dict[str, float], name: str, point: Point
+    context: Context,
+    here: list[_PercentileCurve],
+    times_s: dict[str, float],
+    name: str,
+    point: Point,
 ) -> bool:
     """Whether blocks are there and cannot tell the two ends apart."""
     if len(here) != 2:
@@ -172,7 +173,7 @@ def _alike(
     return context.evidence.effect(low, high, point, Quantity(name)).distinguishable is False
 
 
-def _caption(context: Context, levels: list[Point], lines: list[_Line]) -> str:
+def _caption(context: Context, levels: list[Point], lines: list[_PercentileCurve]) -> str:
     """How to read it, how many values it rests on, and what is left out."""
     counts = [line.values for line in lines if line.what == RESPONSE]
     values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
@@ -193,7 +194,9 @@ def _caption(context: Context, levels: list[Point], lines: list[_Line]) -> str:
     return " ".join(parts)
 
 
-def _charts(context: Context, drawing: Drawing, levels: list[Point], lines: list[_Line]) -> Spec:
+def _charts(
+    context: Context, drawing: Drawing, levels: list[Point], lines: list[_PercentileCurve]
+) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
     limits = limit_ms(context, ALL)
     domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
@@ -225,7 +228,7 @@ LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.
 
 
 def _layers(
-    context: Context, drawing: Drawing, lines: list[_Line], x: alt.X, y: alt.Y
+    context: Context, drawing: Drawing, lines: list[_PercentileCurve], x: alt.X, y: alt.Y
 ) -> list[Spec]:
     channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
     tips = [
@@ -242,7 +245,7 @@ def _layers(
     return [drawing.followed(specs[0]), *specs[1:]]
 
 
-def _rows(lines: list[_Line]) -> Rows:
+def _rows(lines: list[_PercentileCurve]) -> Rows:
     return [
         {
             "candidate": line.candidate, "reach": point.reach, "share": point.share,
@@ -253,7 +256,7 @@ def _rows(lines: list[_Line]) -> Rows:
     ]  # fmt: skip
 
 
-def _table(context: Context, lines: list[_Line]) -> PageTable:
+def _table(context: Context, lines: list[_PercentileCurve]) -> PageTable:
     rows = [
         {
             **context.place(line.point), "candidate": line.candidate, "what": line.what,
@@ -274,3 +277,6 @@ def _table(context: Context, lines: list[_Line]) -> PageTable:
         ),
         pl.DataFrame(rows).drop("level"),
     )  # fmt: skip
+
+
+PLUGINS = (FigureKind(NAME, 24, "response", _plot, ("load",)),)

@@ -1,100 +1,91 @@
 """Response time against users: median, 95th and 99th percentile, over all and by transaction."""
 
+from collections.abc import Iterator
+
 from stithy.metrics import ALL, P95
 from stithy.report.context import Context
 from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
-from stithy.report.drawing.chart import WIDTH, Axis, side_by_side
-from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told
-from stithy.report.drawing.points import points_table, scaled, window_rows
+from stithy.report.drawing.chart import Axis
+from stithy.report.drawing.plots import ByLevel, Series
+from stithy.report.drawing.points import window_rows
 from stithy.report.drawing.titles import compare_title, named_by
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, FigureKind
 from stithy.report.tables import Show
 from stithy.report.words.wording import capital, took
-
-NAME = "response"
-ORDER = 20
-SECTION = "response"
-NEEDS = ("load",)
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 AXIS = Axis("Response time (ms)", log=True)
 VALUE = Show("value", "response time", "duration")
-PANEL_WIDTH = (WIDTH + 20) // 3 - 34
 
 
-def draw(context: Context) -> list[Drawn]:
-    """All transactions together, then each type."""
-    return [_together(context), _by_transaction(context)]
+def _read_series(context: Context, kind: str = "") -> list[Series]:
+    """Read a chart for each percentile of a type, all transactions by default."""
+    return [
+        Series(
+            *window_rows(context, f"response_{key}_s", kind or ALL),
+            f"{kind}, {words}" if kind else words, (kind, key) if kind else (key,),
+            limit_ms(context, kind or ALL, key),
+        )
+        for key, words in PERCENTILES.items()
+    ]  # fmt: skip
 
 
-def _together(context: Context) -> Drawn:
-    series = {key: window_rows(context, f"response_{key}_s") for key in PERCENTILES}
-    pooled = {key: _pooled(*both) for key, both in series.items()}
-    rows = [
-        {"percentile": key, **row}
-        for key, (_, points) in series.items()
-        for row in (*points, *pooled[key])
-    ]
-    if not rows:
-        return Absent("response-by-users", "response times", "no window has enough transactions")
+def _plot_together(context: Context) -> Iterator[ByLevel | Absent]:
+    name, series = "response-by-users", _read_series(context)
+    pooled = any(chart.pooled for chart in series)
+    if not pooled and not any(chart.points for chart in series):
+        yield Absent(name, "response times", "no window has enough transactions")
+        return
+    p95 = series[1]
     noun = "95th percentile of response time"
-    title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
     alone = " A mark without windows is of all of them together: each alone has too few values."
-    drawing = Drawing()
-    return drawing.figure(
-        context, "response-by-users", title,
-        _row(context, drawing, "", series, height=270, last=True),
-        points_table(
-            context, "response-by-users", "Response time by percentile", rows, VALUE, "percentile"
-        ),
+    yield ByLevel(
+        name=name,
+        title=compare_title(context, p95.lines, p95.points, noun, shown=took, metric=P95),
         caption="Response time of all transactions, from the intended start to the answer, with "
         "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
-        f"beyond it.{alone if any(pooled.values()) else ''}"
-        f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
-        description="Three line charts of response time against "
-        f"{context.axis.title.lower()}: median, 95th and 99th percentile, one line for "
-        "each candidate.",
-    )  # fmt: skip
+        f"beyond it.{alone if pooled else ''}"
+        f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}",
+        noun="response time",
+        data="Response time by percentile",
+        axis=AXIS,
+        rows=[series],
+        value=VALUE,
+        groups=("percentile",),
+        scale=MS_PER_S,
+        height=270,
+    )
 
 
-def _pooled(lines: Rows, points: Rows) -> Rows:
-    """What is known of all windows of a level together, and of none of them alone."""
-    own = {(point["level"], point["candidate"]) for point in points}
-    also = {"block": None, "valid": True, "note": "all windows together"}
-    return [{**line, **also} for line in lines if (line["level"], line["candidate"]) not in own]
-
-
-def _by_transaction(context: Context) -> Drawn:
-    named = [kind for window in context.drawn for kind in window.transactions]
-    kinds = [kind for kind in dict.fromkeys(named) if kind != "all"]
-    rows: Rows = []
-    charts, drawing = [], Drawing()
-    for kind in kinds:
-        series = {key: window_rows(context, f"response_{key}_s", kind) for key in PERCENTILES}
-        found = [(key, point) for key, (_, points) in series.items() for point in points]
-        if found:
-            rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
-            charts.append(_row(context, drawing, kind, series, height=130, last=kind == kinds[-1]))
-    if not rows:
+def _plot_by_transaction(context: Context) -> Iterator[ByLevel | Absent]:
+    name = "response-by-transaction"
+    kinds = list(dict.fromkeys(kind for window in context.drawn for kind in window.transactions))
+    kinds = [kind for kind in kinds if kind != ALL]
+    rows = [_read_series(context, kind) for kind in kinds]
+    drawn = [row for row in rows if any(series.points for series in row)]
+    if not drawn:
         because = "no window has enough transactions of a type"
-        return Absent("response-by-transaction", "response times of each type", because)
-    return drawing.figure(
-        context, "response-by-transaction", _slowest(context, kinds), above(charts),
-        points_table(
-            context, "response-by-transaction", "Response time by transaction type", rows, VALUE,
-            "transaction", "percentile",
-        ),
+        yield Absent(name, "response times of each type", because)
+        return
+    yield ByLevel(
+        name=name,
+        title=_name_slowest(context, kinds),
         caption="Median, 95th and 99th percentile of the response time of each transaction type. "
         "A percentile is drawn only if enough values lie beyond it. The charts of a row share a "
         "logarithmic axis."
         f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
-        description="Grid of line charts of response time against "
-        f"{context.axis.title.lower()}: one row for each transaction type "
-        f"({', '.join(kinds)}), one column for each percentile.",
-    )  # fmt: skip
+        noun="response time",
+        data="Response time by transaction type",
+        axis=AXIS,
+        rows=drawn,
+        value=VALUE,
+        groups=("transaction", "percentile"),
+        scale=MS_PER_S,
+        height=130,
+    )
 
 
-def _slowest(context: Context, kinds: list[str]) -> str:
+def _name_slowest(context: Context, kinds: list[str]) -> str:
     """Name the type that took longest at the highest level, by a percentile that all types have.
 
     Where it is not the slowest on every candidate, the title says on which one it was. Where types
@@ -132,24 +123,7 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     return f"Response times of the {len(kinds)} transaction types"
 
 
-def _row(
-    context: Context,
-    drawing: Drawing,
-    kind: str,
-    series: dict[str, tuple[Rows, Rows]],
-    *,
-    height: int,
-    last: bool,
-) -> Spec:
-    """Three charts side by side with one scale."""
-    of = {key: f"{kind}, {words}" if kind else words for key, words in PERCENTILES.items()}
-    return side_by_side(
-        context, drawing, AXIS,
-        {of[key]: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()},
-        {of[key]: limit_ms(context, kind or ALL, key) for key in series},
-        width=PANEL_WIDTH, height=height, last=last,
-    )  # fmt: skip
-
-
-def _ms(rows: Rows) -> Rows:
-    return scaled([row for row in rows if row["value"] > 0], MS_PER_S)
+PLUGINS = (
+    FigureKind("response-by-users", 20, "response", _plot_together, ("load",)),
+    FigureKind("response-by-transaction", 21, "response", _plot_by_transaction, ("load",)),
+)

@@ -42,14 +42,11 @@ from stithy.report.drawing.compose import (
 )
 from stithy.report.drawing.points import scaled, window_row
 from stithy.report.drawing.titles import named
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, count, took
 
 NAME = "response-throughput"
-ORDER = 22
-SECTION = "response"
-NEEDS = ("load",)
 
 ON_EACH_OTHER = 0.03
 """Own: of the horizontal axis; two numbers that are nearer cannot be read."""
@@ -62,7 +59,7 @@ CANDIDATES_LABELLED = 3
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LevelOutcome:
     """Where a candidate stands at a level: throughput per minute and response time, seconds.
 
     Too few values for the percentile are None: such a level has no mark.
@@ -74,7 +71,7 @@ class _Place:
     response_s: float | None
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure where throughput is free and has two levels; else why not."""
     shows = "response time against throughput"
     quantity = _quantity(context)
@@ -102,7 +99,7 @@ def draw(context: Context) -> list[Drawn]:
     ]  # fmt: skip
 
 
-def _why_none(context: Context, quantity: Quantity, places: list[_Place]) -> str | None:
+def _why_none(context: Context, quantity: Quantity, places: list[_LevelOutcome]) -> str | None:
     if context.is_open:
         return "in an open loop the study sets the throughput"
     if not places and _is_of_few(context, quantity):
@@ -134,7 +131,7 @@ def _quantity(context: Context) -> Quantity:
     return Quantity("p95", known.WORKLOAD.headline if known else ALL)
 
 
-def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
+def _places(context: Context, quantity: Quantity) -> Iterator[_LevelOutcome]:
     """By candidate, from its lowest level up; levels without valid windows are left out."""
     evidence, of = context.evidence, (quantity.known.column, quantity.of or ALL)
     for name in evidence.candidates:
@@ -142,7 +139,7 @@ def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
             done = evidence.level_of(name, point, evidence.throughput)
             response_s = evidence.printable_level(name, point, *of)
             if done:
-                yield _Place(name, point, done, response_s)
+                yield _LevelOutcome(name, point, done, response_s)
 
 
 def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
@@ -154,7 +151,7 @@ def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
             yield window_row(context, window, done=done, value=response_s)
 
 
-def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
+def _title(context: Context, quantity: Quantity, places: list[_LevelOutcome]) -> str:
     """What was reached within the limit; without one, the most and what it cost."""
     limit, noun = context.limit, context.evidence.throughput.noun
     if limit is not None and (best := list(_within(context, places))):
@@ -175,17 +172,17 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
     return f"Highest {noun}: {each}"
 
 
-def _answered(quantity: Quantity, place: _Place) -> str:
+def _answered(quantity: Quantity, place: _LevelOutcome) -> str:
     if place.response_s is None:
         return f"too few values for {quantity.label}"
     return f"{quantity.label} {took(place.response_s)}"
 
 
-def _done(place: _Place) -> float:
+def _done(place: _LevelOutcome) -> float:
     return place.done
 
 
-def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
+def _within(context: Context, places: list[_LevelOutcome]) -> Iterator[_LevelOutcome]:
     """The level up to which each candidate obeys the limit, where there is one."""
     limit = context.limit
     assert limit is not None  # asked by the caller
@@ -201,7 +198,11 @@ def _spans(points: Rows, key: str) -> Rows:
 
 
 def _chart(
-    context: Context, drawing: Drawing, quantity: Quantity, places: list[_Place], points: Rows
+    context: Context,
+    drawing: Drawing,
+    quantity: Quantity,
+    places: list[_LevelOutcome],
+    points: Rows,
 ) -> Spec:
     kind = quantity.of or ALL
     shown = scaled(points, MS_PER_S)
@@ -303,7 +304,9 @@ def _apart(rows: Rows) -> Rows:
     return kept
 
 
-def _table(context: Context, quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
+def _table(
+    context: Context, quantity: Quantity, places: list[_LevelOutcome], points: Rows
+) -> PageTable:
     """Each level as it is reported, then every window of it."""
     levels: Rows = [
         {
@@ -323,3 +326,6 @@ def _table(context: Context, quantity: Quantity, places: list[_Place], points: R
         ),
         pl.DataFrame([*levels, *points], infer_schema_length=None).drop("level"),
     )  # fmt: skip
+
+
+PLUGINS = (FigureKind(NAME, 22, "response", _plot, ("load",)),)

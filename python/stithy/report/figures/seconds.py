@@ -25,7 +25,7 @@ from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
     Domain,
-    Line,
+    LimitLine,
     domain_of,
     limit_lines,
     log_ticks,
@@ -43,15 +43,10 @@ from stithy.report.drawing.compose import (
     x_at,
     y_at,
 )
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import block_said, count, listing
 from stithy.validity import Flag
-
-NAME = "seconds"
-ORDER = 60
-SECTION = "seconds"
-NEEDS = ("load",)
 
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
@@ -66,7 +61,7 @@ Flagged = tuple[Window, Flag]
 """A window, and its flag that weighs most."""
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
     levels = [_shown(context, point) for point in context.evidence.levels]
     shown = [each for each in levels if each is not None]
@@ -294,7 +289,7 @@ def _checkpoint_text(block: Block) -> str:
 
 
 @dataclass(frozen=True)
-class _Strip:
+class _WindowStrip:
     """One chart: a candidate's quantity over the seconds, and where it stands in the grid.
 
     `lines`: one row a window, its seconds and values as lists.
@@ -304,7 +299,7 @@ class _Strip:
     quantity: str
     lines: Rows
     marks: Rows
-    limits: tuple[Line, ...]
+    limits: tuple[LimitLine, ...]
     domain: Domain
     last_second: int
     extent: int
@@ -335,7 +330,7 @@ def _strips(
         charts = [
             _strip(
                 context, drawing,
-                _Strip(
+                _WindowStrip(
                     name, quantity, _lines(drawn, quantity, mine, shown),
                     annotations.of_windows(marked, [window.id for window in mine], quantity),
                     limits[quantity], domains[quantity], last_second, extent,
@@ -349,7 +344,7 @@ def _strips(
     return grid(stacks, columns)
 
 
-def _domain(drawn: pl.DataFrame, quantity: str, limits: tuple[Line, ...]) -> Domain:
+def _domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
     value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
     rows = drawn.filter(quantity=quantity).select(value).to_dicts()
     return domain_of([*rows, *({"value": each.value} for each in limits)], log=quantity == "p95")
@@ -374,7 +369,7 @@ def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Sh
     return rows
 
 
-def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
+def _strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec:
     x = strip_axis(strip.last_second + 1, is_bottom=strip.bottom)
     log = strip.quantity == "p95"
     ticks = {"values": _few(log_ticks(strip.domain))} if log else {"tickCount": 3}
@@ -404,7 +399,9 @@ def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
     return drawing.mark("rect", [{"second": 0.0, "until": until}], ends, **look)
 
 
-def _drawn(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> list[Spec]:
+def _drawn(
+    context: Context, drawing: Drawing, strip: _WindowStrip, x: alt.X, y: alt.Y
+) -> list[Spec]:
     if not strip.lines:
         device = strip.quantity == "device"
         text = "not sampled: no block device under this volume" if device else "not recorded"
@@ -441,3 +438,6 @@ def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
         )
         for (flagged, invalid), rows in sorted(found.items(), reverse=True)
     ]
+
+
+PLUGINS = (FigureKind("seconds", 60, "seconds", _plot, ("load",)),)

@@ -11,7 +11,7 @@ from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import own_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.figure import Absent, Drawn
+from stithy.report.figure import Absent, Drawn, FigureKind
 from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import servers
@@ -19,9 +19,6 @@ from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"
-ORDER = 3
-SECTION = "set-up"
-NEEDS = ("load",)
 
 SHOWS = "the machine, the hammer, the servers, their volumes and drives"
 
@@ -37,7 +34,7 @@ HEADING, LINE, LETTER = 12, 11, 5.9
 LEADING = 15
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One drawing where the manifest tells what was set up."""
     if context.manifest is None:
         return [Absent(NAME, SHOWS, "the manifest could not be read")]
@@ -239,3 +236,6 @@ def _table(whole: SetUp) -> PageTable:
     if any(row["emulated"] for row in rows):
         shows.append(Show("emulated", "emulated", "truth"))
     return PageTable(NAME, "The set-up", tuple(shows), pl.DataFrame(rows))
+
+
+PLUGINS = (FigureKind(NAME, 3, "set-up", _plot, ("load",)),)

@@ -1,17 +1,18 @@
-"""The frontier: what each setting of backups costs users against how long its backup takes."""
+"""Figures of backups: how long each took, and what each setting costs users against that."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
 
+from stithy.analysis.evidence import Window
 from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
     SIGNED_PERCENT,
-    Line,
+    LimitLine,
     candidate_channels,
     domain_of,
     intervals,
@@ -22,11 +23,13 @@ from stithy.report.drawing.chart import (
     y_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.drawing.plots import Bars, Duration, read_durations, title_durations
+from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.parts.backups import (
     COVERED_LEAST,
     Setting,
     at_load,
+    drawn_point,
     fastest,
     limit_share,
     settings_of,
@@ -34,10 +37,6 @@ from stithy.report.parts.backups import (
 from stithy.report.tables import Show, table_of
 from stithy.report.words.wording import listing, percent, took
 
-NAME = "backups"
-ORDER = 16
-SECTION = "backup"
-NEEDS = ("load",)
 KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320
 NAMED_MOST = 8
@@ -46,12 +45,8 @@ GAP, LETTER = 12, 6.0
 """Own: pixels between a mark and its name, and of a letter of it."""
 
 
-def draw(context: Context) -> list[Drawn]:
-    """One figure for each load at which several settings were measured."""
-    return list(_figures(context))
-
-
-def _figures(context: Context) -> Iterator[Drawn]:
+def _plot_frontier(context: Context) -> Iterator[Drawn]:
+    """Draw a figure for each load at which several settings were measured."""
     settings = settings_of(context)
     loads = dict.fromkeys(each.load for each in settings)
     for load in loads:
@@ -132,7 +127,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows, share: float, tail: s
     durations = [{"value": row["duration_s"] / _left_of_name(row["setting"])} for row in rows]
     longest = domain_of(durations, log=False)
     x = x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
-    limit = Line(share, f"+{percent(share)}", palette.MARK[0])
+    limit = LimitLine(share, f"+{percent(share)}", palette.MARK[0])
     across = alt.Y("value:Q", scale=alt.Scale(domain=list(domain), nice=False))
     channels = {**candidate_channels(context), "opacity": picked()}
     colour = {"color": channels["color"], "opacity": picked()}
@@ -166,3 +161,49 @@ def _marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[Spec]
         if mine:
             drawn.append(drawing.mark("point", mine, {**channels, "tooltip": tips}, **look))
     return [drawing.followed(drawn[0]), *drawn[1:]]
+
+
+DURATIONS = "backup-durations"
+OPERATIONS = ("backup", "restore")
+OF_CYCLES = ("backup.cycle_bytes", "backup.cycle_ratio")
+"""What is measured of each backup, by the name of its span."""
+
+
+def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
+    point = drawn_point(context)
+    if point is None:
+        return
+    durations = read_durations(context, point, _list_durations)
+    if not durations:
+        because = "no valid window has a backup that succeeded"
+        yield Absent(DURATIONS, "duration of backup and restore", because)
+        return
+    yield Bars(
+        name=DURATIONS,
+        title=title_durations(context, durations),
+        caption="Duration of each backup and of each restore that succeeded (marks), and the "
+        f"mean of the windows' means (bars), of all valid windows {point.at(context.level_unit)}. "
+        "A restore ends when a second server answers.",
+        noun="backups and of restores",
+        data="Duration of backups and of restores",
+        durations=durations,
+    )
+
+
+def _list_durations(window: Window) -> Iterator[Duration]:
+    for span in window.spans:
+        operation, _, number = str(span["name"]).partition(" ")
+        succeeded = span["to_s"] is not None and span["invalid_because"] is None
+        if operation in OPERATIONS and succeeded:
+            duration_s = span["to_s"] - span["from_s"]
+            values = (window.values.get((metric, span["name"])) for metric in OF_CYCLES)
+            yield Duration(
+                operation, window.candidate, window.block, number, duration_s,
+                *(value["value"] if value else None for value in values),
+            )  # fmt: skip
+
+
+PLUGINS = (
+    FigureKind(DURATIONS, 15, "backup", _plot_durations),
+    FigureKind(KEY, 16, "backup", _plot_frontier, ("load",)),
+)

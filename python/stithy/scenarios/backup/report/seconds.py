@@ -14,7 +14,7 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.annotations import BYTES_PER_MB, MS_PER_S
 from stithy.report.drawing.chart import NUMBERS, WIDTH, domain_of, strip_axis, y_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn, Figure, FigureKind
 from stithy.report.parts.backups import drawn_point
 from stithy.report.parts.devices import (
     MOVED,
@@ -26,10 +26,6 @@ from stithy.report.parts.devices import (
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, plural, took
 
-NAME = "backup_seconds"
-ORDER = 17
-SECTION = "backup"
-NEEDS = ("values",)
 KEY = "backup-seconds"
 COLUMNS_MOST, HEIGHT = 3, 70
 SECONDS_PER_MINUTE = 60
@@ -53,7 +49,7 @@ STRIPS: Mapping[str, Strip] = {
 }  # fmt: skip
 
 
-def draw(context: Context) -> list[Drawn]:
+def _plot(context: Context) -> list[Drawn]:
     """One figure: of each candidate its window of the median block, where the question is asked."""
     point = drawn_point(context)
     if point is None:
@@ -234,3 +230,6 @@ def _shades(drawing: Drawing, spans: Rows, x: alt.X) -> Iterator[Spec]:
         if mine:
             ends = {"x": x, "x2": alt.X2("until:Q"), "tooltip": tips}
             yield drawing.mark("rect", mine, ends, color=colour, opacity=opacity)
+
+
+PLUGINS = (FigureKind(KEY, 17, "backup", _plot, ("values",)),)

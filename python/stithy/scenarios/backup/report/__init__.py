@@ -1,0 +1,5 @@
+"""What a report says of backups beside users."""
+
+from stithy.scenarios.backup.report import figures, seconds
+
+PLUGINS = (*figures.PLUGINS, *seconds.PLUGINS)

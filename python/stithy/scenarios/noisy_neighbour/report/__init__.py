@@ -1,0 +1,5 @@
+"""What a report says of tenants beside a neighbour."""
+
+from stithy.scenarios.noisy_neighbour.report import figures, seconds
+
+PLUGINS = (*figures.PLUGINS, *seconds.PLUGINS)

@@ -1,0 +1,319 @@
+"""Figures of tenants and their neighbour: what each tenant keeps, and the neighbour's cycles."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.report.context import Context
+from stithy.report.drawing.annotations import BYTES_PER_MB
+from stithy.report.drawing.chart import (
+    WIDTH,
+    Axis,
+    Domain,
+    domain_of,
+    line_channels,
+    picked,
+    value_axis,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.plots import Bars, DataPlot, Duration, read_durations, title_durations
+from stithy.report.drawing.titles import named, named_by
+from stithy.report.figure import Absent, FigureKind
+from stithy.report.parts.neighbour import drawn_point, first_pair, paired
+from stithy.report.tables import PageTable, Show, table_of
+from stithy.report.words.wording import percent, value
+from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
+
+WORDS = ("alone", "with")
+PALE = 0.4
+METRIC = "tenant.tpm"
+
+
+@dataclass(frozen=True)
+class _TenantThroughput:
+    """The throughput of a tenant, over blocks in which it was measured both ways."""
+
+    candidate: str
+    tenant: str
+    blocks: int
+    alone: float
+    beside: float
+
+    @property
+    def share(self) -> float:
+        """How much of its throughput it keeps."""
+        return self.beside / self.alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TenantBars(DataPlot):
+    """A pair of bars for each tenant, a chart for each candidate."""
+
+    kept: Sequence[_TenantThroughput]
+
+    def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
+        rows: dict[str, Rows] = {}
+        for kept in self.kept:
+            bars = [
+                {"tenant": kept.tenant.removeprefix("tenant-"), "neighbour": word, "value": value}
+                for word, value in zip(WORDS, (kept.alone, kept.beside), strict=True)
+            ]
+            rows.setdefault(kept.candidate, []).extend(bars)
+        columns = min(len(rows), 2)
+        domain = domain_of([row for bars in rows.values() for row in bars], log=False)
+        charts = [
+            _draw_tenants(context, drawing, bars, domain, name, is_first=index % columns == 0)
+            for index, (name, bars) in enumerate(rows.items())
+        ]
+        return grid(charts, columns)
+
+    def make_table(self, context: Context) -> PageTable:
+        rows = [{**vars(kept), "share": kept.share} for kept in self.kept]
+        shows = (
+            Show("candidate", "candidate"), Show("tenant", "tenant"),
+            Show("blocks", "blocks", "count"), Show("alone", "TPM alone", "count"),
+            Show("beside", "TPM with the neighbour", "count"), Show("share", "kept", "share"),
+        )  # fmt: skip
+        types = {"alone": pl.Float64, "beside": pl.Float64}
+        return table_of(self.name, self.data, shows, rows, **types)
+
+    def describe(self, context: Context) -> str:
+        return "Bar charts with a pair of bars for each tenant, one chart for each candidate."
+
+
+def _plot_tenants(context: Context) -> Iterator[_TenantBars | Absent]:
+    point, name = drawn_point(context), "throughput-by-tenant"
+    if point is None:
+        return
+    kept = list(_list_kept(context, point))
+    if not kept:
+        because = "no valid block has a tenant alone and with the neighbour"
+        yield Absent(name, "throughput of each tenant", because)
+        return
+    yield _TenantBars(
+        name=name,
+        title=_title_tenants(context, kept),
+        caption="Transactions per minute of each tenant: alone (pale) and with the neighbour, "
+        "means over the blocks that have a valid window of both. Tenants and load are the same "
+        "in both; only the neighbour is switched.",
+        noun="throughput",
+        data="Throughput of each tenant, alone and with the neighbour",
+        kept=kept,
+    )
+
+
+def _list_kept(context: Context, point: Point) -> Iterator[_TenantThroughput]:
+    rows = context.run.values.filter(pl.col("metric") == METRIC)
+    tenants = rows["of"].unique(maintain_order=True).to_list()
+    for name in context.evidence.candidates:
+        pairs = paired(context, name, point)
+        for tenant in sorted(tenants, key=lambda tenant: (len(tenant), tenant)):
+            read, of = context.evidence.value_of, Quantity(METRIC, tenant)
+            every = ((read(alone, of).number, read(beside, of).number) for alone, beside in pairs)
+            both = [(a, b) for a, b in every if a is not None and b is not None]
+            alone_tpm = fmean(a for a, _ in both) if both else 0.0
+            if alone_tpm:
+                yield _TenantThroughput(
+                    name, tenant, len(both), alone_tpm, fmean(b for _, b in both)
+                )
+
+
+def _title_tenants(context: Context, kept: Sequence[_TenantThroughput]) -> str:
+    """Name the tenants that keep least and most, by candidate."""
+    shares = {
+        name: mine
+        for name in context.evidence.candidates
+        if (mine := [tenant.share for tenant in kept if tenant.candidate == name])
+    }
+    ranges = named(
+        [*shares],
+        lambda name: fmean(shares[name]),
+        lambda name: f"{_format_range(shares[name])} on {name}",
+    )
+    return f"Share of its throughput that a tenant keeps with the neighbour: {ranges}"
+
+
+def _format_range(shares: Sequence[float]) -> str:
+    least, most = percent(min(shares)), percent(max(shares))
+    return least if least == most else f"{least} to {most}"
+
+
+def _draw_tenants(
+    context: Context, drawing: Drawing, rows: Rows, domain: Domain, name: str, *, is_first: bool
+) -> Spec:
+    width = (WIDTH if len(context.evidence.candidates) == 1 else (WIDTH + 20) // 2) - 45
+    bars = alt.Chart(drawing.add(rows), title=name).mark_bar(color=context.styles[name].colour)
+    pale = alt.Scale(domain=list(WORDS), range=[PALE, 1])
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal",
+        labelExpr="datum.label == 'with' ? 'with the neighbour' : datum.label",
+    )  # fmt: skip
+    return unit(
+        bars.encode(
+            x=alt.X(
+                "tenant:N", title="Tenant", sort=None, axis=alt.Axis(labelAngle=0, grid=False)
+            ),
+            xOffset=alt.XOffset("neighbour:N", sort=list(WORDS)),
+            y=value_axis(Axis("Transactions per minute"), domain, titled=is_first),
+            opacity=alt.Opacity("neighbour:N", scale=pale, legend=legend),
+            tooltip=[
+                alt.Tooltip("tenant:N"), alt.Tooltip("neighbour:N"),
+                alt.Tooltip("value:Q", title="TPM", format=",.4~g"),
+            ],
+        ).properties(width=width, height=200)
+    )  # fmt: skip
+
+
+def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
+    point, name = drawn_point(context), "neighbour-durations"
+    if point is None:
+        return
+    durations = read_durations(context, point, _list_durations)
+    if durations:
+        yield Bars(
+            name=name,
+            title=title_durations(context, durations),
+            caption="Duration of each cycle of the neighbour that succeeded, and of its parts "
+            "(marks), and the mean of the windows' means (bars), of all valid windows "
+            f"{point.at(context.level_unit)}.",
+            noun="cycles and of their parts",
+            data="Duration of the neighbour's cycles",
+            durations=durations,
+        )
+    elif any(cycles(window.spans) for candidate in context.evidence.candidates
+             for window in context.evidence.valid_at(candidate, point)):  # fmt: skip
+        because = "no cycle succeeded in a valid window"
+        yield Absent(name, "duration of the neighbour's cycles", because)
+
+
+def _list_durations(window: Window) -> Iterator[Duration]:
+    for span in (*cycles(window.spans), *parts(window.spans)):
+        if span["outcome"] == "done" and span["to_s"] is not None:
+            name = str(span["name"])
+            number = name.partition(":")[0].rpartition(" ")[2]
+            yield Duration(part_of(name) or "cycle", window.candidate, window.block, number,
+                           span["to_s"] - span["from_s"])  # fmt: skip
+
+
+SIZE, RATE = "neighbour.cycle_bytes", Quantity("neighbour.bytes_per_s")
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """A part of a cycle that succeeded; seconds of its window, bytes per second."""
+
+    candidate: str
+    part: str
+    from_s: float
+    to_s: float
+    rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stretches(DataPlot):
+    """A line for each candidate that is 0 while no cycle runs, in the window that is drawn."""
+
+    stretches: Sequence[_Stretch]
+
+    def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
+        rows = [
+            {"candidate": name, "second": at_s, "value": rate / BYTES_PER_MB}
+            for name in context.evidence.candidates
+            for at_s, rate in _list_steps([of for of in self.stretches if of.candidate == name])
+        ]
+        y = value_axis(Axis("Bytes of databases (MB/s)"), domain_of(rows, log=False))
+        x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
+        channels = {"x": x, "y": y, "opacity": picked(), **line_channels(context)}
+        line = drawing.mark("line", rows, channels, strokeWidth=1.5, interpolate="step-after")
+        return layer([drawing.followed(line)], width=660, height=180)
+
+    def make_table(self, context: Context) -> PageTable:
+        shows = (
+            Show("candidate", "candidate"), Show("part", "part"),
+            Show("from_s", "from", "duration"), Show("to_s", "to", "duration"),
+            Show("rate", "bytes of databases", "bandwidth"),
+        )  # fmt: skip
+        return table_of(self.name, self.data, shows, map(vars, self.stretches))
+
+    def describe(self, context: Context) -> str:
+        return "Line chart of throughput against time, with a line for each candidate."
+
+
+def _plot_throughput(context: Context) -> Iterator[_Stretches]:
+    point, names = drawn_point(context), context.evidence.candidates
+    if point is None:
+        return
+    windows = [window for name in names for window in first_pair(context, name, point)[1:]]
+    stretches = [stretch for window in windows for stretch in _list_stretches(window)]
+    if stretches:
+        yield _Stretches(
+            name="neighbour-throughput",
+            title=_title_throughput(context, stretches),
+            caption="Each part of a cycle has the bytes of its database divided by its time; "
+            "cycles that run at once are added. The line is 0 while no cycle runs. The window with "
+            "the neighbour is the one drawn above. Only cycles that succeeded are drawn: the bytes "
+            "of one that the end of the window cut are not known.",
+            noun="throughput",
+            data="How fast the neighbour's cycles went through their databases",
+            stretches=stretches,
+        )
+
+
+def _list_stretches(window: Window) -> Iterator[_Stretch]:
+    """List the parts of each cycle whose bytes are known; a cycle without parts is one."""
+    start_s = window.row["started_at_s"] or 0.0
+    for cycle in cycles(window.spans):
+        measured = window.values.get((SIZE, cycle["name"])) or {}
+        mine = [part for part in parts(window.spans)
+                if part["name"].startswith(f"{cycle['name']}:")] or [cycle]  # fmt: skip
+        for part in mine if measured.get("value") else ():
+            took_s = part["to_s"] - part["from_s"]
+            if took_s > 0:
+                yield _Stretch(
+                    window.candidate, part_of(part["name"]) or "cycle", part["from_s"] - start_s,
+                    part["to_s"] - start_s, measured["value"] / took_s,
+                )  # fmt: skip
+
+
+def _title_throughput(context: Context, stretches: Sequence[_Stretch]) -> str:
+    """Name the mean of each candidate while any cycle ran, weighted by time."""
+    means = {}
+    for name in context.evidence.candidates:
+        rates = _list_rates([of for of in stretches if of.candidate == name])
+        at_work = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
+        if at_work:
+            means[name] = sum(s * rate for s, rate in at_work) / sum(s for s, _ in at_work)
+    shown = named_by(means, lambda rate: value(RATE, rate))
+    return f"While it works, the neighbour goes through its databases at {shown}"
+
+
+def _list_rates(stretches: Sequence[_Stretch]) -> list[tuple[float, float, float]]:
+    """List from each begin or end of a part to the next: both, and the rate of all."""
+    moments = sorted({moment for of in stretches for moment in (of.from_s, of.to_s)})
+    return [
+        (begin, end, sum(of.rate for of in stretches if of.from_s <= begin and end <= of.to_s))
+        for begin, end in pairwise(moments)
+    ]
+
+
+def _list_steps(stretches: Sequence[_Stretch]) -> list[tuple[float, float]]:
+    """List where the line steps to which rate: at 0 s, and with each begin and end."""
+    rates = _list_rates(stretches)
+    first = [(0.0, 0.0)] if rates and rates[0][0] > 0 else []
+    last = [(rates[-1][1], 0.0)] if rates else []
+    return [*first, *((from_s, rate) for from_s, _, rate in rates), *last]
+
+
+TABLES = ("tenant_seconds",)
+PLUGINS = (
+    FigureKind("throughput-by-tenant", 14, "neighbours", _plot_tenants, TABLES),
+    FigureKind("neighbour-durations", 17, "neighbours", _plot_durations, TABLES),
+    FigureKind("neighbour-throughput", 18, "neighbours", _plot_throughput, TABLES),
+)
