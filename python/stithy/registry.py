@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from stithy.needs import Need
 
 FAMILIES = {
-    "provider": "stithy.storage.providers",
     "engine": "stithy.engines",
     "workload": "stithy.workloads",
     "restore": "stithy.plan.restores",

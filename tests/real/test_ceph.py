@@ -20,7 +20,7 @@ from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site, Volume
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import LaboratoryProvider
+from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
@@ -29,10 +29,10 @@ UP_S, DOWN_S = 60.0, 15.0
 Recorded = list[Resource]
 
 
-def _provider(place: Path, **keys: object) -> LaboratoryProvider:
+def _provider(place: Path, **keys: object) -> LaboratoryStorage:
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
     found = CephKeys.model_validate({"size": "512 MiB", **keys})
-    return LaboratoryProvider(found, "lab", site)
+    return LaboratoryStorage(found, "lab", site)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def recorded() -> Iterator[Recorded]:
     clean_up("r1", made, lambda number: None, everything=False)
 
 
-def _up(provider: LaboratoryProvider, made: Recorded) -> Volume:
+def _up(provider: LaboratoryStorage, made: Recorded) -> Volume:
     return provider.provision(
         "r1", lambda kind, facts: made.append(Resource(len(made), kind, facts))
     )

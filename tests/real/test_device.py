@@ -16,7 +16,7 @@ from stithy.run.cleanup.register import Resource
 from stithy.storage.consent import content_of, may_format
 from stithy.storage.formatted import claim
 from stithy.storage.provider import ROLES, Site
-from stithy.storage.providers.device import DeviceProvider, Spec, create
+from stithy.storage.providers.device import DeviceStorage, Spec
 from support.loops import a_loop
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -33,11 +33,11 @@ def device(place: Path) -> Iterator[Path]:
 
 def provider(
     device: Path | list[Path], place: Path, *, as_found: bool = False, **keys: object
-) -> DeviceProvider:
+) -> DeviceStorage:
     """The provider of a candidate `disk` with these keys."""
     needed, seeds = dict.fromkeys(ROLES, 10**8), dict.fromkeys(ROLES, 1)
     site = Site(RUNNER, needed, place, seeds, as_found=as_found)
-    return create(Spec.model_validate({"device": device, **keys}), "disk", site)
+    return DeviceStorage(Spec.model_validate({"device": device, **keys}), "disk", site)
 
 
 def holds(device: Path) -> str:

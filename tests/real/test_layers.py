@@ -17,8 +17,8 @@ from stithy.storage.layer import MEMBERS, Level
 from stithy.storage.layers import lvm, md, writecache
 from stithy.storage.layers.btrfs import stored_bytes
 from stithy.storage.provider import ROLES, Site
-from stithy.storage.providers.device import Spec, create
-from stithy.storage.providers.drive.emulated import EmulatedProvider
+from stithy.storage.providers.device import DeviceStorage, Spec
+from stithy.storage.providers.drive.emulated import EmulatedStorage
 from stithy.storage.providers.drive.keys import DriveKeys
 from stithy.storage.space import with_log
 from support.loops import a_loop
@@ -39,7 +39,7 @@ def test_an_array_of_btrfs_holds_what_it_promised(place: Path, level: Level) -> 
         ]
         spec = Spec.model_validate({"device": devices, "layer": {"btrfs": compressed}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = create(spec, "array", site)
+        provider = DeviceStorage(spec, "array", site)
         provider.check()
         promised = provider.rooms()[0].free_bytes
         recorded: list[Resource] = []
@@ -70,7 +70,7 @@ def test_what_single_files_take_adds_up_to_the_books_of_btrfs(place: Path) -> No
         layer = {"btrfs": {"level": "single", "compression": "zstd:1"}}
         spec = Spec.model_validate({"device": [device], "layer": layer})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = create(spec, "array", site)
+        provider = DeviceStorage(spec, "array", site)
         recorded: list[Resource] = []
         volume = provider.provision(
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
@@ -127,7 +127,7 @@ def test_an_array_of_the_kernel_holds_what_it_promised(
         ]
         spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = create(spec, "array", site)
+        provider = DeviceStorage(spec, "array", site)
         provider.check()
         promised = provider.rooms()[0].free_bytes
         before = set(os.listdir("/sys/block"))
@@ -156,7 +156,7 @@ def test_an_array_of_md_is_unmade_after_all_its_devices_have_failed(place: Path)
         spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid5"}}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         recorded: list[Resource] = []
-        create(spec, "array", site).provision(
+        DeviceStorage(spec, "array", site).provision(
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
         )
         [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
@@ -178,7 +178,7 @@ def test_an_array_of_lvm_is_unmade_after_all_its_devices_have_failed(place: Path
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         before = set(os.listdir("/sys/block"))
         recorded: list[Resource] = []
-        create(spec, "array", site).provision(
+        DeviceStorage(spec, "array", site).provision(
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
         )
         for n, device in enumerate(devices):
@@ -197,7 +197,7 @@ def test_an_array_of_md_under_another_number_is_found_by_its_identifier(place: P
         spec = Spec.model_validate({"device": devices, "layer": {"md": {"level": "raid1"}}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         recorded: list[Resource] = []
-        volume = create(spec, "array", site).provision(
+        volume = DeviceStorage(spec, "array", site).provision(
             "r1", lambda kind, facts: recorded.append(Resource(len(recorded), kind, facts))
         )
         [node] = [each.facts["device"] for each in recorded if each.kind == "md"]
@@ -220,7 +220,7 @@ def test_an_array_of_md_lies_on_emulated_drives(place: Path, own_state: Path) ->
         }
     )
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-    provider = EmulatedProvider({"data": keys}, "array", site)
+    provider = EmulatedStorage({"data": keys}, "array", site)
     provider.check()
     recorded: list[Resource] = []
     volume = provider.provision(
@@ -246,7 +246,7 @@ def test_an_emulated_drive_without_a_file_system_is_the_volume(
         {"drive": "generic-nvme", "size": "64 MiB", "filesystem": "none"}
     )
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**7), place, dict.fromkeys(ROLES, 1))
-    provider = EmulatedProvider({"data": keys}, "raw", site)
+    provider = EmulatedStorage({"data": keys}, "raw", site)
     provider.check()
     recorded: list[Resource] = []
     volume = provider.provision(

@@ -15,7 +15,7 @@ from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.layers import vdo, zfs
 from stithy.storage.provider import ROLES, Site, Volume
-from stithy.storage.providers.device import DeviceProvider, Spec, create
+from stithy.storage.providers.device import DeviceStorage, Spec
 from support.loops import a_loop
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive]
@@ -44,7 +44,7 @@ def _name(value: Any) -> str:
 class Made:
     """An array on devices that are as empty as before once it has gone."""
 
-    provider: DeviceProvider
+    provider: DeviceStorage
     volume: Volume
     promised_bytes: int
 
@@ -58,7 +58,7 @@ def _made(place: Path, layer: Any, size_mib: int, keys: dict[str, Any]) -> Itera
         ]
         spec = Spec.model_validate({"device": devices, "layer": {layer.PLUGINS[0].name: keys}})
         site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
-        provider = create(spec, "array", site)
+        provider = DeviceStorage(spec, "array", site)
         provider.check()
         promised = provider.rooms()[0].free_bytes
         assert promised

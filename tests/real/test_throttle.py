@@ -13,7 +13,7 @@ from stithy.hosts.throttle import IO, make_throttle
 from stithy.run.cleanup.handlers import clean_up
 from stithy.run.cleanup.register import Resource
 from stithy.storage.provider import ROLES, Site
-from stithy.storage.providers.device import Spec, create
+from stithy.storage.providers.device import DeviceStorage, Spec
 from support.loops import a_loop
 
 pytestmark = [
@@ -46,7 +46,7 @@ def test_processes_in_the_group_read_as_fast_as_they_may_and_others_as_they_can(
     with a_loop(place, "disk") as device:
         site = Site(RUNNER, dict.fromkeys(ROLES, 10**8), place, dict.fromkeys(ROLES, 1))
         spec = Spec.model_validate({"device": device, "filesystem": "ext4"})
-        volume = create(spec, "disk", site).provision("r1", record)
+        volume = DeviceStorage(spec, "disk", site).provision("r1", record)
         try:
             file = volume.path / "file"
             file.write_bytes(bytes(SIZE))

@@ -21,6 +21,7 @@ from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
+from stithy.storage.provider import Provider
 from stithy.study.scenario import Scenario
 from support.running import write_study
 
@@ -29,8 +30,9 @@ def load_plugins() -> None:
     """What a run loads on its way, for those who fork before it: it is loaded once, and not each
     time.
     """
-    for family in ("provider", "engine", "workload"):
+    for family in ("engine", "workload"):
         plugins(family)
+    plugins(Provider)
     plugins(Collector)
     plugins(Scenario)
 

@@ -27,7 +27,7 @@ from stithy.run.deciding import Status
 from stithy.run.events import Event, Note, StepStarted
 from stithy.run.journal import Entry, read_journal
 from stithy.run.preparation.equip import leftovers
-from stithy.storage.providers.path import DirectoryProvider
+from stithy.storage.providers.path import DirectoryStorage
 from support.faked_run import FakedRun, load_plugins, two_more
 from support.running import entries, left_by, manifest, window_row
 
@@ -246,7 +246,7 @@ def reboot(root: Path) -> None:
 
 def clear(root: Path) -> None:
     """Another run takes the candidates' directories."""
-    providers = {name: DirectoryProvider(root / name, name) for name in "ab"}
+    providers = {name: DirectoryStorage(root / name, name) for name in "ab"}
     sentences = list(leftovers(providers, clean=True))
     assert all(f"stithy resume {root / 'out'}" in sentence for sentence in sentences), sentences
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from stithy.registry import plugins
+from stithy.storage.provider import Provider
 from stithy.study.document import as_yaml
 from stithy.study.keys import scenarios
 from stithy.study.model import Study
@@ -24,7 +25,7 @@ def study_schema() -> dict[str, Any]:
     """The schema of a whole study file."""
     schema = Study.model_json_schema()
     properties = schema["properties"]
-    providers = {name: candidate_model(name) for name in plugins("provider")}
+    providers = {name: candidate_model(name) for name in plugins(Provider)}
     workloads = {name: module.Spec for name, module in plugins("workload").items()}
     candidates = _specs(providers)
     for each in candidates:

@@ -11,7 +11,6 @@ from stithy.plan.restore import inside_bytes, method_named
 from stithy.plan.scenario import DatabaseScene, Scene, scenario_of
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, question
 from stithy.point import Point
-from stithy.registry import plugins
 from stithy.search import Search
 from stithy.storage.provider import ROLES, Role
 from stithy.study.load import StudyFile
@@ -122,16 +121,9 @@ def master_candidate(study: Study) -> str:
 
 
 def likely_memory_backed(study: Study) -> frozenset[str]:
-    """The candidates of which the provider says, from their lines alone, that they are memory.
-
-    A provider's module may say so by a function `likely_memory_backed(spec)`.
-    """
-    return frozenset(name for name in study.candidates if _says_memory(study.candidates[name]))
-
-
-def _says_memory(candidate: Candidate) -> bool:
-    asked = getattr(plugins("provider")[candidate.provider], "likely_memory_backed", None)
-    return bool(asked and asked(candidate.spec))
+    """The candidates of which the provider says, from their lines alone, that they are memory."""
+    every = study.candidates.items()
+    return frozenset(name for name, of in every if of.kind.is_likely_memory(of.spec))
 
 
 def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
@@ -241,9 +233,8 @@ def as_null(file: StudyFile) -> StudyFile:
 
 
 def _like(candidate: Candidate) -> Candidate:
-    """Another candidate that differs in nothing, by its provider's `like`; the same without one."""
-    like = getattr(plugins("provider")[candidate.provider], "like", None)
-    found = replace(candidate, spec=like(candidate.spec, AGAIN)) if like else candidate
+    """Another candidate that differs in nothing but its place."""
+    found = replace(candidate, spec=candidate.kind.make_like(candidate.spec, AGAIN))
     others = {role: _like(each) for role, each in found.sources.items() if each is not found}
     if not others:
         return found

@@ -28,7 +28,7 @@ from stithy.run.cleanup.register import (
 )
 from stithy.storage.provider import ROLES, Role, Site
 from stithy.storage.providers.ceph.keys import CephKeys
-from stithy.storage.providers.ceph.laboratory import LaboratoryProvider
+from stithy.storage.providers.ceph.laboratory import LaboratoryStorage
 from stithy.wire.drive.messages import DriveFacts
 
 MARK = "cluster-"
@@ -90,11 +90,11 @@ def raise_by_hand(name: str, keys: CephKeys, needed_bytes: Mapping[Role, int]) -
         )
     needed = dict.fromkeys(ROLES, 0) | dict(needed_bytes)
     site = Site(LocalRunner(), needed, Path(), dict.fromkeys(ROLES, SEED))
-    LaboratoryProvider(keys, name, site).check()
+    LaboratoryStorage(keys, name, site).check()
     register = Register(f"{MARK}{name}", layout.home(), SystemClock(), by_hand=True)
     try:
         site = replace(site, logs=make_scratch(register.creating, None))
-        LaboratoryProvider(keys, name, site).provision(f"{MARK}{name}", register.creating)
+        LaboratoryStorage(keys, name, site).provision(f"{MARK}{name}", register.creating)
         register.keep()
         register.close(remove=False)
     except BaseException:

@@ -11,7 +11,7 @@ from stithy.plan.steps import Dataset
 from stithy.run.cleanup.books import Books
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents
-from stithy.storage.provider import EmulatedDrive, Provider, Role, Volume
+from stithy.storage.provider import EmulatedDrive, Role, Storage, Volume
 from stithy.storage.volume import remove_own
 
 KEEPER = "master copy"
@@ -87,8 +87,8 @@ class Volumes:
 
     books: Books
     host: Host
-    providers: Mapping[str, Provider]
-    keeper: Provider
+    providers: Mapping[str, Storage]
+    keeper: Storage
     made: dict[str, Volume] = field(default_factory=dict)
     masters: dict[str, Contents] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)

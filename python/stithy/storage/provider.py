@@ -1,27 +1,17 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
-A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
-mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs`) and
-`create(spec, candidate, site)`, which returns a `Provider`. What it makes of a kind of its own it
-removes by `HANDLERS`: by kind a function of the recorded facts, which is idempotent.
-It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
-whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
-server's, and `daemons_bytes(spec)`, that of its processes; `drive_names(spec)`, the names of its
-emulated drives; `raw(spec)`, a block device without a file system; `emulated_drives(spec)`, whether
-CPUs of this machine stand in for its drives (a constant `EMULATED` where that is always so);
-`set_aside(spec, needed_bytes)`, by role the bytes on all drives and how many of them a byte of
-files takes; `overlap(spec, spec)`, two candidates in the same place; `like(spec, ending)`, another
-place like this one, for null studies, where the same lines twice are not two places;
-`database_url(spec)`, the URL of a database that runs already, and has no volume.
-`Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
+A provider is one module in `providers/`, with an instance of `Provider` in `PLUGINS`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
+
+from pydantic import BaseModel
 
 from stithy.hosts.runner import Runner
+from stithy.registry import Family, Plugin
 from stithy.secrets import Secret
 
 if TYPE_CHECKING:
@@ -182,7 +172,7 @@ Record = Callable[[str, dict[str, str]], object]
 """Writes to the journal, durably, what is about to be made: a kind and its facts."""
 
 
-class Provider(Protocol):
+class Storage(Protocol):
     """One candidate's storage."""
 
     def check(self) -> None:
@@ -241,3 +231,94 @@ class Provider(Protocol):
     def release(self) -> None:
         """Give up what this process holds to keep others out. Idempotent."""
         ...
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """What a study sets aside for a role: bytes on all drives, and of them for a byte of files.
+
+    None where the storage is there already.
+    """
+
+    provisioned_bytes: int | None = None
+    redundancy: float | None = None
+
+
+class Provider(Plugin):
+    """A kind of storage, as a candidate of a study names it.
+
+    All methods but those that create judge by the study's lines alone: no machine is asked.
+    """
+
+    family: ClassVar = Family("storage.providers")
+
+    spec: type[BaseModel]
+    """The candidate's mapping in the study file, frozen, without unknown keys. Its module imports
+    nothing that touches the machine."""
+
+    handlers: ClassVar[Mapping[str, Callable[[Mapping[str, str]], None]]] = {}
+    """How what it makes of a kind of its own is removed, by recorded facts; idempotent."""
+
+    is_by_url: bool = False
+    """Whether its candidates are databases that run already, and have no volume."""
+
+    def create(self, spec: Any, candidate: str, site: Site) -> Storage:
+        """Create the storage of one role of a candidate; nothing is asked of the machine yet."""
+        raise NotImplementedError
+
+    def create_together(
+        self, specs: Mapping[Role, Any], candidate: str, site: Site
+    ) -> Storage | None:
+        """Create the storage of several roles at once; None: each role has its own."""
+        del specs, candidate, site
+        return None
+
+    def is_likely_memory(self, spec: Any) -> bool:
+        """Whether the pages of its volume are likely memory."""
+        del spec
+        return False
+
+    def has_block_device(self, spec: Any) -> bool:
+        """Whether the volume is a block device without a file system."""
+        del spec
+        return False
+
+    def has_emulated_drives(self, spec: Any) -> bool:
+        """Whether CPUs of this machine stand in for its drives."""
+        del spec
+        return False
+
+    def name_drives(self, spec: Any) -> tuple[str, ...]:
+        """Name its emulated drives, as results know them."""
+        del spec
+        return ()
+
+    def count_image_bytes(self, spec: Any, needed_bytes: Mapping[Role, int]) -> int:
+        """Count the memory that it takes besides the server's, bytes."""
+        del spec, needed_bytes
+        return 0
+
+    def count_daemons_bytes(self, spec: Any) -> int:
+        """Count the memory of its processes, bytes."""
+        del spec
+        return 0
+
+    def set_aside(self, spec: Any, needed_bytes: Mapping[Role, int]) -> SetAside:
+        """Give the bytes on all its drives, and how many of them a byte of files takes."""
+        del spec, needed_bytes
+        return SetAside()
+
+    def overlaps(self, spec: Any, other: Any) -> bool:
+        """Whether two candidates, or roles of one, stand in the same place."""
+        keys = set(self.spec.model_fields)  # neither its cost nor its server makes it another place
+        return bool(spec.model_dump(include=keys) == other.model_dump(include=keys))
+
+    def make_like(self, spec: Any, ending: str) -> Any:
+        """Make another place like this one, for null studies. Raises UserError if none can be."""
+        del ending
+        return spec
+
+    def give_url(self, spec: Any) -> str | None:
+        """Give the URL of its database; None for a volume."""
+        del spec
+        return None

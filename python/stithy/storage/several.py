@@ -1,8 +1,8 @@
 """Several sources under one candidate: each role may lie on storage of its own kind.
 
 The log on a mirror of disks while the data are on SSDs, backups in a directory. Every source is
-provided by its own provider, and all of them together are one provider. A provider whose module
-has `create_together(specs, candidate, site)` serves all its roles at once.
+provided by its own provider, and all of them together are one provider. A provider that
+can `create_together` serves all its roles at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from stithy.registry import plugins
-from stithy.storage.provider import ROLES, Provider, Record, Role, Room, Site, Volume
+from stithy.storage.provider import ROLES, Provider, Record, Role, Room, Site, Storage, Volume
 from stithy.storage.space import Space
 
 Sources = Mapping[Role, tuple[str, BaseModel]]
@@ -29,7 +29,7 @@ def site_of(role: Role, site: Site) -> Site:
     )
 
 
-def provider_of(sources: Sources, candidate: str, site: Site) -> Provider:
+def provider_of(sources: Sources, candidate: str, site: Site) -> Storage:
     """What provides all volumes of a candidate."""
     groups = list(_groups(sources, candidate, site))
     return groups[0].provider if len(groups) == 1 else SeveralSources(groups, site.needed_bytes)
@@ -40,7 +40,7 @@ class Group:
     """Roles that one provider serves; the first is the one whose volume it returns."""
 
     roles: tuple[Role, ...]
-    provider: Provider
+    provider: Storage
 
 
 def _groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
@@ -50,12 +50,12 @@ def _groups(sources: Sources, candidate: str, site: Site) -> Sequence[Group]:
         by_name.setdefault(name, {})[role] = spec
     found = []
     for name, specs in by_name.items():
-        module = plugins("provider")[name]
-        if hasattr(module, "create_together"):
-            found.append(Group(tuple(specs), module.create_together(specs, candidate, site)))
+        kind = plugins(Provider)[name]
+        if (together := kind.create_together(specs, candidate, site)) is not None:
+            found.append(Group(tuple(specs), together))
             continue
         found += [
-            Group((role,), module.create(spec, candidate, site_of(role, site)))
+            Group((role,), kind.create(spec, candidate, site_of(role, site)))
             for role, spec in specs.items()
         ]
     return sorted(found, key=lambda each: ROLES.index(each.roles[0]))
@@ -68,10 +68,10 @@ class SeveralSources:
         """The first group has the data."""
         self._groups = groups
         self._needed = needed_bytes
-        self._owners: dict[Path, Provider] = {}
+        self._owners: dict[Path, Storage] = {}
 
     @property
-    def _data(self) -> Provider:
+    def _data(self) -> Storage:
         return self._groups[0].provider
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from stithy.factor import level_factor
 from stithy.registry import plugins
 from stithy.storage.layer import OneLayer
+from stithy.storage.provider import Provider
 from stithy.study.document import as_yaml, quoted
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_MOST, MARGIN_PERCENT
@@ -115,8 +116,13 @@ def scenarios() -> list[tuple[str, str, type[BaseModel]]]:
 
 
 def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:
-    for plugin, module in plugins(family).items():
-        yield from _keys(module.Spec, above, plugin)
+    specs = (
+        {name: provider.spec for name, provider in plugins(Provider).items()}
+        if family == "provider"
+        else {name: module.Spec for name, module in plugins(family).items()}
+    )
+    for plugin, spec in specs.items():
+        yield from _keys(spec, above, plugin)
 
 
 def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:

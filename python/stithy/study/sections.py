@@ -22,7 +22,7 @@ from stithy.factor import require_usable
 from stithy.names import closest, instead
 from stithy.point import Value
 from stithy.registry import plugins
-from stithy.storage.provider import Role
+from stithy.storage.provider import Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, example_settings
 from stithy.study.problems import Violation, below, refuse, rule_error
 from stithy.study.scenario import OPTIONAL, NoKeys, Scenario, ScenarioKeys
@@ -53,7 +53,7 @@ def _source(value: Any) -> "Candidate | None":
     if value is None or isinstance(value, Candidate):
         return value
     name = _provider_named(value, "source")
-    return Candidate(name, plugins("provider")[name].Spec.model_validate(value))
+    return Candidate(name, plugins(Provider)[name].spec.model_validate(value))
 
 
 SourceValue = Annotated[
@@ -159,7 +159,7 @@ class CandidateKeys(BaseModel):
 @cache
 def candidate_model(provider: str) -> type[BaseModel]:
     """The `Spec` of a provider with the keys of every candidate."""
-    spec = plugins("provider")[provider].Spec
+    spec = plugins(Provider)[provider].spec
     return create_model(spec.__name__, __base__=(CandidateKeys, spec), __doc__=spec.__doc__)
 
 
@@ -172,6 +172,11 @@ class Candidate:
 
     provider: str
     spec: BaseModel
+
+    @property
+    def kind(self) -> Provider:
+        """Its provider."""
+        return plugins(Provider)[self.provider]
 
     @property
     def cost(self) -> Money | None:
@@ -210,7 +215,7 @@ def read_candidate(value: Any) -> Candidate:
 
 def _provider_named(value: Any, what: str) -> str:
     """The provider whose name is a key. Raises what pydantic makes a problem of."""
-    known = plugins("provider")
+    known = plugins(Provider)
     listed = " or ".join(f"`{name}: …`" for name in known)
     if not isinstance(value, dict):
         raise rule_error(f"a {what} must be a mapping", f"it needs {listed}")
@@ -268,17 +273,7 @@ def _any_overlap(one: Candidate, other: Candidate) -> bool:
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
-    """Asks the provider's `overlap(spec, spec)` where it offers one; else equal specs do."""
-    if one.provider != other.provider:
-        return False
-    module = plugins("provider")[one.provider]
-    asked = getattr(module, "overlap", None)
-    if asked:
-        return bool(asked(one.spec, other.spec))
-    # Neither its cost nor its server makes it another place.
-    beside = set(CandidateKeys.model_fields)
-    first, second = (each.spec.model_dump(exclude=beside) for each in (one, other))
-    return first == second
+    return one.provider == other.provider and one.kind.overlaps(one.spec, other.spec)
 
 
 def workload_named(name: str) -> Workload:
@@ -451,15 +446,14 @@ def is_idle(data: Mapping[str, Any]) -> bool:
 
 def url_of(candidate: Candidate) -> str | None:
     """The URL of the database that the candidate is; None for one on volumes of its own."""
-    found: str | None = asked(candidate, "database_url", None)
-    return found
+    return candidate.kind.give_url(candidate.spec)
 
 
 def _is_by_url(data: Mapping[str, Any]) -> bool:
     """Whether any candidate of a study, as written, is a database by URL."""
     given = data.get("candidates")
     every = given.values() if isinstance(given, Mapping) else ()
-    by_url = {name for name, each in plugins("provider").items() if hasattr(each, "database_url")}
+    by_url = {name for name, provider in plugins(Provider).items() if provider.is_by_url}
     return any(isinstance(each, Mapping) and by_url & each.keys() for each in every)
 
 
@@ -472,10 +466,8 @@ def transactions_of(workload: Section | None) -> list[str]:
 
 def is_emulated(candidate: Candidate) -> bool:
     """Whether this machine's own CPUs stand in for the candidate's drives, or some of them."""
-    known = plugins("provider")
     return any(
-        asked(source, "emulated_drives", getattr(known[source.provider], "EMULATED", False))
-        for source in candidate.sources.values()
+        source.kind.has_emulated_drives(source.spec) for source in candidate.sources.values()
     )
 
 
@@ -487,14 +479,8 @@ def drive_names(candidate: Candidate) -> tuple[str, ...]:
     return tuple(
         f"{role}{name.removeprefix('data')}"
         for role, source in candidate.sources.items()
-        for name in asked(source, "drive_names", ())
+        for name in source.kind.name_drives(source.spec)
     )
-
-
-def asked(source: Candidate, question: str, otherwise: Any, *words: Any) -> Any:
-    """What a source's provider says of its lines; `otherwise` where it has no such function."""
-    answer = getattr(plugins("provider")[source.provider], question, None)
-    return answer(source.spec, *words) if answer else otherwise
 
 
 def without_server(
@@ -522,7 +508,7 @@ def without_files(
     if scenario.plugin.has_block_devices:
         return
     for name, candidate in candidates.items():
-        if any(asked(source, "raw", False) for source in candidate.sources.values()):
+        if any(each.kind.has_block_device(each.spec) for each in candidate.sources.values()):
             what = "a candidate without a file system"
             right = f"the scenario {scenario.name} needs one"
             yield Violation(what, right, "none", (name, "filesystem"))

@@ -1,11 +1,10 @@
 """What the storage of a candidate takes of this machine, by the lines of its study alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from stithy.storage.provider import Role
-from stithy.study.sections import Candidate, asked
+from stithy.storage.provider import Role, SetAside
+from stithy.study.sections import Candidate
 
 
 def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
@@ -14,14 +13,14 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     `needed_bytes`: what each role may come to hold.
     """
     return sum(
-        int(asked(source, "image_bytes", 0, _needed(needed_bytes, role)))
+        source.kind.count_image_bytes(source.spec, _needed(needed_bytes, role))
         for role, source in candidate.sources.items()
     )
 
 
 def daemons_bytes(candidate: Candidate) -> int:
     """The memory that a candidate's storage takes for its own processes, bytes."""
-    return sum(int(asked(each, "daemons_bytes", 0)) for each in candidate.sources.values())
+    return sum(each.kind.count_daemons_bytes(each.spec) for each in candidate.sources.values())
 
 
 def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
@@ -29,23 +28,9 @@ def _needed(needed_bytes: Mapping[Any, int], role: Role) -> dict[Any, int]:
     return {**needed_bytes, "data": needed_bytes[role]}
 
 
-@dataclass(frozen=True)
-class SetAside:
-    """What a study sets aside for a role: bytes on all drives, and of them for a byte of files.
-
-    None where the storage is there already.
-    """
-
-    provisioned_bytes: int | None = None
-    redundancy: float | None = None
-
-
 def set_aside(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> Mapping[str, SetAside]:
-    """What a candidate sets aside, by the role of each volume, by its lines alone.
-
-    Its provider says it by `set_aside(spec, needed_bytes)`, as a pair; else the storage is there.
-    """
+    """Give what a candidate sets aside, by the role of each volume, by its lines alone."""
     return {
-        role: SetAside(*asked(source, "set_aside", (), _needed(needed_bytes, role)))
+        role: source.kind.set_aside(source.spec, _needed(needed_bytes, role))
         for role, source in candidate.sources.items()
     }

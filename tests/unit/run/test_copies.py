@@ -17,7 +17,7 @@ from stithy.run.copies.drives import counters
 from stithy.run.events import Event, StepStarted
 from stithy.run.executor import execute
 from stithy.run.journal import read_journal
-from stithy.storage.provider import EmulatedDrive, Provider, Record, Role, Volume
+from stithy.storage.provider import EmulatedDrive, Record, Role, Storage, Volume
 from stithy.wire.drive.control import AnswerStats, AnyAnswer, AnyCommand, Set, Stats
 from support.drive_counters import counters as shown
 from support.faked_run import FakedRun
@@ -59,7 +59,7 @@ class OnDrives:
     `paced`: of its drives, once it was set; `heard`: what their program was reported.
     """
 
-    directory: Provider
+    directory: Storage
     control: Path
     roles: tuple[Role, ...]
     paced: dict[str, bool] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def on_drives(faked: FakedRun, *roles: Role) -> Iterator[tuple[Context, dict[str
     with ExitStack() as stack:
         for each in of.values():
             each.heard = stack.enter_context(serving(each.control, each.answer))
-        context.volumes.providers = cast("dict[str, Provider]", of)
+        context.volumes.providers = cast("dict[str, Storage]", of)
         yield context, of
 
 

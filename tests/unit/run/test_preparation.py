@@ -31,8 +31,8 @@ from stithy.run.preparation import doctor, draft, equip, forecast, preflight
 from stithy.run.preparation.draft import Wishes
 from stithy.run.start import default_directory
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import ROLES, Provider, Room, Site
-from stithy.storage.providers.path import Spec, create
+from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
+from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study, read_study
 from stithy.study.model import Study
@@ -97,7 +97,7 @@ def test_without_a_database_too_little_room_names_what_the_scenario_has(
     assert "server" not in str(caught.value)
 
 
-def _checked(study: Study, providers: Mapping[str, Provider], root: Path) -> None:
+def _checked(study: Study, providers: Mapping[str, Storage], root: Path) -> None:
     keeper, plan = equip.keeper_in(RunDirectory(root / "out")), expand(study, null=True)
     preflight.check_candidates(study, plan, providers, keeper, FakeMachine())
 
@@ -105,9 +105,9 @@ def _checked(study: Study, providers: Mapping[str, Provider], root: Path) -> Non
 def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: Path) -> None:
     """Beside a mount point lies another one, and the two would not be alike."""
     study = nulled(read_study(write_study(disk_place / "s.yaml", {"a": disk_place / "a"})).study)
-    of = {name: create(Spec(path=disk_place / name), name) for name in ("a", "a-again")}
+    of = {name: DirectoryStorage(disk_place / name, name) for name in ("a", "a-again")}
     _checked(study, of, disk_place)
-    of["a-again"] = create(Spec(path=Path("/dev/shm/stithy-again")), "a-again")
+    of["a-again"] = DirectoryStorage(Path("/dev/shm/stithy-again"), "a-again")
     with pytest.raises(PreconditionError, match="is not on the file system of"):
         _checked(study, of, disk_place)
 
@@ -117,7 +117,7 @@ def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
     """Each image lies on no file system that the other could share. Offered drives are shipped."""
     study = nulled(read_study(write_study(tmp_path / "s.yaml", {"a": "{drive: gp3}"})).study)
     site = Site(LocalRunner(), dict.fromkeys(ROLES, GIB), tmp_path, dict.fromkeys(ROLES, 1))
-    made = plugins("provider")["drive"].create
+    made = plugins(Provider)["drive"].create
     of = {name: made(each.spec, name, site) for name, each in study.candidates.items()}
     _checked(study, of, tmp_path)
     assert set(draft.DRIVES) <= {each.facts.name for each in catalogue().profiles}
@@ -125,7 +125,7 @@ def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
 
 def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_path: Path) -> None:
     """Nothing is overwritten, nothing is measured along; by default it is named in UTC."""
-    providers = {"a": create(Spec(path=tmp_path / "a"), "a")}
+    providers = {"a": DirectoryStorage(tmp_path / "a", "a")}
     out = tmp_path / "out"
     preflight.check_directory(out, providers)
     out.mkdir()

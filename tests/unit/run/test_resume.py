@@ -14,7 +14,7 @@ from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepFinished, StepStarted
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.stop import Stop
-from stithy.storage.providers.path import DirectoryProvider
+from stithy.storage.providers.path import DirectoryStorage
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
@@ -215,12 +215,12 @@ def test_storage_that_does_not_answer_is_not_called_changed(
     """It says itself what to do, once for each candidate."""
     faked = interrupted(tmp_path)
 
-    def down(provider: DirectoryProvider) -> None:
+    def down(provider: DirectoryStorage) -> None:
         raise PreconditionError("no answer", where=str(provider.place()), remedy="start it")
 
     with monkeypatch.context() as patched:
-        patched.setattr(DirectoryProvider, "fingerprint", lambda _: None)
-        patched.setattr(DirectoryProvider, "check", down)
+        patched.setattr(DirectoryStorage, "fingerprint", lambda _: None)
+        patched.setattr(DirectoryStorage, "check", down)
         with pytest.raises(Refused) as refused:
             faked.resume()
     assert {each.remedy for each in refused.value.parts()} == {"start it"}

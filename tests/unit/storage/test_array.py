@@ -94,9 +94,10 @@ def test_devices_are_members_as_drives_are() -> None:
     """They are somebody's, so that two arrays must not share one; drives are made anew."""
     names = ["/dev/disk/by-id/a", "/dev/disk/by-id/b"]
     devices, drives = _array(devices=names), _array(drives=2, drive="generic-sata")
-    assert array.overlap(devices, _array(devices=[names[1], "/dev/disk/by-id/c"]))
-    assert not array.overlap(drives, drives)
-    assert [array.emulated_drives(each) for each in (devices, drives)] == [False, True]
-    assert (array.drive_names(devices), array.drive_names(drives)) == ((), ("data-1", "data-2"))
+    [kind] = array.PLUGINS
+    assert kind.overlaps(devices, _array(devices=[names[1], "/dev/disk/by-id/c"]))
+    assert not kind.overlaps(drives, drives)
+    assert [kind.has_emulated_drives(each) for each in (devices, drives)] == [False, True]
+    assert (kind.name_drives(devices), kind.name_drives(drives)) == ((), ("data-1", "data-2"))
     with pytest.raises(ValidationError):
         _array(devices=names, drives=2)

@@ -105,5 +105,5 @@ def test_a_plan_says_that_a_limit_takes_an_image_another_way(
     monkeypatch.setattr(laboratory, "other_way", lambda: "krbd")
     keys = CephKeys.model_validate({"hosts": 1, "policy": {"ftt": 0, **limit}})
     site = Site(LocalRunner(), dict.fromkeys(ROLES, 10**6), tmp_path, dict.fromkeys(ROLES, 1))
-    said = laboratory.LaboratoryProvider(keys, "a", site).cautions()
+    said = laboratory.LaboratoryStorage(keys, "a", site).cautions()
     assert any("without `iops_limit` go by krbd" in each for each in said) is is_said

@@ -25,9 +25,10 @@ def test_a_cluster_that_is_there_has_no_drives_of_ours() -> None:
     """Neither names nor memory."""
     spec = Spec.model_validate({"ceph": {"conf": CONF, "pool": "rbd", "size": "1 GiB"}})
     assert spec.ceph.conf == Path(CONF)
-    assert ceph.drive_names(spec) == ()
-    assert ceph.image_bytes(spec, {"data": 10**9}) == 0
-    assert not ceph.emulated_drives(spec)
+    [kind] = ceph.PLUGINS
+    assert kind.name_drives(spec) == ()
+    assert kind.count_image_bytes(spec, {"data": 10**9}) == 0
+    assert not kind.has_emulated_drives(spec)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,7 @@ class Answering:
         """Of an image that is made while the pool takes so much, and of which 1 MiB is written."""
         keys = CephKeys.model_validate({"conf": CONF, "pool": "rbd", "size": "1 GiB"})
         site = Site(EndingRunner(), dict.fromkeys(ROLES, 1), self.folder, dict.fromkeys(ROLES, 1))
-        provider = existing.ExistingProvider(keys, "a", site)
+        provider = existing.ExistingStorage(keys, "a", site)
         self.says(used_before)
         provider.look_at_pool()
         self.says(used, images, options)

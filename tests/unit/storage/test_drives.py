@@ -10,7 +10,7 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand, needed_bytes
 from stithy.storage.provider import ROLES, Role, Site
-from stithy.storage.providers.drive.emulated import EmulatedProvider
+from stithy.storage.providers.drive.emulated import EmulatedStorage
 from stithy.storage.providers.drive.keys import DriveKeys
 from support.studies import problems, study, study_text
 
@@ -23,10 +23,10 @@ def _keys(**given: object) -> DriveKeys:
     return DriveKeys.model_validate({"drive": "generic-nvme", **given})
 
 
-def _provider(tmp_path: Path, **keys: object) -> EmulatedProvider:
+def _provider(tmp_path: Path, **keys: object) -> EmulatedStorage:
     """The provider of a candidate `disk` whose data lie on a drive with these keys."""
     site = Site(LocalRunner(), NEEDED, tmp_path / "drives", dict.fromkeys(ROLES, 1))
-    return EmulatedProvider({"data": _keys(**keys)}, "disk", site)
+    return EmulatedStorage({"data": _keys(**keys)}, "disk", site)
 
 
 def test_users_are_offered_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ from stithy.run.cleanup.register import (
 from stithy.run.journal import Journal, read_journal
 from stithy.storage.consent import remove_mark
 from stithy.storage.layer import LayerKind
+from stithy.storage.provider import Provider
 from stithy.storage.volume import remove_own, remove_tree
 
 Facts = Mapping[str, str]
@@ -171,8 +172,8 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
 def cleanup_handlers() -> Mapping[str, Callable[[Facts], None]]:
     """One handler for each kind of resource, those of plug-ins among them."""
     found = dict(CLEANUP_HANDLERS)
-    for provider in plugins("provider").values():
-        found |= getattr(provider, "HANDLERS", {})
+    for provider in plugins(Provider).values():
+        found |= provider.handlers
     for layer in plugins(LayerKind).values():
         found |= layer.handlers
     for kind in plugins(StepKind).values():

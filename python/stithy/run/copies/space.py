@@ -6,7 +6,7 @@ from stithy.errors import StithyError, reason_of
 from stithy.results.tables import SPACE, Row
 from stithy.run.context import Context
 from stithy.storage.consent import DATA
-from stithy.storage.provider import Provider, Volume
+from stithy.storage.provider import Storage, Volume
 from stithy.storage.space import with_log
 
 NUMBERS = (
@@ -36,7 +36,7 @@ def record(context: Context, candidate: str, moment: str) -> None:
     context.add_rows(SPACE, rows)
 
 
-def _row(context: Context, provider: Provider, part: Volume) -> Row:
+def _row(context: Context, provider: Storage, part: Volume) -> Row:
     try:
         space = with_log(provider.space(part), part, _logs(context, part))
     except (OSError, StithyError) as error:

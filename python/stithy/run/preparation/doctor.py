@@ -24,6 +24,7 @@ from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.orphans import dead_runs, orphans
 from stithy.secrets import generate_password
 from stithy.storage.layer import LayerKind
+from stithy.storage.provider import Provider
 from stithy.storage.volume import existing_part
 from stithy.study.scenario import Scenario
 from stithy.units import format_size
@@ -31,7 +32,12 @@ from stithy.units import format_size
 FAMILIES = ("provider", "layer", "scenario", "collector")
 """Families whose plug-ins name their needs; engines are asked otherwise."""
 
-_KINDS: dict[str, type[Plugin]] = {"layer": LayerKind, "scenario": Scenario, "collector": Collector}
+_KINDS: dict[str, type[Plugin]] = {
+    "provider": Provider,
+    "layer": LayerKind,
+    "scenario": Scenario,
+    "collector": Collector,
+}
 
 DEMO_PARTS = (("provider", "drive"), ("scenario", "load"))
 """What the demo needs, besides the first engine."""

@@ -29,7 +29,7 @@ from stithy.run.preparation.preflight import (
     describe_shared_devices,
 )
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import ROLES, Provider, Room, Site
+from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
 from stithy.storage.several import provider_of
 from stithy.storage.volume import OpenPlace
 from stithy.study.keys import Draft, Option, study_text
@@ -207,7 +207,7 @@ def _spared(room: Room) -> Room:
     return room if free is None else replace(room, free_bytes=round(free * FREE_SHARE))
 
 
-def _provider(host: Host, study: Study, name: str) -> Provider:
+def _provider(host: Host, study: Study, name: str) -> Storage:
     candidate = study.candidates[name]
     site = Site(
         runner=host.runner,
@@ -352,7 +352,7 @@ def offered_memory(machine: Machine) -> list[Option]:
 
 def offered_drives(machine: Machine) -> list[Option]:
     """Emulated drives, as far as the machine has what they need."""
-    needs = plugins("provider")["drive"].NEEDS
+    needs = plugins(Provider)["drive"].needs
     if any(need.judge(machine).state == "missing" for need in needs if not need.optional):
         return []
     return [drive(profile, note=f"emulated: {title}") for profile, title in DRIVES.items()]

@@ -36,8 +36,8 @@ from stithy.run.session import Session
 from stithy.run.stop import Stop
 from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
-from stithy.storage.provider import NOWHERE, ROLES, Provider, Site
-from stithy.storage.providers.path import DirectoryProvider
+from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
+from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.several import provider_of
 from stithy.study.load import StudyFile
 from stithy.study.model import Quiet, Study
@@ -114,8 +114,8 @@ class Equipped:
     server_cpus: ServerCpus
     database: Found | None
     hammer: Callable[[Secret], Program]
-    providers: Mapping[str, Provider]
-    keeper: Provider
+    providers: Mapping[str, Storage]
+    keeper: Storage
     machine: Fingerprint
     io_facts: Mapping[str, str]
 
@@ -206,7 +206,7 @@ def _machine(
     host: Host,
     database: Found | None,
     known: Mapping[str, str],
-    providers: Mapping[str, Provider],
+    providers: Mapping[str, Storage],
 ) -> Fingerprint:
     """`known`: other programs and files, by name."""
     programs = {"stithy": stithy.__version__, **known}
@@ -291,9 +291,9 @@ def _own(study: Study) -> Iterator[tuple[str, Configuration]]:
 
 def providers_of(
     file: StudyFile, logs: Path, host: Host, cpus: tuple[int, ...] | None
-) -> dict[str, Provider]:
+) -> dict[str, Storage]:
     """The provider of each candidate, with what the run offers it."""
-    made: dict[str, Provider] = {}
+    made: dict[str, Storage] = {}
     database = file.study.given_database
     for name, candidate in file.study.candidates.items():
         site = Site(
@@ -312,13 +312,13 @@ def providers_of(
     return made
 
 
-def keeper_in(directory: RunDirectory) -> Provider:
+def keeper_in(directory: RunDirectory) -> Storage:
     """What keeps the master copy, beside the results: on no candidate's volume."""
-    return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
+    return DirectoryStorage(directory.master_copy.absolute(), KEEPER)
 
 
 def leftovers(
-    providers: Mapping[str, Provider], *, clean: bool, run_id: str | None = None
+    providers: Mapping[str, Storage], *, clean: bool, run_id: str | None = None
 ) -> Iterator[str]:
     """What dead runs but this one left on these candidates, and how to continue those runs.
 

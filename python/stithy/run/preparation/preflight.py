@@ -50,7 +50,7 @@ from stithy.run.preparation.equip import (
 )
 from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import Provider, Room
+from stithy.storage.provider import Room, Storage
 from stithy.storage.sizes import MIB
 from stithy.storage.volume import existing_part
 from stithy.study.document import read_document
@@ -164,8 +164,8 @@ def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
 def check_candidates(
     study: Study,
     plan: Plan,
-    providers: Mapping[str, Provider],
-    keeper: Provider,
+    providers: Mapping[str, Storage],
+    keeper: Storage,
     host: Host,
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
@@ -176,8 +176,8 @@ def check_candidates(
 
 
 def _usable(
-    problems: Problems, study: Study, providers: Mapping[str, Provider], host: Host
-) -> dict[str, Provider]:
+    problems: Problems, study: Study, providers: Mapping[str, Storage], host: Host
+) -> dict[str, Storage]:
     """The candidates whose own place has no problem."""
     usable = {}
     user = host.user if study.databases else None  # without a server only the caller goes there
@@ -195,9 +195,9 @@ def _usable(
 def _check_together(
     study: Study,
     plan: Plan,
-    providers: Mapping[str, Provider],
-    usable: Mapping[str, Provider],
-    keeper: Provider,
+    providers: Mapping[str, Storage],
+    usable: Mapping[str, Storage],
+    keeper: Storage,
 ) -> None:
     """Raise all problems that candidates and the master copy have with each other."""
     problems = Problems()
@@ -210,7 +210,7 @@ def _check_together(
     problems.refuse("the candidates")
 
 
-def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
+def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
     """Directories of a null study must lie on one file system; images of drives are made alike."""
     places = [
         [room.filesystem_id for room in each.rooms() if room.takes_bytes is None]
@@ -225,7 +225,7 @@ def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
         )
 
 
-def describe_shared_devices(providers: Mapping[str, Provider]) -> Iterator[str]:
+def describe_shared_devices(providers: Mapping[str, Storage]) -> Iterator[str]:
     """Say which candidates lie on one device, unless they are images on it."""
     places = [
         (name, existing_part(place))
@@ -369,7 +369,7 @@ def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Ite
         )
 
 
-def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
+def check_directory(directory: Path, providers: Mapping[str, Storage]) -> None:
     """Raise unless results can be written to `directory`: missing or empty, and on no volume."""
     real = directory.resolve()
     for name, place in _places(providers).items():
@@ -398,13 +398,13 @@ def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
         )
 
 
-def _places(providers: Mapping[str, Provider]) -> dict[str, Path]:
+def _places(providers: Mapping[str, Storage]) -> dict[str, Path]:
     """The directories of those candidates that have one."""
     every = {name: provider.place() for name, provider in providers.items()}
     return {name: place for name, place in every.items() if place is not None}
 
 
-def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
+def _refuse_nesting(providers: Mapping[str, Storage]) -> None:
     """One candidate inside another, or the same by way of a link, would measure each other."""
     places = _places(providers)
     for name, place in places.items():
@@ -417,7 +417,7 @@ def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
                 )
 
 
-def _refuse_sharing(providers: Mapping[str, Provider]) -> None:
+def _refuse_sharing(providers: Mapping[str, Storage]) -> None:
     """What only one can have, such as a device, however the candidates name it."""
     owners: dict[str, str] = {}
     for name, provider in providers.items():

@@ -35,7 +35,7 @@ from stithy.run.resuming.history import History, read_history
 from stithy.run.volumes import KEEPER, master_name
 from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents, contents_of
-from stithy.storage.provider import Provider
+from stithy.storage.provider import Storage
 
 GONE = "the interrupted session left no database of its last window"
 
@@ -230,8 +230,8 @@ class Reusable:
 def reusable_of(
     history: History,
     plan: Plan,
-    providers: Mapping[str, Provider],
-    keeper: Provider,
+    providers: Mapping[str, Storage],
+    keeper: Storage,
     *,
     unusable: str | None,
 ) -> Reusable:

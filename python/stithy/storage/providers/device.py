@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -38,11 +38,10 @@ from stithy.storage.formatted import (
     volume_on,
 )
 from stithy.storage.layer import Layer, OneLayer, check_members, rule
-from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.provider import Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space, space_of
 from stithy.units import format_size
 
-NAME = "device"
 RIGHTS: tuple[Need, ...] = (Root(why="making file systems on devices and mounting them"),)
 NEEDS: tuple[Need, ...] = (
     *RIGHTS,
@@ -129,31 +128,22 @@ class Spec(BaseModel):
         check_members(self.layer, len(self.device), asked, "device")
         return self
 
+    @property
+    def is_raw(self) -> bool:
+        """Whether the volume is a block device without a file system."""
+        return self.filesystem == sizes.NO_FILE_SYSTEM
 
-def raw(spec: Spec) -> bool:
-    """Whether the volume is a block device without a file system."""
-    return spec.filesystem == sizes.NO_FILE_SYSTEM
 
-
-def overlap(one: Spec, other: Spec) -> bool:
+def overlaps(spec: Spec, other: Spec) -> bool:
     """Whether, by their names alone, they have a device or a part of one in common."""
-    return any(_is_part(str(a), str(b)) for a in one.device for b in other.device)
+    return any(_is_part(str(a), str(b)) for a in spec.device for b in other.device)
 
 
 def _is_part(one: str, other: str) -> bool:
     return one == other or other.startswith(f"{one}-part") or one.startswith(f"{other}-part")
 
 
-def like(_spec: Spec, _ending: str) -> Spec:
-    """There is none. Raises UserError."""
-    raise UserError(
-        "a device cannot be compared with itself: two candidates would share it",
-        where="--null",
-        remedy="put a directory or an emulated drive first among the candidates",
-    )
-
-
-class DeviceProvider(MadeAnew):
+class DeviceStorage(MadeAnew):
     """One candidate's devices."""
 
     def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
@@ -166,7 +156,7 @@ class DeviceProvider(MadeAnew):
 
     def place(self) -> Path:
         """Where it will be mounted; the device itself where it gets no file system."""
-        return self._spec.device[0].resolve() if raw(self._spec) else self._place
+        return self._spec.device[0].resolve() if self._spec.is_raw else self._place
 
     def check(self) -> None:
         """Raise PreconditionError for a device that may not be overwritten."""
@@ -234,7 +224,7 @@ class DeviceProvider(MadeAnew):
         self._consent()
         self._run_id = run_id
         asked = self._asked()
-        if raw(self._spec):
+        if self._spec.is_raw:
             if self._spec.layer or not self._site.as_found:
                 for each in self._spec.device:
                     erase_ends(each.resolve())
@@ -252,7 +242,7 @@ class DeviceProvider(MadeAnew):
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
-        if self._run_id is not None and not raw(self._spec):
+        if self._run_id is not None and not self._spec.is_raw:
             write_mark(self._place, Mark(self._run_id, True, None))
 
     def release(self) -> None:
@@ -293,9 +283,33 @@ def _erase(facts: Mapping[str, str]) -> None:
     erase_own(Path(facts["device"]), facts["uuid"])
 
 
-HANDLERS = {"formatted": _erase}
+class DeviceProvider(Provider):
+    """Block devices that are there."""
+
+    name = "device"
+    needs = NEEDS
+    spec = Spec
+    handlers: ClassVar = {"formatted": _erase}
+
+    def create(self, spec: Spec, candidate: str, site: Site) -> DeviceStorage:
+        """Create the storage of one candidate."""
+        return DeviceStorage(spec, candidate, site)
+
+    def has_block_device(self, spec: Spec) -> bool:
+        """Whether the study asks for no file system."""
+        return spec.is_raw
+
+    def overlaps(self, spec: Spec, other: Spec) -> bool:
+        """Whether, by their names alone, they have a device or a part of one in common."""
+        return overlaps(spec, other)
+
+    def make_like(self, spec: Spec, ending: str) -> Spec:
+        """Refuse: there is none. Raises UserError."""
+        raise UserError(
+            "a device cannot be compared with itself: two candidates would share it",
+            where="--null",
+            remedy="put a directory or an emulated drive first among the candidates",
+        )
 
 
-def create(spec: Spec, candidate: str, site: Site) -> DeviceProvider:
-    """The provider of one candidate."""
-    return DeviceProvider(spec, candidate, site)
+PLUGINS = (DeviceProvider(),)

@@ -11,17 +11,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
 from stithy.hosts.runner import LocalRunner
-from stithy.needs import Need
 from stithy.storage import consent
 from stithy.storage.consent import MARK, Mark, read_mark, write_mark
 from stithy.storage.layer import rule
-from stithy.storage.provider import Record, Room, Site, Volume
+from stithy.storage.provider import Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space, space_of
 from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
-
-NAME = "path"
-NEEDS: tuple[Need, ...] = ()
-"""A directory of the user's is all it takes."""
 
 
 def _plain(path: Path) -> Path:
@@ -44,23 +39,7 @@ class Spec(BaseModel):
     )
 
 
-def likely_memory_backed(spec: Spec) -> bool:
-    """Whether the path's name alone says that its pages are memory; the machine is not asked."""
-    return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
-
-
-def overlap(one: Spec, other: Spec) -> bool:
-    """Whether, by their names alone, one directory is the other or lies inside of it."""
-    first, second = (Path(os.path.normpath(spec.path)) for spec in (one, other))
-    return first.is_relative_to(second) or second.is_relative_to(first)
-
-
-def like(spec: Spec, ending: str) -> Spec:
-    """The directory beside it whose name has this ending."""
-    return spec.model_copy(update={"path": spec.path.with_name(f"{spec.path.name}{ending}")})
-
-
-class DirectoryProvider:
+class DirectoryStorage:
     """One candidate's directory."""
 
     def __init__(self, path: Path, candidate: str) -> None:
@@ -170,6 +149,29 @@ class DirectoryProvider:
             ) from error
 
 
-def create(spec: Spec, candidate: str, _: Site | None = None) -> DirectoryProvider:
-    """The provider of one candidate; a directory needs nothing of the run."""
-    return DirectoryProvider(spec.path, candidate)
+class DirectoryProvider(Provider):
+    """Directories of the user's, which need nothing of the machine."""
+
+    name = "path"
+    spec = Spec
+
+    def create(self, spec: Spec, candidate: str, site: Site | None = None) -> DirectoryStorage:
+        """Create the storage of one candidate; a directory needs nothing of the run."""
+        del site
+        return DirectoryStorage(spec.path, candidate)
+
+    def is_likely_memory(self, spec: Spec) -> bool:
+        """Whether the path's name alone says so."""
+        return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
+
+    def overlaps(self, spec: Spec, other: Spec) -> bool:
+        """Whether, by their names alone, one directory is the other or lies inside of it."""
+        first, second = (Path(os.path.normpath(given.path)) for given in (spec, other))
+        return first.is_relative_to(second) or second.is_relative_to(first)
+
+    def make_like(self, spec: Spec, ending: str) -> Spec:
+        """Give the directory beside it whose name has this ending."""
+        return spec.model_copy(update={"path": spec.path.with_name(f"{spec.path.name}{ending}")})
+
+
+PLUGINS = (DirectoryProvider(),)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -10,16 +10,11 @@ from stithy.engines.declaration import engine_of
 from stithy.engines.engine import Mark, Remote, locate, remote_of
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.hosts.processes import identity_from, is_alive, own_identity
-from stithy.needs import Need
 from stithy.registry import plugins
 from stithy.secrets import Secret, given_secret
 from stithy.storage.layer import rule
-from stithy.storage.provider import NOWHERE, Record, Room, Site, Volume
+from stithy.storage.provider import NOWHERE, Provider, Record, Room, Site, Volume
 from stithy.storage.space import Space
-
-NAME = "url"
-NEEDS: tuple[Need, ...] = ()
-"""All else is on another machine."""
 
 EXAMPLE = f"{next(iter(plugins('engine').values())).URL_SCHEMES[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
@@ -71,17 +66,7 @@ class Spec(BaseModel):
     )
 
 
-def database_url(spec: Spec) -> str:
-    """The URL as the study gives it."""
-    return spec.url
-
-
-def overlap(one: Spec, other: Spec) -> bool:
-    """Whether both name the same database, whoever its user is."""
-    return locate(Secret(one.url)).lower() == locate(Secret(other.url)).lower()
-
-
-class DatabaseProvider:
+class DatabaseStorage:
     """One candidate's database."""
 
     def __init__(self, spec: Spec, candidate: str, site: Site) -> None:
@@ -199,9 +184,25 @@ def _give_back(facts: Mapping[str, str]) -> None:
     _there(facts).give_back(facts["run_id"])
 
 
-HANDLERS = {"marked-database": _give_back}
+class DatabaseProvider(Provider):
+    """Databases that run somewhere: all that is needed is on another machine."""
+
+    name = "url"
+    spec = Spec
+    handlers: ClassVar = {"marked-database": _give_back}
+    is_by_url = True
+
+    def create(self, spec: Spec, candidate: str, site: Site) -> DatabaseStorage:
+        """Create what stands for a candidate's storage."""
+        return DatabaseStorage(spec, candidate, site)
+
+    def overlaps(self, spec: Spec, other: Spec) -> bool:
+        """Whether both name the same database, whoever its user is."""
+        return locate(Secret(spec.url)).lower() == locate(Secret(other.url)).lower()
+
+    def give_url(self, spec: Spec) -> str:
+        """Give the URL as the study has it."""
+        return spec.url
 
 
-def create(spec: Spec, candidate: str, site: Site) -> DatabaseProvider:
-    """The provider of a candidate."""
-    return DatabaseProvider(spec, candidate, site)
+PLUGINS = (DatabaseProvider(),)

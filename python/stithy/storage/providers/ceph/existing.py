@@ -47,7 +47,7 @@ ON_DRIVES = ("physical_bytes", "allocated_bytes")
 UNANSWERED = (InfrastructureError, PreconditionError, KeyError, ValueError, StopIteration)
 
 
-class ExistingProvider(MadeAnew):
+class ExistingStorage(MadeAnew):
     """The image of one candidate."""
 
     def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:

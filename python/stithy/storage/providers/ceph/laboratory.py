@@ -170,7 +170,7 @@ def need_room(keys: CephKeys, needed_bytes: int, where: str) -> None:
         )
 
 
-class LaboratoryProvider(MadeAnew):
+class LaboratoryStorage(MadeAnew):
     """The cluster of one candidate."""
 
     def __init__(self, keys: CephKeys, candidate: str, site: Site) -> None:

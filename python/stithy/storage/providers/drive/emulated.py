@@ -52,7 +52,7 @@ INSTEAD = (
 )
 
 
-class EmulatedProvider(MadeAnew):
+class EmulatedStorage(MadeAnew):
     """The emulated drives of one candidate."""
 
     def __init__(self, roles: Mapping[Role, DriveKeys], candidate: str, site: Site) -> None:
