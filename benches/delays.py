@@ -2,7 +2,7 @@
 
 No server and no storage. The first part draws transactions that wait for requests, delays the
 requests in several ways by the same share in the mean, and says how many times as much each metric
-changes: `AMPLIFIED` and `QUEUE_FACTOR` of `analysis/validity/delay.py` must be as large. The second
+changes: `AMPLIFIED` and `QUEUE_FACTOR` of `analysis/instruments.py` must be as large. The second
 part judges made-up studies with delayed windows by the functions that judge real ones. `--quick`
 takes a tenth of both.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from simulated_studies import SEED
-from stithy.analysis.validity.delay import (
+from stithy.analysis.instruments import (
     AMPLIFIED,
     INVALID_SHARES,
     NOTED_SHARE,
@@ -23,8 +23,8 @@ from stithy.analysis.validity.delay import (
     Delayed,
     pair_bound,
 )
-from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, decide, next_step
-from stithy.analysis.verdict.statistics import BLOCKS_MOST
+from stithy.analysis.statistics import BLOCKS_MOST
+from stithy.analysis.verdict import DIFFERENT, Call, Next, decide, next_step
 from stithy.metrics import P95, TPM, Quantity
 
 TRANSACTIONS, STUDIES = 50_000, 4_000

@@ -36,8 +36,8 @@ from book import Book, Done, Part, Raw, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
 from limit_cases import CASES, DIRECTORY, IN_MEMORY, LIFTED, Case, Drive, Storage
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Limited
+from stithy.analysis.checks.instruments import INTERFERENCE
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.checks.neighbours import INTERFERENCE
 from stithy.errors import Exit
 from stithy.hosts.host import LocalHost
 from stithy.hosts.resources import other_cpus, server_cpus

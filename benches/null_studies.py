@@ -34,9 +34,9 @@ from typing import Any
 
 from book import Book, Done, Part, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.analysis.answers.findings import decision_status
+from stithy.analysis.decision import decision_status
 from stithy.analysis.evidence import Window
-from stithy.analysis.verdict.decide import DIFFERENT, Call
+from stithy.analysis.verdict import DIFFERENT, Call
 from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.results.read import read_run

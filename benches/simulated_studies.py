@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
 
-from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, next_step
-from stithy.analysis.verdict.statistics import BLOCKS_MOST, INTERIM_BLOCKS
+from stithy.analysis.statistics import BLOCKS_MOST, INTERIM_BLOCKS
+from stithy.analysis.verdict import DIFFERENT, Call, Next, next_step
 from stithy.plan.order import blocks
 from stithy.point import Point
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import kept
-from stithy.analysis.verdict.effect import paired_ratio
+from stithy.analysis.effect import paired_ratio
 from stithy.drives import filesystems
 from stithy.drives.control import DriveSpec
 from stithy.drives.measure.compare import raised

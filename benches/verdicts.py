@@ -25,14 +25,14 @@ from simulated_studies import (
     signs_of,
     tally,
 )
-from stithy.analysis.verdict.decide import Call, decide
-from stithy.analysis.verdict.statistics import (
+from stithy.analysis.statistics import (
     BLOCKS_LEAST,
     BLOCKS_MOST,
     INTERIM_BLOCKS,
     critical,
     t_critical,
 )
+from stithy.analysis.verdict import Call, decide
 
 ALLOWED_SHARE = {"gaussian": 0.055, "heavy-tailed (t3)": 0.055}
 ALLOWED_OTHERS_SHARE = 0.07

@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from stithy.analysis.analyze import measure
+from stithy.analysis.capacity import users_within_target
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.search.capacity import users_within_target
 from stithy.cli.talk.render import UNKNOWN, table
 from stithy.metrics import Quantity, find
 from stithy.point import Point
-from stithy.report.context import Context, context_of, measures
+from stithy.report.context import Context, context_of
 from stithy.report.sections.space import held_bytes
 from stithy.results.read import read_run
 
@@ -154,7 +155,7 @@ def _paired(context: Context, row: Row) -> Own:
     points = [each for each in found if each is not None]
     if len(points) < 2:
         return Own()
-    more = measures(context.run, evidence, context.sampled, [quantity])
+    more = measure(context.run, evidence, context.sampled, [quantity])
     evidence = replace(evidence, measures={**evidence.measures, **more})
     both = [*zip(row.candidates, points, strict=True)]
     (a, against), (b, point) = reversed(both) if is_rate(row.metric) else both

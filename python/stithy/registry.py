@@ -36,8 +36,6 @@ FAMILIES = {
     "restore": "stithy.plan.restores",
     "restoring": "stithy.run.restores",
     "check": "stithy.hosts.checks",
-    "validity": "stithy.analysis.validity.checks",
-    "finding": "stithy.report.findings",
     "section": "stithy.report.sections",
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",

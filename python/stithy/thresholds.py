@@ -1,7 +1,7 @@
 """What a threshold is: two values and what must hold between them, and how it is written.
 
 `nvme.tpm_at_13 >= 1.2 * sata.tpm_at_13`. `study.thresholds` reads such a text and
-`analysis.answers.thresholds` judges it. Printed and read again a threshold is the same.
+`analysis.thresholds` judges it. Printed and read again a threshold is the same.
 """
 
 import math

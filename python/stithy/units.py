@@ -7,7 +7,7 @@ never read by this module.
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -281,6 +281,26 @@ def format_rate(per_s: float) -> str:
 def format_percent(share: float) -> str:
     """A share of 1 with the digits that a study gave it: `2%`, `1.5%`."""
     return f"{100 * share:.6g}%"
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def format_share(share: float) -> str:
+    """Format a share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`.
+
+    It is rounded once: 4.529 % is `5 %`.
+    """
+    value, finer = 100 * share, round(100 * share, 1)
+    text = f"{finer:.1f} %" if 0 < abs(finer) < 1 else f"{round(value):,d} %"
+    return text.replace("-", MINUS)
+
+
+def format_list(items: Sequence[str]) -> str:
+    """Format names as a sentence has them: `a`, `a and b`, `a, b and c`."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def format_scale(divisor: float) -> str:

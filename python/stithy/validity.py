@@ -1,10 +1,10 @@
 """What can be wrong with a window, or must be known of it: flags, reasons, and their checks.
 
-A check is an entry of `CHECKS`, in a module of `analysis/validity/checks/` or among what an engine
-declares. It names the tables that it needs, and is not asked where a run has none of them.
+A check lies in a module of `analysis/checks/`, in a scenario's or activity's `judge.py`, or among
+what an engine declares. It names the tables that it needs, and is not asked where a run has none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -89,6 +89,11 @@ class Check(Generic[Record]):
     needs: tuple[str, ...]
     find: Callable[[Record], Reason | None]
     always: bool = False
+
+
+def is_valid(reasons: Iterable[Reason]) -> bool:
+    """Whether a window with these reasons supports a claim: one that invalidates is enough."""
+    return not any(reason.invalidates for reason in reasons)
 
 
 def clause(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.conftest import Loaded
 from conformance.samples import sample
-from stithy.analysis.validity.work import commit_bounds
+from stithy.analysis.invariants import commit_bounds
 from stithy.clock import SystemClock
 from stithy.collectors import database
 from stithy.collectors.collector import InstanceScope, Sample, Scope

@@ -1,13 +1,16 @@
 """Every provider, engine, workload, scenario and check keeps its interface and names its needs."""
 
 import importlib
+import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
 from fakes.machine import FakeMachine
 from stithy.activity import DeclaredActivity, every_table
+from stithy.analysis.gathering import WindowChecks
 from stithy.engines.declaration import declaration
 from stithy.needs import Judgement, Need
 from stithy.plan.restore import Method as Declared
@@ -21,7 +24,7 @@ from stithy.storage.layer import LayerKind, OneLayer
 from stithy.storage.provider import Provider
 from stithy.study.keys import model_of
 from stithy.study.scenario import Scenario
-from stithy.validity import Flag
+from stithy.validity import Check, Flag
 from stithy.workloads.workload import Workload
 from support.studies import study
 
@@ -128,8 +131,9 @@ def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(
         assert found.state != "missing", found.what
 
 
-OF_WINDOWS = {
-    **{name: (module, module.CHECKS) for name, module in plugins("validity").items()},
+OF_WINDOWS: dict[str, tuple[ModuleType, tuple[Check[Any], ...]]] = {
+    **{name: (sys.modules[plugin.checks[0].find.__module__], plugin.checks)
+       for name, plugin in plugins(WindowChecks).items()},
     **{name: (part("engine", name, "checks"), declaration(name).checks)
        for name in plugins("engine") if declaration(name).checks},
 }  # fmt: skip
@@ -145,7 +149,8 @@ def test_checks_of_windows_name_tables_and_their_flags_say_what_to_do(name: str)
     assert all(each.needs for each in checks)
     raised = [each for each in vars(module).values() if isinstance(each, Flag)]
     assert all(text.endswith(".") for each in raised for text in (each.sentence, each.advice))
-    every = [each.value for other, _ in OF_WINDOWS.values() for each in vars(other).values()
+    modules = {other for other, _ in OF_WINDOWS.values()}
+    every = [each.value for other in modules for each in vars(other).values()
              if isinstance(each, Flag)]  # fmt: skip
     assert all(every.count(each.value) == 1 for each in raised)
 

@@ -24,6 +24,7 @@ from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, 
 from stithy.cli.app import run
 from stithy.point import Point
 from stithy.registry import plugins
+from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
@@ -266,7 +267,7 @@ def test_every_kind_of_sentence_is_among_them() -> None:
     is lost in those of `test_recomputed_lost`.
     """
     elsewhere = {"served", "limits", "impact"}
-    assert {kind for kind, _, _ in KINDS} | elsewhere == {*plugins("finding")}
+    assert {kind for kind, _, _ in KINDS} | elsewhere == {*plugins(FindingKind)}
 
 
 def test_a_row_that_is_missing_is_found(files: Files) -> None:

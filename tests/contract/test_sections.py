@@ -41,7 +41,7 @@ def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
 
 def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Path) -> None:
     """After those that answer the question, with its numbers in the table of findings."""
-    assert (fakes / "finding/first.py").is_file()
+    assert (fakes / "report/findings/first.py").is_file()
     said = "memory was measured first."
     made = write_report(build_run(tmp_path, SHAPE).root, ("html", "pdf", "md", "json"))
     for path in made:
@@ -50,14 +50,18 @@ def test_a_finding_of_one_file_is_said_in_every_format(fakes: Path, tmp_path: Pa
         assert said in " ".join(text.split())
 
 
-def test_a_section_is_not_asked_what_is_lost_in_a_run_without_its_tables(
+def test_a_run_without_its_tables_has_no_losses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may read them as if they were there."""
-    own = tmp_path / "own/section/own.py"
-    own.parent.mkdir(parents=True)
-    asked = "def lost(context):\n    raise AssertionError\n\n\ndef sections(page):\n    return []\n"
-    own.write_text(f'NAME = "own"\nNEEDS = ("io_seconds",)\n\n\n{asked}')
+    """A scenario may read them as if they were there."""
+    file = tmp_path / "own/scenarios/own/judge.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "from stithy.analysis.analyze import Losses\n\n\n"
+        "class Own(Losses):\n    name, tables = 'own', frozenset({'io_seconds'})\n\n"
+        "    def find_losses(self, analysis):\n        raise AssertionError\n\n\n"
+        "PLUGINS = (Own(),)\n"
+    )
     monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
     run = read_run(build_run(tmp_path / "run", SHAPE).root)
     assert context_of(run).evidence.windows

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from stithy.analysis.checks.work import COMMITS
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.checks.work import COMMITS
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.engines.postgresql.engine import find_installation

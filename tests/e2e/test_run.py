@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from recompute.hlog import buckets
-from stithy.cli.running.deciding import answered
+from stithy.analysis.decision import is_answered
 from stithy.errors import Exit
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
@@ -122,7 +122,7 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
     """Every window is there, every restore is proven, all conditions hold, nothing is left."""
     out, place = finished.out, finished.out.parent
     assert ended_well(finished.code, finished.stderr), finished.stderr
-    assert (finished.code == Exit.OK) == answered(context_of(read_run(out)))
+    assert (finished.code == Exit.OK) == is_answered(context_of(read_run(out)).evidence)
     assert str(out / "report.html") in finished.stdout
     assert RunDirectory(out).study.read_bytes() == (place / "study.yaml").read_bytes()
     restores = pl.read_parquet(RunDirectory(out).table("restores"))

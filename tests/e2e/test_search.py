@@ -5,8 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.search.bracket import next_wanted
-from stithy.analysis.search.capacity import capacity_finding, trials
+from stithy.analysis.capacity import capacity_finding, next_wanted, trials
 from stithy.point import Point
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory

@@ -9,16 +9,16 @@ from typing import Any, cast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stithy.analysis.answers.findings import Comparison, Finding, findings
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.checks import driving
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.checks import driving
-from stithy.analysis.validity.instruments import headroom, is_late, unless_refuted
-from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.analysis.findings import Comparison, Finding, findings
+from stithy.analysis.instruments import headroom, is_late, unless_refuted
+from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import ALL
 from stithy.report.context import Context
-from stithy.report.findings import sentences
+from stithy.report.findings.finding import say_all
 from stithy.report.parts import answer, machine
 from stithy.results.manifest import CalibrationFacts
 from support.points import at
@@ -99,7 +99,7 @@ def _limited(window: Window, seen: dict[str, Any]) -> Limited:
 def _claims(context: Context, found: tuple[Finding, ...]) -> list[str]:
     """Every sentence of the first screen that tells of the driver or of limits."""
     room = machine.headroom_sentence(context)
-    texts = [*sentences(found, "user"), *answer.cap_flaws(context)]
+    texts = [*say_all(found, "user"), *answer.cap_flaws(context)]
     return [*texts, room.text] if room is not None else texts
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus, Device, Observation, Reached, Sessions
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.validity.instruments import Headroom
+from stithy.analysis.instruments import Headroom
 from support.sample_observation import sessions
 
 share = st.floats(0.0, 1.0)

@@ -7,11 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recompute.statistics import around
-from stithy.analysis.answers.findings import decision_status
+from stithy.analysis.decision import decision_status
+from stithy.analysis.effect import paired_difference
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.values.measures import Measure, Value
-from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict, decide
-from stithy.analysis.verdict.effect import paired_difference
+from stithy.analysis.measures import Measure, Value
+from stithy.analysis.verdict import Call, PrimaryComparison, Verdict, decide
 from stithy.metrics import TPM, Quantity, find, names
 from stithy.validity import Reason
 from support import flags

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.search.bracket import Said, Trial, bracket, next_level
-from stithy.analysis.search.capacity import capacity_finding
+from stithy.analysis.capacity import Said, Trial, bracket, capacity_finding, next_level
 from stithy.search import Search, resolution
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 

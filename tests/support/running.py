@@ -26,8 +26,8 @@ PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
 ONCE = """import sys
 if {"run", "resume", "block"} & {*sys.argv[1:2]}:
-    from stithy.run import deciding
-    deciding.Repeats.__call__ = lambda self, so_far: None
+    from stithy.run import deciders, deciding
+    deciders.Repeats.__call__ = lambda self, so_far: None
     deciding.FUTILE_BLOCKS = 10**9
 from stithy.cli.app import main
 main()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from stithy.analysis.bottlenecks.observation import Cpus, Device, Observation, Sessions
-from stithy.analysis.validity.instruments import Headroom
+from stithy.analysis.instruments import Headroom
 
 LITTLE = Headroom(100.0, 0.05, None)
 """What a driver is asked that could do twenty times as much."""

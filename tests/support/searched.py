@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from stithy.analysis.capacity import Trial
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.search.bracket import Trial
-from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.analysis.verdict import PrimaryComparison
 from stithy.point import Point
 from stithy.search import ResponseTarget, Search
 from stithy.validity import Flag, Reason

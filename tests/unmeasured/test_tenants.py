@@ -11,8 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.validity.surroundings import watched_of
-from stithy.analysis.values.series import sampled
+from stithy.analysis.series import sampled
+from stithy.analysis.surroundings import watched_of
 from stithy.drives.program import find
 from stithy.errors import Exit
 from stithy.hosts.cpu_share import CPU

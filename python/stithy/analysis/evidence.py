@@ -4,26 +4,30 @@ Everything later (findings, figures, tables) asks this and not the frames: which
 levels there are, which windows are valid, and what a candidate did at a level.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
 
 from stithy.activity import tables_of
-from stithy.analysis.steady.steadiness import Steadiness
-from stithy.analysis.validity.baseline import Baseline
-from stithy.analysis.validity.delay import QUEUE_FACTOR, Delayed, pair_bound
-from stithy.analysis.validity.judge import is_valid
-from stithy.analysis.validity.work import Identity
-from stithy.analysis.values.distribution import Merged
-from stithy.analysis.values.measures import Measure, Value, too_few
-from stithy.analysis.verdict.decide import PrimaryComparison
-from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
-from stithy.analysis.verdict.paired import Paired, absorbed
+from stithy.analysis.effect import (
+    Effect,
+    Paired,
+    absorbed,
+    no_effect,
+    paired_difference,
+    paired_ratio,
+)
+from stithy.analysis.instruments import QUEUE_FACTOR, Delayed, pair_bound
+from stithy.analysis.invariants import Identity
+from stithy.analysis.measures import Measure, Merged, Value, too_few
+from stithy.analysis.steadiness import Steadiness
+from stithy.analysis.surroundings import Baseline
+from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import ALL, P95, TPM, Quantity, enough, is_mean, values_needed
 from stithy.point import Point, telling
 from stithy.search import Search
-from stithy.validity import Flag, Reason, Row
+from stithy.validity import Flag, Reason, Row, is_valid
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,11 @@ class Evidence:
             return ()
         at = _beside(self.primary.point or self.points[-1], axis)
         return tuple(each for each in self.points if _beside(each, axis) == at)
+
+    def choose_asked(self, points: Sequence[Point]) -> Point | None:
+        """Choose of these the point where the question is asked, else the last; None of none."""
+        asked = self.primary.point
+        return asked if asked in points else points[-1] if points else None
 
     @cached_property
     def settings(self) -> tuple[Point, ...]:

@@ -1,26 +1,25 @@
 """From the tables of a run to its evidence: each window joined with what is of it, and judged."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
-from stithy.activity import tables_of
+from stithy.activity import every_table, tables_of
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.steady.steadiness import steadiness_of_windows
-from stithy.analysis.validity.baseline import judged
-from stithy.analysis.validity.delay import machine_floors
-from stithy.analysis.validity.instruments import unless_refuted
-from stithy.analysis.validity.judge import judge
-from stithy.analysis.validity.record import WindowRecord
-from stithy.analysis.validity.surroundings import Watched, taken_share, watched_of
-from stithy.analysis.validity.work import check
-from stithy.analysis.values.series import Sampled
+from stithy.analysis.instruments import machine_floors, unless_refuted
+from stithy.analysis.invariants import Identity, check
+from stithy.analysis.series import Sampled
+from stithy.analysis.steadiness import Steadiness, steadiness_of_windows
+from stithy.analysis.surroundings import Baseline, Watched, judged, taken_share, watched_of
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL, ERROR_SHARE, TPM, error_share
 from stithy.point import Point
-from stithy.validity import Row
+from stithy.registry import Family, Plugin, plugins
+from stithy.validity import Check, Reason, Row
 from stithy.workloads.workload import Workload
 
 Frames = Mapping[str, pl.DataFrame]
@@ -133,3 +132,76 @@ def _by_window(frames: Frames, name: str) -> dict[str, list[Row]]:
         if row["window_id"] is not None:
             grouped.setdefault(row["window_id"], []).append(row)
     return grouped
+
+
+@dataclass(frozen=True)
+class WindowRecord:
+    """What there is of a window; each part is empty or None where there is nothing.
+
+    `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are its rows of the
+    tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
+    `values`
+    its rows of the table of that name, by metric and of what;
+    `transactions` are its rows of that table by type; `floors`: as `delay.machine_floors` has them;
+    `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
+    the baseline check before the window's block; `measured_again`: whether the block was measured
+    once more; `damaged` are its files that cannot be read; `engine` is what the server's engine
+    declares; `tables` are those that the run has.
+    """
+
+    window: Row
+    conditions: Sequence[Row] = ()
+    restore: Row | None = None
+    watched: Watched = Watched()
+    values: Mapping[tuple[str, str], Row] = field(default_factory=dict)
+    ledger: Sequence[Row] = ()
+    ledger_findings: Sequence[Row] = ()
+    drives: Sequence[Row] = ()
+    floors: Mapping[str, float] = field(default_factory=dict)
+    transactions: Mapping[str, Row] = field(default_factory=dict)
+    laws: Sequence[Identity] = ()
+    steady: Steadiness | None = None
+    baseline: Baseline | None = None
+    around: Row | None = None
+    measured_again: bool = False
+    damaged: Sequence[str] = ()
+    engine: Declaration = UNKNOWN
+    tables: frozenset[str] = field(
+        default_factory=lambda: frozenset(each.name for each in every_table())
+    )
+
+
+@dataclass(frozen=True)
+class WindowChecks(Plugin):
+    """What can be wrong with a window in one respect, or must be known of it.
+
+    Flags are constants of its module, as those that are raised anywhere must differ in name.
+    """
+
+    family: ClassVar = Family("analysis.checks", stage="judge")
+
+    name: str
+    order: int
+    """In which a person reads them, from the least."""
+
+    checks: tuple[Check[WindowRecord], ...]
+
+
+def judge(of: WindowRecord) -> tuple[Reason, ...]:
+    """All reasons that hold for one window, those that invalidate first.
+
+    Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
+    """
+    has_numbers = of.window["missing_because"] is None
+    checks: tuple[Check[WindowRecord], ...] = (*_checks(), *of.engine.checks)
+    asked = (each for each in checks if has_numbers or each.always)
+    found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
+    reasons = [reason for reason in found if reason is not None]
+    return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
+
+
+@cache
+def _checks() -> tuple[Check[WindowRecord], ...]:
+    """All of Stithy and of one's own, in the order in which a person reads them."""
+    every = sorted(plugins(WindowChecks).values(), key=lambda plugin: plugin.order)
+    return tuple(check for plugin in every for check in plugin.checks)

@@ -166,9 +166,10 @@ def _measure(
 ) -> Exit:
     """Run the study, and show first what was measured, or what was learned beside it."""
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.deciding import deciders
     from stithy.cli.running.display import display
     from stithy.cli.running.learning import side_by_side
+    from stithy.report.parts.certainty import describe_status
+    from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
     from stithy.run.start import start
@@ -177,7 +178,8 @@ def _measure(
     stop = Stop(say)
     with stop.installed():
         with display() as shown:
-            outcome = execute(start(file, out, stop, shown, Tools(waits=waits)), deciders())
+            context = start(file, out, stop, shown, Tools(waits=waits))
+            outcome = execute(context, make_deciders(describe_status))
         with stop.shield():
             first = partial(side_by_side, learned) if learned else measured
             return conclude(outcome, None, json=json, first=first)

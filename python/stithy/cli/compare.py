@@ -8,7 +8,7 @@ from stithy.cli.talk.render import show, show_json, table
 from stithy.errors import Exit, UserError
 
 if TYPE_CHECKING:
-    from stithy.analysis.answers.between_runs import Row
+    from stithy.analysis.between_runs import Row
     from stithy.metrics import Quantity
     from stithy.report.between import Pair
 

@@ -63,14 +63,15 @@ def resume(
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.deciding import deciders
     from stithy.cli.running.display import display, with_live_numbers
     from stithy.cli.running.sensitivity import (
         ended_before_its_corners,
         refuse_kept,
         with_corners,
     )
+    from stithy.report.parts.certainty import describe_status
     from stithy.results.layout import RunDirectory
+    from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
     from stithy.run.resuming.resume import resumed_run
@@ -80,7 +81,7 @@ def resume(
     refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
     stop, tools = Stop(say), Tools(waits=not no_wait)
     with stop.installed():
-        asked = deciders()
+        asked = make_deciders(describe_status)
         with (
             display() as shown,
             with_live_numbers(metrics, shown) as tell,

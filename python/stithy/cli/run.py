@@ -73,9 +73,10 @@ def run(
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.deciding import deciders
     from stithy.cli.running.display import display, with_live_numbers
     from stithy.cli.running.sensitivity import refuse_kept, with_corners
+    from stithy.report.parts.certainty import describe_status
+    from stithy.run.deciders import make_deciders
     from stithy.run.executor import execute
     from stithy.run.preparation.equip import Tools
     from stithy.run.start import start_run
@@ -87,7 +88,7 @@ def run(
     with stop.installed():
         with display() as shown, with_live_numbers(metrics, shown) as tell:
             context = start_run(study, out, stop, tell, tools, null=null, sensitivity=sensitivity)
-            outcome = execute(context, deciders(), keep=keep)
+            outcome = execute(context, make_deciders(describe_status), keep=keep)
             outcome = with_corners(outcome, stop, tell, tools=tools)
         with stop.shield():
             return conclude(outcome, junit, json=json)

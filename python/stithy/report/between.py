@@ -9,25 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from stithy.analysis.answers.between_runs import (
-    Moved,
-    Row,
-    Taken,
-    compare_runs,
-    moved,
-    shared,
-    taken,
-)
+from stithy.analysis.analyze import measure
+from stithy.analysis.between_runs import Moved, Row, Taken, compare_runs, moved, shared, taken
 from stithy.errors import UserError
 from stithy.metrics import P99, Quantity, check
 from stithy.point import Point
-from stithy.report.context import Context, measures
+from stithy.report.context import Context
 from stithy.report.parts.validity import left_out, lost_files
 from stithy.report.words.escape import seen, shortened
 from stithy.report.words.servers import are_there
 from stithy.report.words.wording import (
     DASH,
-    MINUS,
     listing,
     percent,
     rate,
@@ -44,6 +36,7 @@ from stithy.results.comparability import (
 )
 from stithy.results.manifest import Manifest
 from stithy.study.database import sentences
+from stithy.units import MINUS
 
 
 @dataclass(frozen=True)
@@ -160,7 +153,7 @@ def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
     """The context, with what stands in no window's row worked out."""
     known: Mapping[Quantity, object] = context.evidence.measures
     missing = [each for each in quantities if each not in known]
-    more = measures(context.run, context.evidence, context.sampled, missing)
+    more = measure(context.run, context.evidence, context.sampled, missing)
     if not more:
         return context
     whole = {**context.evidence.measures, **more}

@@ -1,96 +1,47 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
-from stithy.activity import tables_of
-from stithy.analysis.answers.findings import answer_level, findings
+from stithy.analysis.analyze import Analysis, analyze
+from stithy.analysis.bottlenecks import judge
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.observe import users_of_pools
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.gathering import gather
-from stithy.analysis.values.measures import Measure, declared, of_series
-from stithy.analysis.values.series import Sampled, sampled
-from stithy.analysis.verdict.decide import PrimaryComparison
-from stithy.engines.declaration import Declaration, declaration
+from stithy.analysis.findings import answer_level, findings
 from stithy.factor import Factor, factor_named, level_factor
-from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.point import Point, magnitude, said, telling
 from stithy.registry import plugins
-from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
-from stithy.report.latencies import (
-    distribution,
-    drive_measure,
-    histogram_measures,
-    merged_levels,
-)
-from stithy.report.lost import with_lost
+from stithy.report.findings.finding import find_others
 from stithy.report.tables import Show
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
-from stithy.results.hlog import Histogram
 from stithy.results.manifest import (
     CandidateFacts,
-    LimitFacts,
     LoadFacts,
-    Manifest,
-    QuestionFacts,
-    SearchFacts,
     WorkloadFacts,
 )
 from stithy.results.read import Run, read_manifest, read_run
-from stithy.search import ResponseTarget, Search
 from stithy.study import database as durability
 from stithy.study.database import GivenUp
-from stithy.thresholds import MeasuredValue
 from stithy.units import format_size
 from stithy.workloads.words import NULL
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(Analysis):
     """A run, gathered and judged; what figures, tables and sentences are made from."""
-
-    run: Run
-    evidence: Evidence
-    sampled: Sampled
-    _times: dict[str, Histogram | None] = field(default_factory=dict, compare=False, repr=False)
-
-    def times(self, window: Window) -> Histogram | None:
-        """All response times of a window, read once; None where its logs are not whole."""
-        if window.id not in self._times:
-            self._times[window.id] = distribution(self.run.directory, [window])
-        return self._times[window.id]
-
-    @property
-    def manifest(self) -> Manifest | None:
-        """The manifest, None where it could not be read."""
-        return self.run.manifest
-
-    @cached_property
-    def tables(self) -> frozenset[str]:
-        """The tables that any of its windows has; all where nothing says what was done."""
-        windows = self.evidence.windows
-        if windows:
-            return frozenset().union(*(each.tables for each in windows))
-        alone = self.manifest is not None and self.manifest.given_load is None
-        return tables_of("" if alone else "hammer")
 
     @property
     def restored(self) -> bool:
         """Whether windows start from a restored database; without users by the rows alone."""
         return "restores" in self.tables or not self.run.restores.is_empty()
-
-    @cached_property
-    def declared(self) -> tuple[Quantity, ...]:
-        """What activities measured that only the table `values` has."""
-        return declared(self.run.values)
 
     @property
     def load(self) -> LoadFacts | None:
@@ -130,7 +81,7 @@ class Context:
     @cached_property
     def limited(self) -> dict[str, Limited]:
         """What limited each window that has numbers, by its id."""
-        return bottlenecks.limited(self.run, self.evidence, self.sampled)
+        return judge.limited(self.run, self.evidence, self.sampled)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:
@@ -197,20 +148,9 @@ class Context:
         return durability.suffix(durability.of_candidate(self.given_up, candidate))
 
     @property
-    def is_null(self) -> bool:
-        """Whether one candidate was measured against itself."""
-        return self.manifest is not None and self.manifest.plan.null
-
-    @property
     def options(self) -> str:
         """What `stithy run` needs besides the study to do the same again."""
         return " --null" if self.is_null else ""
-
-    @property
-    def engine(self) -> Declaration:
-        """What the engine of its servers declares."""
-        database = self.manifest.given_database if self.manifest else None
-        return declaration(database.engine if database else None)
 
     @property
     def not_run(self) -> list[str]:
@@ -317,8 +257,7 @@ class Context:
 
     def asked_of(self, points: Sequence[Point]) -> Point | None:
         """Of these the point where the question is asked, else the last; None of none."""
-        asked = self.evidence.primary.point
-        return asked if asked in points else points[-1] if points else None
+        return self.evidence.choose_asked(points)
 
     def samples_by_second(
         self, collector: str, metrics: Collection[str], windows: Collection[str]
@@ -335,20 +274,12 @@ class Context:
         """Where a value was measured: `at 32 connections`, `with backups`."""
         return point.at(self.level_unit)
 
-    @property
-    def limit(self) -> ResponseTarget | None:
-        """The limit of response time that the study has, searched for or not; None without one."""
-        plan = self.manifest.plan if self.manifest else None
-        facts = (plan.limit or plan.search) if plan else None
-        return _limit(facts) if facts else None
-
     @cached_property
     def findings(self) -> tuple[Any, ...]:
         """What the run says, the most important first: each has a `kind` among the findings."""
-        made = (module for module in plugins("finding").values() if hasattr(module, "find"))
-        more = (each for module in made for each in module.find(self))
         limited = self.limited if "load" in self.tables else None
-        return (*findings(self.evidence, limited, self.limit), *more)
+        found = findings(self.evidence, limited, self.limit)
+        return (*found, *find_others(self.evidence))
 
     @cached_property
     def answer_level(self) -> Point | None:
@@ -438,112 +369,18 @@ class Context:
 
 
 def context_of(run: Run) -> Context:
-    """The context of a run as read."""
-    samples = sampled(run.samples.parts(), run.window, weights())
-    evidence = evidence_of(run, samples)
-    merged, lost = merged_levels(run.directory, evidence)
-    run = replace(run, other_problems=(*run.other_problems, *lost))
-    plan = run.manifest.plan if run.manifest else None
-    search = _search(plan.search if plan else None)
-    asked = _asked(plan.question if plan else None, evidence.throughput)
-    own = declared(run.values)
-    if plan and plan.question is None and (first := _first(own)) is not None:
-        asked = replace(asked, metric=first)
-    if plan and plan.search and plan.search.alone:
-        first_most = max((p for p in evidence.points if p.others == evidence.points[0].others),
-                         default=None)  # fmt: skip
-        asked = replace(asked, by_search=True, point=first_most)
-    wanted = {
-        asked.metric,
-        *_demanded(run.manifest),
-        *(each for each in own if each.known.combined == "histogram"),
-    }
-    measured = measures(run, evidence, samples, wanted)
-    whole = replace(evidence, merged=merged, primary=asked, search=search, measures=measured)
-    return with_paired(Context(run, whole, samples))
+    """Analyze a run as read, for its report."""
+    return add_words(analyze(run))
+
+
+def add_words(analysis: Analysis) -> Context:
+    """Make a context of a run that was analyzed."""
+    return Context(analysis.run, analysis.evidence, analysis.sampled, analysis._times)
 
 
 def asked_of(family: str, there: frozenset[str]) -> list[Any]:
     """The modules of a family all of whose tables there are: they may name them in `NEEDS`."""
     return [each for each in plugins(family).values() if there >= {*getattr(each, "NEEDS", ())}]
-
-
-def with_paired(context: Context) -> Context:
-    """The same with all that sections say is lost, as values of windows and of points."""
-    sections = asked_of("section", context.tables)
-    found = [each for of in sections if hasattr(of, "lost") for each in of.lost(context)]
-    if not found:
-        return context
-    run, evidence = with_lost(context.run, context.evidence, found)
-    return replace(context, run=run, evidence=evidence)
-
-
-def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
-    """The windows of a run, judged; without what is merged of several, and without a question.
-
-    `samples`: what was kept of the samples, where they were read already.
-    """
-    samples = samples or sampled(run.samples.parts(), run.window, {})
-    manifest = run.manifest
-    names = [candidate.name for candidate in manifest.candidates] if manifest else []
-    points = manifest.plan.points if manifest else ()
-    asked = manifest.given_workload if manifest else None
-    known = plugins("workload").get(asked.name) if asked else None
-    workload = known.WORKLOAD if known else None
-    database = manifest.given_database if manifest else None
-    engine = declaration(database.engine if database else None)
-    tables = {name: each for name, each in vars(run).items() if isinstance(each, pl.DataFrame)}
-    return gather(tables, samples, names, points, workload, run.damaged, engine)
-
-
-def _search(facts: SearchFacts | None) -> Search | None:
-    if facts is None:
-        return None
-    return Search(_limit(facts), facts.users_least, facts.users_most, facts.listed)
-
-
-def _limit(facts: LimitFacts) -> ResponseTarget:
-    return ResponseTarget(facts.percentile, facts.transaction, facts.limit_s)
-
-
-def measures(
-    run: Run, evidence: Evidence, samples: Sampled, quantities: Iterable[Quantity]
-) -> dict[Quantity, Measure]:
-    """Those of the quantities that stand in no window's row, worked out from series and logs."""
-    quantities = tuple(quantities)
-    merged = [each for each in quantities if each.known.combined == "histogram"]
-    found = histogram_measures(run.directory, evidence, merged) if merged else {}
-    for quantity in quantities:
-        if quantity.known.source == "series":
-            found[quantity] = of_series(samples, quantity)
-        elif quantity.known.source == "drives":
-            found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
-    return found
-
-
-def _demanded(manifest: Manifest | None) -> set[Quantity]:
-    """What thresholds ask for."""
-    thresholds = manifest.thresholds if manifest else ()
-    sides = (side for each in thresholds for side in (each.left, each.right))
-    return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
-
-
-def _asked(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison:
-    """The primary question; of a run that had none, by what is usual."""
-    if question is None:
-        return PrimaryComparison(usual)
-    return PrimaryComparison(
-        metric=parse_quantity(question.metric),
-        point=question.point,
-        pair=question.candidates,
-        margin_share=question.margin_share,
-        blocks_most=question.blocks_most,
-    )
-
-
-def _first(own: Sequence[Quantity]) -> Quantity | None:
-    """The first metric that an activity declares and that is good or bad; None of a load."""
-    return next((Quantity(each.metric) for each in own if each.known.better), None)
 
 
 def _window(load: LoadFacts | None) -> str:

@@ -1,10 +1,9 @@
 """Which windows are still needed, found out while a run goes on.
 
 The schedule of a session shrinks and grows: optional blocks are left out once the primary question
-is decided, and schedulers add windows to those of the plan. Who judges is not known here:
-`analysis` does, and the command line hands its deciders in. They read the results alone, and what
-they ask for is in the journal before anything of it is done. So a run that is resumed goes on as if
-it had never been cut off.
+is decided, and schedulers add windows to those of the plan. `analysis` says so (`deciders.py`), by
+the study and the results alone, and what is asked for is in the journal before anything of it is
+done. So a run that is resumed goes on as if it had never been cut off.
 """
 
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import Any
 
 from stithy.errors import NothingValid
 from stithy.metrics import ALL, parse_quantity
-from stithy.plan.additional import Additional, blocks_over, repeated, steps_of
+from stithy.plan.additional import Additional, steps_of
 from stithy.plan.answerable import check_counted, rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
@@ -102,28 +101,6 @@ class Deciders:
     schedulers: Sequence[Scheduler] = ()
     invalid: Invalid | None = None
     advise: Callable[[RunDirectory, Sequence[str]], str] = lambda directory, windows: "read why"
-
-
-class Repeats:
-    """The scheduler that repeats each block that has an invalid window, once."""
-
-    def __init__(self, invalid: Invalid) -> None:
-        """`invalid` is asked once for each block."""
-        self._invalid = invalid
-        self._sound: set[str] = set()
-
-    def __call__(self, so_far: SoFar) -> Additional | None:
-        """The windows of the first such block, once more."""
-        for block in blocks_over(so_far.steps, so_far.done):
-            last = block[-1].id
-            if last in self._sound:
-                continue
-            if found := self._invalid(so_far.directory, [window.id for window in block]):
-                listed = ", ".join(f"{name} ({why})" for name, why in found.items())
-                because = f"the block is measured a second time, because this is invalid: {listed}"
-                return Additional(last, repeated(block), because)
-            self._sound.add(last)
-        return None
 
 
 def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tuple[Additional, ...]:

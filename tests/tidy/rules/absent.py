@@ -195,12 +195,12 @@ POWERS = (
         r"builtins\.(open|print|input)|(os|io|pathlib|shutil|tempfile|socket|sqlite3|urllib|time)"
         r"(\..*)?|polars\.(read|scan)_\w+"
         r"|stithy\.(results\.(read|write)|hosts|clock|environment)(\..*)?",
-        "analysis/", "is in analysis, which is pure",
+        "analysis/(?!analyze|latencies)", "is in analysis, which is pure",
         "read in report or cli, and give analysis the values",
         "from pathlib import Path\nx = Path('a').read_text()\n", "import math\nx = math.log(2)\n",
     ),
 )  # fmt: skip
-AT = "python/stithy/analysis/verdict/effect.py"
+AT = "python/stithy/analysis/effect.py"
 _TRY = "try:\n    do()\nexcept StithyError as error:\n    "
 RULES = (
     *(

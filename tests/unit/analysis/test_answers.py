@@ -8,25 +8,18 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.answers.comparisons import comparisons, descriptive, gains, primary
-from stithy.analysis.answers.findings import (
-    Alone,
-    Comparison,
-    Limits,
-    Nothing,
-    decision_status,
-    findings,
-    question,
-)
-from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds, windows_of
 from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.comparisons import comparisons, descriptive, gains, primary
+from stithy.analysis.decision import decision_status
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.values.measures import Measure, Value
-from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
+from stithy.analysis.findings import Alone, Comparison, Limits, Nothing, findings, question
+from stithy.analysis.measures import Measure, Value
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds, windows_of
+from stithy.analysis.verdict import Call, Next, PrimaryComparison, decide
 from stithy.metrics import ERROR_SHARE, P95, TPM, Quantity, error_share, parse_quantity
 from stithy.point import Point
-from stithy.report.findings.growth import growth
+from stithy.report.findings.changes import growth
 from stithy.search import ResponseTarget
 from stithy.thresholds import Constant, MeasuredValue, Threshold
 from stithy.validity import Reason

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from stithy.activity import tables_of
-from stithy.analysis.validity.judge import judge
-from stithy.analysis.validity.record import WindowRecord
+from stithy.analysis.gathering import WindowRecord, judge
 
 SECONDS = 10.0
 

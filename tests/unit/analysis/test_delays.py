@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stithy.analysis import instruments as delays
+from stithy.analysis.checks.instruments import delivered
+from stithy.analysis.effect import Paired, absorbed, paired_difference, paired_ratio
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity import delay as delays
-from stithy.analysis.validity.checks.drives import delivered
-from stithy.analysis.validity.delay import Delayed, drive_delay, machine_floors, pair_bound
-from stithy.analysis.validity.record import WindowRecord
-from stithy.analysis.verdict.decide import DIFFERENT, Call, decide
-from stithy.analysis.verdict.effect import paired_difference, paired_ratio
-from stithy.analysis.verdict.paired import Paired, absorbed
-from stithy.analysis.verdict.statistics import interval, repeated_chance
+from stithy.analysis.gathering import WindowRecord
+from stithy.analysis.instruments import Delayed, drive_delay, machine_floors, pair_bound
+from stithy.analysis.statistics import interval, repeated_chance
+from stithy.analysis.verdict import DIFFERENT, Call, decide
 from stithy.metrics import P95, P99, TPM, Quantity
 from stithy.validity import Reason
 from support import flags

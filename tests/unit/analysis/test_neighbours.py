@@ -8,23 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, GROWTH_MOST, Disturbance
-from stithy.analysis.answers.kept import (
+from stithy.analysis.checks.work import commits, of_backups, servers
+from stithy.analysis.comparisons import compare_with_alone, pair_windows
+from stithy.analysis.effect import (
+    Effect,
+    Paired,
+    absorbed,
+    no_effect,
+    paired_difference,
+    paired_ratio,
+)
+from stithy.engines.declaration import declaration
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.scenarios.noisy_neighbour.disturbance import (
+    ACHIEVED_SHARE,
+    GROWTH_MOST,
+    Disturbance,
+    disturbance,
+)
+from stithy.scenarios.noisy_neighbour.reactions import (
+    Moments,
     disturbed,
     fairness,
     first_percentile,
     isolation,
     worst_second,
 )
-from stithy.analysis.answers.neighbours import disturbance
-from stithy.analysis.answers.paired import against, pairs_of
-from stithy.analysis.answers.reactions import Moments
-from stithy.analysis.validity.checks.work import commits, of_backups, servers
-from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
-from stithy.analysis.verdict.paired import Paired, absorbed
-from stithy.engines.declaration import declaration
-from stithy.metrics import Quantity
-from stithy.point import Point
 
 P99 = Quantity("p99")
 BESIDE, ALONE = Point.of(users=4, neighbour=500), Point.of(users=4, neighbour=0)
@@ -203,7 +213,7 @@ class _Blocks:
 
     def effect(self, _: str, name: str, point: Point, __: Quantity, alone: Point) -> Effect:
         """Over the blocks of both."""
-        both = list(pairs_of(cast(Any, self), name, point, alone))
+        both = list(pair_windows(cast(Any, self), name, point, alone))
         return paired_ratio([one.p99_s for one, _ in both], [other.p99_s for _, other in both])  # type: ignore[attr-defined]  # windows of its own
 
     def level_of(self, *_: Any) -> float | None:
@@ -225,7 +235,9 @@ class _Blocks:
 
 
 def _absorbed(p99_s: dict[tuple[str, int], list[float]]) -> Effect:
-    of_a, of_b = (against(cast(Any, _Blocks(p99_s)), name, BESIDE, ALONE, P99) for name in "ab")
+    of_a, of_b = (
+        compare_with_alone(cast(Any, _Blocks(p99_s)), name, BESIDE, ALONE, P99) for name in "ab"
+    )
     return absorbed(of_a, of_b)
 
 

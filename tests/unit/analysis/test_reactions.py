@@ -5,7 +5,7 @@ from statistics import fmean, median
 
 import pytest
 
-from stithy.analysis.answers.reactions import Felt, Moments, Reaction, felt, reaction
+from stithy.scenarios.noisy_neighbour.reactions import Felt, Moments, Reaction, felt, reaction
 
 AT = [float(each) for each in range(100, 120)]
 

@@ -6,17 +6,20 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.answers.findings import findings, question
-from stithy.analysis.evidence import Window
-from stithy.analysis.search.bracket import Trial, Wanted, next_level, next_wanted
-from stithy.analysis.search.capacity import (
+from stithy.analysis.capacity import (
     End,
+    Trial,
     UsersWithinTarget,
+    Wanted,
     capacity_finding,
+    next_level,
+    next_wanted,
     trials,
     users_within_target,
 )
-from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.analysis.evidence import Window
+from stithy.analysis.findings import findings, question
+from stithy.analysis.verdict import PrimaryComparison
 from stithy.search import Search
 from support import flags
 from support.searched import LIMIT, SEARCH, evidence, one_more, window

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.steady.steadiness import (
+from stithy.analysis.steadiness import (
     Change,
     changes,
     settled_after,

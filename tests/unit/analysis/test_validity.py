@@ -9,20 +9,18 @@ import polars as pl
 import pytest
 
 from stithy.activity import DeclaredActivity, tables_of
-from stithy.analysis.gathering import gather
-from stithy.analysis.steady.steadiness import Change, Steadiness
-from stithy.analysis.validity import baseline as baselines
-from stithy.analysis.validity.instruments import refuted, unless_refuted
-from stithy.analysis.validity.judge import _checks, is_valid, judge
-from stithy.analysis.validity.record import WindowRecord
-from stithy.analysis.validity.surroundings import Watched, watched_of
-from stithy.analysis.validity.work import Identity, check
-from stithy.analysis.values.series import sampled
+from stithy.analysis import surroundings as baselines
+from stithy.analysis.gathering import WindowRecord, _checks, gather, judge
+from stithy.analysis.instruments import refuted, unless_refuted
+from stithy.analysis.invariants import Identity, check
+from stithy.analysis.series import sampled
+from stithy.analysis.steadiness import Change, Steadiness
+from stithy.analysis.surroundings import Watched, watched_of
 from stithy.engines.declaration import declaration
 from stithy.registry import plugins
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
-from stithy.validity import Flag, Reason
+from stithy.validity import Flag, Reason, is_valid
 from stithy.workloads.workload import Workload
 from support import flags
 from support.points import at

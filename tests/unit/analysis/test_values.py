@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 import pytest
 
-from stithy.analysis.values.measures import Value, of_drives, of_series
-from stithy.analysis.values.series import Sampled, sampled
+from stithy.analysis.measures import Value, of_drives, of_series
+from stithy.analysis.series import Sampled, sampled
 from stithy.metrics import parse_quantity, weights
 from stithy.results.hlog import Histogram
 from stithy.results.tables import SERIES, STOPPED, schema

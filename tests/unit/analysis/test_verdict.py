@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from recompute import statistics as other
 from simulated_studies import NOISES, Truth, Where, tally
-from stithy.analysis.verdict import statistics
-from stithy.analysis.verdict.decide import (
+from stithy.analysis import statistics
+from stithy.analysis.effect import paired_difference, paired_ratio, pooled_ratio
+from stithy.analysis.prospects import margin_needed, prospects
+from stithy.analysis.statistics import INTERIM_BLOCKS, critical, interval
+from stithy.analysis.verdict import (
     DIFFERENT,
     Call,
     Next,
@@ -22,10 +25,6 @@ from stithy.analysis.verdict.decide import (
     interim_history,
     next_step,
 )
-from stithy.analysis.verdict.effect import paired_difference, paired_ratio
-from stithy.analysis.verdict.paired import pooled_ratio
-from stithy.analysis.verdict.prospects import margin_needed, prospects
-from stithy.analysis.verdict.statistics import INTERIM_BLOCKS, critical, interval
 from support.hlog import histogram
 
 

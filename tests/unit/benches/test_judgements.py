@@ -15,7 +15,7 @@ from fabricated import Size, fabricate
 from limit_cases import CASES, LIFTED, NO_CASE, Case, Drive
 from simulated_studies import Outcome, Truth, Where, end_of, skewed, tally
 from stithy.analysis.bottlenecks.rules import RULES
-from stithy.analysis.verdict.decide import DIFFERENT, Call
+from stithy.analysis.verdict import DIFFERENT, Call
 from stithy.plan.expand import nulled
 from stithy.study.load import parse_study
 from support.drawn import context_built

@@ -14,7 +14,7 @@ import cyclopts
 import pytest
 
 from stithy import cli
-from stithy.analysis.verdict.decide import Call
+from stithy.analysis.verdict import Call
 from stithy.cli import app
 from stithy.cli.commands import command_modules
 from stithy.cli.talk import failures, options, prospects, render

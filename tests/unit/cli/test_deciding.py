@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.analysis.search.capacity import capacity_finding, capacity_findings
+from stithy.analysis.capacity import capacity_finding, capacity_findings
+from stithy.analysis.decision import is_answered
 from stithy.cli.app import run
-from stithy.cli.running import deciding
 from stithy.cli.running.sensitivity import ended_before_its_corners, with_corners
 from stithy.errors import InfrastructureError
 from stithy.report.context import Context, context_of
@@ -20,10 +20,12 @@ from stithy.report.formats import json as json_format
 from stithy.report.page import Page
 from stithy.report.parts import sensitivity
 from stithy.report.parts.answer import answer
+from stithy.report.parts.certainty import describe_status
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_manifest, read_run
 from stithy.results.write import write_json
 from stithy.run.cleanup.handlers import clean
+from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import Outcome, execute
@@ -43,6 +45,10 @@ def _context(faked: FakedRun) -> Context:
     return context_of(read_run(faked.out))
 
 
+def _answered(context: Context) -> bool:
+    return is_answered(context.evidence, is_null=context.is_null)
+
+
 def _measured(faked: FakedRun) -> list[str]:
     ended = [str(each.facts["id"]) for each in entries(faked.out, "step-finished")]
     return [step for step in ended if step.startswith("w-")]
@@ -52,14 +58,14 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     """Equivalent after four of twenty blocks, with like volumes, the same cost and memory."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), users=(1,), load=UNTIL_DECIDED,
                      keys={"a": "cost: 7 EUR, memory: 256 MiB"})  # fmt: skip
-    assert execute(faked.start(null=True), Deciders(deciding.status)).end == "finished"
+    assert execute(faked.start(null=True), Deciders(judge_by(describe_status))).end == "finished"
     [look] = [event for event in faked.events if isinstance(event, InterimAnalysis)]
     assert (look.blocks, look.decided, "equivalent within 2 %" in look.text) == (4, True, True)
     names = ("a", "a-again")
     assert {*_measured(faked)} == {f"w-{name}-u1-b{n}" for name in names for n in range(4)}
     assert len(manifest(faked.out)["plan"]["skipped"]) == 2 * 16
     read = _context(faked)
-    assert (read.evidence.candidates, deciding.answered(read)) == (names, True)
+    assert (read.evidence.candidates, is_answered(read.evidence)) == (names, True)
     assert "NULL STUDY" in (read.label or "")
     assert read.manifest is not None
     shown = [(each.path, each.cost, each.memory_limit_bytes) for each in read.manifest.candidates]
@@ -71,17 +77,17 @@ def test_what_a_measurement_was_made_for_needs_a_valid_block_or_window(tmp_path:
     """One candidate a window; a null study must find no difference, as the sample's are."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(complete=False), users=(1,), load=UNTIL_DECIDED,
                      primary="{blocks: 5}")  # fmt: skip
-    execute(faked.start(), Deciders(deciding.status))
+    execute(faked.start(), Deciders(judge_by(describe_status)))
     assert len(_measured(faked)) == 2 * 5
     assert {each.facts["blocks"] for each in entries(faked.out, "interim-analysis")} == {0}
-    assert not deciding.answered(_context(faked))
+    assert not _answered(_context(faked))
     usual: dict[str, Any] = {"users": (4,), "duration_s": 2, "series": False}
     for name, more, answered in (
         ("alone", {"candidates": ("disk",)}, True), ("plain", {"repeat": 4}, True),
         ("null", {"repeat": 4, "null": True}, False),
     ):  # fmt: skip
         build_run(tmp_path / name, Shape(**usual, **more))
-        assert deciding.answered(context_of(read_run(tmp_path / name))) is answered
+        assert _answered(context_of(read_run(tmp_path / name))) is answered
 
 
 def test_unsteady_windows_are_valid(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_unsteady_windows_are_valid(tmp_path: Path) -> None:
     late, other = "w-disk-u4-b0", "w-memory-u4-b0"
     notes: dict[str, Any] = {"memory_limit_enforced": False, "checkpoints_inside": 0}
     build_run(tmp_path, Shape(users=(4,), changes={late: {"lateness_mean_s": 1.0}, other: notes}))
-    found = deciding.invalid(RunDirectory(tmp_path), [late, other, "w-none-u4-b0"])
+    found = find_invalid(RunDirectory(tmp_path), [late, other, "w-none-u4-b0"])
     assert found == {late: "driver late"}
 
 
@@ -108,7 +114,7 @@ def searching(root: Path, users: tuple[int, ...] | None = None, **more: Any) -> 
     root.mkdir(exist_ok=True)
     load = {**FIND, **({} if users else {"repeat": ""})}
     usual: dict[str, Any] = {"hammer": FakeHammer(sound=True, response_s=_response_s)}
-    schedulers = deciding.deciders().schedulers
+    schedulers = make_deciders(describe_status).schedulers
     return FakedRun(root, users=users, load=load, **{**usual, "schedulers": schedulers, **more})
 
 
@@ -136,7 +142,7 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
     assert _found(faked) == FOUND
     assert _levels(faked) == [1, 1, 2, 2, 4, 4, 3, 3, 4, 8, 6, 5, 5, 6]
     read, plan = _context(faked), manifest(faked.out)["plan"]
-    assert deciding.answered(read)
+    assert is_answered(read.evidence)
     assert all(window.tried for window in read.evidence.windows)
     assert (plan["windows"], plan["question"], plan["further"]) == ([], None, _measured(faked))
     assert (read.evidence.listed, plan["search"]["alone"]) == ((), True)
@@ -170,7 +176,7 @@ def test_there_is_one_search_at_each_point_of_what_else_varies(
         "workload.warehouses=1": [(3, 4), (5, 6)],
         "workload.warehouses=2": [(2, 3), (4, 5)],
     }
-    assert deciding.answered(context)
+    assert _answered(context)
     asked = [str(each.facts["because"]) for each in entries(faked.out, "windows-added")]
     assert asked[:2] == [
         f"the search tries 1 user with workload.warehouses {size} on a and b" for size in (1, 2)
@@ -224,7 +230,7 @@ def test_a_search_that_cannot_go_on_ends_and_may_answer_nothing(tmp_path: Path) 
     nothing = searching(tmp_path / "nothing", hammer=FakeHammer(complete=False))
     nothing.run()
     assert _levels(nothing) == [1] * 4
-    assert not deciding.answered(_context(nothing))
+    assert not _answered(_context(nothing))
 
 
 PROFILE = sample_drive().profile + '[provenance]\nassumed = ["channels", "read"]\n'
@@ -243,7 +249,8 @@ def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, Outcome]:
         return speeds[where if where in "ab" else "main", folder.name.split("-")[1]]
 
     hammer = FakeHammer(sound=True, response_s=response_s)
-    faked = FakedRun(root, hammer=hammer, users=(2,), load=UNTIL_DECIDED, judge=deciding.status,
+    judge = judge_by(describe_status)
+    faked = FakedRun(root, hammer=hammer, users=(2,), load=UNTIL_DECIDED, judge=judge,
                      primary="{blocks: 4}")  # fmt: skip
     outcome = faked.run()
     (faked.out / "sensitivity").mkdir()

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import papers
-from stithy.analysis.search import capacity
+from stithy.analysis import capacity
 from stithy.results.tables import SPACE, schema
 
 ENDS = (papers.End("a", "1", {}), papers.End("b", "2", {}))

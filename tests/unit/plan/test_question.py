@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.verdict import statistics
-from stithy.analysis.verdict.decide import MARGIN_SHARE
+from stithy.analysis import statistics
+from stithy.analysis.verdict import MARGIN_SHARE
 from stithy.errors import Exit, InvalidMeasurement, StithyError
 from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerable
 from stithy.plan.steps import Question, question

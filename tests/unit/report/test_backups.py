@@ -12,7 +12,7 @@ from stithy.point import OFF, ON, Point
 from stithy.report.context import Context
 from stithy.report.drawing.draw import svg
 from stithy.report.page import Page
-from stithy.report.parts.backups import settings_of
+from stithy.scenarios.backup.judge import settings_of
 from stithy.scenarios.backup.plan import NAME
 from stithy.validity import Reason
 from support import flags

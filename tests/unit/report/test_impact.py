@@ -8,14 +8,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.between_runs import compare_runs
-from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.analysis.between_runs import compare_runs
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
 from stithy.report.context import Context
+from stithy.report.findings.finding import FindingKind
 from stithy.report.page import Page
-from stithy.report.parts.backups import P99, settings_of
+from stithy.scenarios.backup.judge import P99, settings_of
 from stithy.thresholds import Constant, MeasuredValue, Relation, Threshold
 from support.drawn import at_points, context_built
 from support.sample_run import Shape
@@ -75,7 +76,7 @@ def test_every_export_has_it(built: Context) -> None:
 
 def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
     """Where the question is asked, with intervals."""
-    said = [plugins("finding")[each.kind].say(each, "user") for each in built.findings
+    said = [plugins(FindingKind)[each.kind].say(each, "user") for each in built.findings
             if each.kind == "impact"]  # fmt: skip
     assert len(said) == 2, "throughput and the highest percentile that is known"
     assert "throughput with backups relative to that without was 1." in said[0]

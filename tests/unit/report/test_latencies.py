@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.report.latencies import drive_times
+from stithy.analysis.latencies import drive_times
 from stithy.results.drives import LOG_SUFFIX
 from support.drawn import context_built
 from support.hlog import encode, histogram, log

@@ -5,11 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from stithy.analysis.answers.disturbance import Disturbance
-from stithy.analysis.verdict.effect import Effect, no_effect, paired_difference, paired_ratio
-from stithy.analysis.verdict.paired import Paired
+from stithy.analysis.effect import Effect, Paired, no_effect, paired_difference, paired_ratio
 from stithy.point import Point
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, findings, state
+from stithy.scenarios.noisy_neighbour.disturbance import Disturbance
 from stithy.scenarios.noisy_neighbour.plan import LIMIT, NEIGHBOUR, VOLUME
 
 FEW = no_effect("it needs 10,000 answers")

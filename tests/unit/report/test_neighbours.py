@@ -8,8 +8,8 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.thresholds import Outcome, judge_thresholds
-from stithy.analysis.values.series import EACH_ITS_OWN
+from stithy.analysis.series import EACH_ITS_OWN
+from stithy.analysis.thresholds import Outcome, judge_thresholds
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import context_of

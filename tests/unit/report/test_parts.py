@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
-from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.analysis.decision import decision_status
+from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import P95
 from stithy.point import Point, Value
 from stithy.report.context import Context

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.values.measures import Measure
+from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.values.measures import Measure
+from stithy.analysis.measures import Measure
 from stithy.metrics import Quantity
 from stithy.point import Point, Value
 from stithy.report.context import Context

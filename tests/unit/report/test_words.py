@@ -7,15 +7,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.analysis.answers.findings import Comparison, Finding, LimitedCapacity, Limits
 from stithy.analysis.bottlenecks.judge import Cause
-from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
-from stithy.analysis.verdict.decide import Call, Verdict
-from stithy.analysis.verdict.effect import Effect, no_effect
+from stithy.analysis.capacity import Capacity, CapacityFinding, End
+from stithy.analysis.effect import Effect, no_effect
+from stithy.analysis.findings import Comparison, Finding, LimitedCapacity, Limits
+from stithy.analysis.verdict import Call, Verdict
 from stithy.metrics import parse_quantity
 from stithy.report.between import as_change
-from stithy.report.findings import sentences
-from stithy.report.findings.growth import Growth
+from stithy.report.findings.changes import Growth
+from stithy.report.findings.finding import say_all
 from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
@@ -119,7 +119,7 @@ def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement(
 
 
 def _say(finding: Finding) -> str:
-    return sentences([finding], "user")[0]
+    return say_all([finding], "user")[0]
 
 
 def _compared(

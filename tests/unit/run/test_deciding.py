@@ -10,7 +10,8 @@ from fakes.hammer import FakeHammer
 from stithy.errors import Exit, NothingValid
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from stithy.run.deciding import Deciders, Invalid, Judge, Repeats, SoFar, Status
+from stithy.run.deciders import Repeats
+from stithy.run.deciding import Deciders, Invalid, Judge, SoFar, Status
 from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded
 from stithy.run.executor import execute
 from support.faked_run import FakedRun, two_more

@@ -22,7 +22,7 @@ TRIAL_S = 0.75
 """Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
 
 OTHERS_CPU_SHARE = 0.05
-"""Own: as of windows, see `analysis.validity.surroundings`."""
+"""Own: as of windows, see `analysis.surroundings`."""
 
 
 def calibrate(context: Context, step: Step) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil, sqrt
 from typing import get_args
 
-from stithy.analysis.validity.instruments import Headroom
+from stithy.analysis.instruments import Headroom
 from stithy.engines.declaration import WaitGroup
 
 HALF = 0.5

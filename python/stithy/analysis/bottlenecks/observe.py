@@ -25,11 +25,11 @@ from stithy.analysis.bottlenecks.observation import (
     Sessions,
 )
 from stithy.analysis.bottlenecks.stalls import stalled_shares
+from stithy.analysis.checks.driving import DRIVER_LATE
+from stithy.analysis.checks.instruments import DRIVE_SLOWED
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.checks.drives import DRIVE_SLOWED
-from stithy.analysis.validity.checks.driving import DRIVER_LATE
-from stithy.analysis.validity.instruments import headroom
-from stithy.analysis.values.series import EACH_ITS_OWN, OF_ALL, Sampled
+from stithy.analysis.instruments import headroom
+from stithy.analysis.series import EACH_ITS_OWN, OF_ALL, Sampled
 from stithy.engines.declaration import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.point import Point

@@ -7,7 +7,7 @@ from statistics import median
 import polars as pl
 
 from stithy.analysis.bottlenecks.observation import DEVICE, LOCKS, LOG
-from stithy.analysis.values.series import CHECKPOINT_WROTE
+from stithy.analysis.series import CHECKPOINT_WROTE
 from stithy.engines.declaration import Declaration
 from stithy.metrics import ALL
 

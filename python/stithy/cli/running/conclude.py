@@ -8,12 +8,12 @@ from statistics import median, stdev
 
 import polars as pl
 
-from stithy.analysis.answers.findings import question
-from stithy.analysis.answers.thresholds import Judgement
-from stithy.analysis.answers.thresholds import Outcome as Met
-from stithy.analysis.validity.delay import ANSWERS_MIN
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
-from stithy.cli.running.deciding import answered
+from stithy.analysis.decision import is_answered
+from stithy.analysis.findings import question
+from stithy.analysis.instruments import ANSWERS_MIN
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.thresholds import Judgement
+from stithy.analysis.thresholds import Outcome as Met
 from stithy.cli.talk.render import left_text, say, show, show_json
 from stithy.errors import Exit, InfrastructureError, InvalidMeasurement
 from stithy.report.context import Context, context_of
@@ -158,6 +158,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
     holds the thresholds; InfrastructureError where it cannot be written.
     """
 
+    answered = is_answered(context.evidence, is_null=context.is_null)
     judgements = judgements_of(context)
     if context.manifest is None:
         if junit is not None:
@@ -165,7 +166,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
             where = str(context.run.directory.root)
             raise InvalidMeasurement(problem, where=where, remedy="run the study again")
         # Nobody may take it for a run whose thresholds were all met.
-        return Judged((UNKNOWN,), [], Exit.INVALID, answered(context))
+        return Judged((UNKNOWN,), [], Exit.INVALID, answered)
     if junit is not None:
         _write(junit, junit_xml(context, judgements))
     code = exit_of(judgements)
@@ -180,7 +181,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
         }
         for each in judgements
     ]
-    return Judged(lines(judgements), values, code, answered(context))
+    return Judged(lines(judgements), values, code, answered)
 
 
 def exit_of(judgements: Sequence[Judgement]) -> Exit:

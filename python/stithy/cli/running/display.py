@@ -114,10 +114,10 @@ def with_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]
         yield show
         return
     # A server that hardly anybody asks for.
-    from stithy.cli.running.deciding import invalid
+    from stithy.run.deciders import find_invalid
     from stithy.run.live import LiveNumbers, endpoint, parse_address
 
-    numbers = LiveNumbers(SystemClock(), invalid)
+    numbers = LiveNumbers(SystemClock(), find_invalid)
 
     def both(event: Event) -> None:
         show(event)

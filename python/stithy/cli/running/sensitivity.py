@@ -5,13 +5,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from stithy.cli.running.deciding import deciders
 from stithy.errors import Interrupted, StithyError, UserError
 from stithy.report.context import context_of
+from stithy.report.parts.certainty import describe_status
 from stithy.report.parts.sensitivity import wanted
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.results.read import read_run
+from stithy.run.deciders import make_deciders
 from stithy.run.events import Note, Observer
 from stithy.run.executor import Outcome, execute
 from stithy.run.preparation.equip import Tools
@@ -49,7 +50,7 @@ def with_corners(
         return outcome
     try:
         for against in _prepared(main):
-            asked = deciders()
+            asked = make_deciders(describe_status)
             tell(Note(f"sensitivity: every assumed number of drives is now worse for {against}"))
             with corner_begun(
                 main, against, stop, tell, deciders=asked, tools=tools, force=force

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from stithy.analysis.verdict.decide import Call, pairs_among
-from stithy.analysis.verdict.prospects import (
+from stithy.analysis.prospects import (
     ASSUMED_NOISE_SHARE,
     LIKELY_SHARE,
     STUDIES,
@@ -13,7 +12,8 @@ from stithy.analysis.verdict.prospects import (
     margin_needed,
     prospects,
 )
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import Call, pairs_among
 from stithy.cli.talk.render import table
 from stithy.metrics import parse_quantity
 from stithy.plan.steps import Question

@@ -4,7 +4,7 @@ All but the counts of autovacuum are read from the maintenance database, because
 in the database under test would add to the very counters that are compared with the hammer's.
 
 The server's commit counter exceeds the hammer's by a few for each session's start and for what
-autovacuum does; `analysis.validity` states the bound.
+autovacuum does; `analysis.invariants` states the bound.
 """
 
 from collections.abc import Mapping

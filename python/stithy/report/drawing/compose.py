@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.verdict.statistics import factor_interval, mean_interval
+from stithy.analysis.statistics import factor_interval, mean_interval
 from stithy.report.context import Context
 from stithy.report.figure import Figure, Title
 from stithy.report.tables import PageTable

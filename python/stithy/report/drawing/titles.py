@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stithy.analysis.answers.comparisons import Compared
+from stithy.analysis.comparisons import Compared
+from stithy.analysis.effect import Effect, paired_ratio
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.verdict.decide import WRONG_SHARE, Call, is_one_order, pairs_among
-from stithy.analysis.verdict.effect import Effect, paired_ratio
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
+from stithy.analysis.statistics import BLOCKS_LEAST, repeated_chance
+from stithy.analysis.verdict import WRONG_SHARE, Call, is_one_order, pairs_among
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context

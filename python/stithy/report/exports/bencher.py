@@ -8,7 +8,7 @@ One window has no bounds, and a percentile of too few values is left out. Source
 import json
 from collections.abc import Iterable
 
-from stithy.analysis.verdict.statistics import mean_interval
+from stithy.analysis.statistics import mean_interval
 from stithy.metrics import Quantity
 from stithy.names import tell_apart
 from stithy.point import Point, written

@@ -8,7 +8,7 @@ Percentiles of too few values are empty cells.
 
 import polars as pl
 
-from stithy.analysis.values.measures import declared
+from stithy.analysis.measures import declared
 from stithy.factor import level_factor
 from stithy.report.context import Context
 from stithy.report.export import Export, borne, invalid_windows, lost_spans, note_of, rates

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from stithy.activities.hammer.declared import LOAD
-from stithy.analysis.values.measures import declared
+from stithy.analysis.measures import declared
 from stithy.factor import level_factor
 from stithy.metrics import Quantity, find
 from stithy.openmetrics import END, Family, family

@@ -5,15 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from stithy.analysis.validity.baseline import (
-    GAUGES,
-    LEAST,
-    Baseline,
-    Gauge,
-    Trend,
-    trends,
-    usual_of,
-)
+from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, Gauge, Trend, trends, usual_of
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels, y_axis

@@ -6,10 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.answers.comparisons import Compared, pairs_of
-from stithy.analysis.answers.findings import question
-from stithy.analysis.verdict.decide import DIFFERENT, Stage, decided_from, interim_history
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.comparisons import Compared, count_pairs
+from stithy.analysis.findings import question
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import DIFFERENT, Stage, decided_from, interim_history
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, own_channels, x_axis
@@ -69,7 +69,7 @@ def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
         answered.verdict.margin_share,
         evidence.primary.blocks_most,
         better=answered.metric.known.better,
-        among=pairs_of(evidence),
+        among=count_pairs(evidence),
         b_later=answered.effect.b_later,
         bounds=answered.effect.bounds,
     )
@@ -85,7 +85,7 @@ def _title(stages: Sequence[Stage], answered: Compared) -> str:
 
 
 def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
-    margin, pairs = exactly(answered.verdict.margin_share), pairs_of(context.evidence)
+    margin, pairs = exactly(answered.verdict.margin_share), count_pairs(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
     axis = "on a logarithmic axis"
     if scale.near is not None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.answers.comparisons import comparisons
-from stithy.analysis.answers.findings import question
-from stithy.analysis.verdict.decide import DIFFERENT
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.comparisons import comparisons
+from stithy.analysis.findings import question
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import DIFFERENT
 from stithy.metrics import Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.comparisons import Compared, comparisons, descriptive
-from stithy.analysis.answers.findings import question
+from stithy.analysis.comparisons import Compared, comparisons, descriptive
+from stithy.analysis.findings import question
 from stithy.metrics import P99
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios

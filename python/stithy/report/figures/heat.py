@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
-from stithy.analysis.values.distribution import Cells, cells, log_edges
+from stithy.analysis.latencies import seconds
+from stithy.analysis.measures import Cells, cells, log_edges
+from stithy.analysis.windows import Block, median_block
 from stithy.metrics import values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import annotations, palette
@@ -21,7 +22,6 @@ from stithy.report.drawing.chart import WIDTH, Axis, ticks_within, value_axis, x
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.drawing.titles import named_by
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.latencies import seconds
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import block_said, capital, listing, plural, took
 from stithy.results.hlog import Histogram, merge

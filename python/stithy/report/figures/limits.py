@@ -7,11 +7,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.findings import limits_of
 from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.observation import bounds
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
+from stithy.analysis.findings import limits_of
 from stithy.point import Point, said
 from stithy.report.context import Context
 from stithy.report.drawing import palette

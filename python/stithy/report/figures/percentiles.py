@@ -12,7 +12,8 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.values.distribution import BEYOND_DRAWN, CurvePoint, percentile_curve
+from stithy.analysis.latencies import distribution
+from stithy.analysis.measures import BEYOND_DRAWN, CurvePoint, percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
 from stithy.report.context import Context
@@ -30,7 +31,6 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer
 from stithy.report.drawing.titles import named_by
 from stithy.report.figure import Absent, Drawn, FigureKind
-from stithy.report.latencies import distribution
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import capital, listing, took
 

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.search.capacity import users_within_target
+from stithy.analysis.capacity import users_within_target
 from stithy.metrics import ALL, BEYOND_LEAST, Quantity
 from stithy.point import Point
 from stithy.registry import plugins

@@ -11,9 +11,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.windows import Block, median_block
+from stithy.analysis.checks.driving import NOT_STEADY
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.checks.steadiness import NOT_STEADY
+from stithy.analysis.windows import Block, median_block
 from stithy.factor import level_factor
 from stithy.metrics import ALL, values_needed
 from stithy.point import Point

@@ -7,34 +7,31 @@ intervals. All have one direction.
 import math
 from collections.abc import Iterator
 
-from stithy.analysis.answers.findings import Comparison
-from stithy.analysis.verdict.decide import Call
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.findings import Alone, Comparison, Nothing
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import Call
+from stithy.report.findings.finding import FindingKind
 from stithy.report.findings.limits import clause
 from stithy.report.words import wording
 from stithy.report.words.wording import (
     CONSERVATIVE,
     T_INTERVAL,
     capital,
+    count,
     decimals_beside_one,
     factor,
     listing,
     percent,
     plural,
     times,
+    took,
+    value,
 )
-
-NAME = "comparison"
 
 CLOSE_SHARE = 0.10
 """Without a verdict nothing is said about differences below a tenth: windows vary that much."""
 
 Bounds = tuple[float, float]
-
-
-def say(finding: Comparison, unit: str) -> str:
-    """The comparison, first in a sentence for who reads no other."""
-    return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(finding, unit))
 
 
 def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
@@ -179,3 +176,47 @@ def _alike_written(bounds: Bounds) -> tuple[str, str]:
         f"{bound:.{decimals}f}" if CLOSE_SHARE <= bound < 10 else times(bound) for bound in bounds
     )
     return low, high
+
+
+class OfComparison(FindingKind):
+    """A comparison of two candidates."""
+
+    name = "comparison"
+
+    def say(self, finding: Comparison, unit: str) -> str:
+        """The comparison, first in a sentence for who reads no other."""
+        return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(finding, unit))
+
+
+class OfSingle(FindingKind):
+    """What a single candidate reached."""
+
+    name = "alone"
+
+    def say(self, finding: Alone, unit: str) -> str:
+        """What the candidate reached and what limited it; then how long its users waited."""
+        windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
+        at, name, metric = capital(finding.point.at(unit)), finding.candidate, finding.metric
+        shown = (
+            f"{at}, {name} completed {count(finding.value)} {metric.noun} in {windows}"
+            f"{clause(finding.limits)}."
+            if metric.known.source == "window"
+            else f"{at}, the {metric.noun} of {name} came to {value(metric, finding.value)} in "
+            f"{windows}."
+        )
+        if finding.p95_s is not None:
+            shown += f" Its p95 response time was {took(finding.p95_s)}."
+        return f"{shown} There is no second candidate to compare it with."
+
+
+class OfNothing(FindingKind):
+    """Why a run gives no answer."""
+
+    name = "nothing"
+
+    def say(self, finding: Nothing, unit: str) -> str:
+        """Why there is no answer, in one sentence."""
+        return f"This run gives no answer: {finding.because}."
+
+
+PLUGINS = (OfComparison(), OfSingle(), OfNothing())

@@ -1,28 +1,18 @@
 """What limited each candidate: a sentence, the title of a figure, the end of a sentence."""
 
-from stithy.analysis.answers.findings import Limits
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Cause
 from stithy.analysis.bottlenecks.observation import of_samples
 from stithy.analysis.bottlenecks.rules import RULES
+from stithy.analysis.findings import Limits
+from stithy.report.findings.finding import FindingKind
 from stithy.report.words.wording import (
     capital,
     listing,
     plural,
 )
 
-NAME = "limits"
-
 LIMITS_DETAILED = 3
 """Own: of more candidates with the same limit a sentence gives the names alone; tables have all."""
-
-
-def say(finding: Limits, unit: str) -> str:
-    """What limited, in one sentence; candidates of the same limit together."""
-    by_limit: dict[str, list[tuple[str, Cause]]] = {}
-    for name, cause in finding.of:
-        by_limit.setdefault(cause.limit, []).append((name, cause))
-    shown = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
-    return f"{capital(finding.point.at(unit))}, {shown}."
 
 
 def in_short(finding: Limits, unit: str) -> str:
@@ -89,3 +79,20 @@ def _one(name: str, cause: Cause) -> str:
     if cause.windows < cause.windows_all:
         parts.append(f"in {cause.windows} of {plural(cause.windows_all, 'window')}")
     return f"{name} ({', '.join(parts)})" if parts else name
+
+
+class OfLimits(FindingKind):
+    """What limited each candidate."""
+
+    name = "limits"
+
+    def say(self, finding: Limits, unit: str) -> str:
+        """What limited, in one sentence; candidates of the same limit together."""
+        by_limit: dict[str, list[tuple[str, Cause]]] = {}
+        for name, cause in finding.of:
+            by_limit.setdefault(cause.limit, []).append((name, cause))
+        shown = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
+        return f"{capital(finding.point.at(unit))}, {shown}."
+
+
+PLUGINS = (OfLimits(),)

@@ -1,8 +1,8 @@
 """How many users each candidate serves within a target, by a search."""
 
-from stithy.analysis.answers.findings import LimitedCapacity
-from stithy.analysis.search.bracket import WINDOWS_ENOUGH
-from stithy.analysis.search.capacity import Capacity, CapacityFinding, End
+from stithy.analysis.capacity import WINDOWS_ENOUGH, Capacity, CapacityFinding, End
+from stithy.analysis.findings import LimitedCapacity
+from stithy.report.findings.finding import FindingKind
 from stithy.report.findings.limits import clause
 from stithy.report.words.wording import (
     duration,
@@ -11,19 +11,6 @@ from stithy.report.words.wording import (
     told_apart,
     took,
 )
-
-NAME = "served"
-
-
-def say(finding: CapacityFinding, unit: str) -> str:
-    """The bracket of every candidate, what limited it, and who serves most if brackets tell."""
-    parts = [_capacity(finding, each, unit) for each in finding.of]
-    if isinstance(finding, LimitedCapacity) and finding.limits is not None:
-        parts.append(
-            f"{finding.limits.point.at(unit)}{clause(finding.limits).replace(';', ',', 1)}"
-        )
-    where = f"With {finding.setting.in_words()}, " if finding.setting else ""
-    return f"{where}{'; '.join(parts)}; {_closing(finding)}."
 
 
 def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
@@ -109,3 +96,22 @@ def _windows(finding: CapacityFinding) -> str:
     if max(known, default=1) == 1:
         return "a search with one window at an end"
     return "a search with one window at some ends"
+
+
+class OfCapacity(FindingKind):
+    """How many users each candidate serves within a target."""
+
+    name = "served"
+
+    def say(self, finding: CapacityFinding, unit: str) -> str:
+        """The bracket of every candidate, what limited it, and who serves most if brackets tell."""
+        parts = [_capacity(finding, each, unit) for each in finding.of]
+        if isinstance(finding, LimitedCapacity) and finding.limits is not None:
+            parts.append(
+                f"{finding.limits.point.at(unit)}{clause(finding.limits).replace(';', ',', 1)}"
+            )
+        where = f"With {finding.setting.in_words()}, " if finding.setting else ""
+        return f"{where}{'; '.join(parts)}; {_closing(finding)}."
+
+
+PLUGINS = (OfCapacity(),)

@@ -6,22 +6,19 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.findings import (
-    MAIN,
-    decision_status,
-    limits_of,
-)
-from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.bottlenecks.rules import RULES
+from stithy.analysis.checks import instruments
+from stithy.analysis.checks.instruments import INTERFERENCE
+from stithy.analysis.decision import decision_status
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.checks import drives
-from stithy.analysis.validity.checks.neighbours import INTERFERENCE
-from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.analysis.findings import MAIN, limits_of
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.analysis.verdict import DIFFERENT
 from stithy.factor import level_factor
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.findings import sentences
+from stithy.report.findings.finding import say_all
 from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words import loads, servers
@@ -151,7 +148,7 @@ def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
     )  # fmt: skip
 
 
-DRIVES_OFF = (drives.DRIVE_SLOWED, drives.DRIVE_OFF)
+DRIVES_OFF = (instruments.DRIVE_SLOWED, instruments.DRIVE_OFF)
 """What says that an emulated drive did not take the times of its profile."""
 
 
@@ -176,14 +173,14 @@ def main_findings(context: Context) -> tuple[str, ...]:
     Before them stands what must stand beside every number: the label of the run, where it has one,
     and which drives are emulated.
     """
-    found = sentences(context.findings[:MAIN], context.level_unit)
+    found = say_all(context.findings[:MAIN], context.level_unit)
     notes = (context.label, loads.footer(context.manifest))
     return (*(f"{each}." for each in notes if each), *found)
 
 
 def answer(context: Context) -> Answer:
     """The top of the page."""
-    said = sentences(context.findings[:MAIN], context.level_unit)
+    said = say_all(context.findings[:MAIN], context.level_unit)
     headline, dot, detail = said[0].partition(". ")
     others = (*said[1:], *bottlenecks.stall_sentences(context))
     support = tuple(filter(None, _support(context)))

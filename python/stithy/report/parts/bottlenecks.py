@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.comparisons import causes
 from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.bottlenecks.observation import bounds, of_samples
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import CAUSES, stalled_windows
+from stithy.analysis.comparisons import causes
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing.palette import bottleneck_styles

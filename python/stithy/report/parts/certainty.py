@@ -7,21 +7,22 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.comparisons import Compared, comparisons
-from stithy.analysis.answers.findings import DecisionStatus, question
+from stithy.analysis.analyze import Analysis
+from stithy.analysis.comparisons import Compared, comparisons
+from stithy.analysis.decision import DecisionStatus
+from stithy.analysis.effect import EACH_ORDER_LEAST, Position, position_effect
 from stithy.analysis.evidence import Window
-from stithy.analysis.verdict.decide import Call, Certainty, Next, certainty
-from stithy.analysis.verdict.effect import EACH_ORDER_LEAST, Position, position_effect
-from stithy.analysis.verdict.statistics import CAUTION, INTERIM_BLOCKS
+from stithy.analysis.findings import question
+from stithy.analysis.statistics import CAUTION, INTERIM_BLOCKS
+from stithy.analysis.verdict import Call, Certainty, Next, certainty
 from stithy.metrics import parse_quantity
-from stithy.report.context import Context
-from stithy.report.findings import sentences
+from stithy.report.context import Context, add_words
+from stithy.report.findings.finding import say_all
 from stithy.report.parts import differences
 from stithy.report.parts.differences import Bounded, table_with
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import (
     CONSERVATIVE,
-    MINUS,
     T_INTERVAL,
     exactly,
     finely,
@@ -31,6 +32,7 @@ from stithy.report.words.wording import (
     value,
 )
 from stithy.results.manifest import QuestionFacts
+from stithy.units import MINUS
 
 ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
 """The calls that are said of one candidate."""
@@ -238,11 +240,16 @@ def _told(answer: Compared, known: Position) -> str:
     )
 
 
+def describe_status(analysis: Analysis, status: DecisionStatus) -> str:
+    """Say where the question of a run that was analyzed stands."""
+    return state_sentence(add_words(analysis), status)
+
+
 def state_sentence(context: Context, stands: DecisionStatus) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
         return f"No block answers the question yet{_why(context)}."
-    said = sentences(context.findings[:1], context.level_unit)[0]
+    said = say_all(context.findings[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
 
 

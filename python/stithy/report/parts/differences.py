@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.verdict.effect import Effect, Position
+from stithy.analysis.effect import Effect, Position
 from stithy.metrics import Quantity
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import signed

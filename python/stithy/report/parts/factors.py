@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.comparisons import Compared, gains
-from stithy.analysis.verdict.decide import Call
+from stithy.analysis.comparisons import Compared, gains
+from stithy.analysis.verdict import Call
 from stithy.point import Point, are_amounts, said, varied
 from stithy.report import metrics
 from stithy.report.context import Context

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.validity.baseline import GAUGES, LEAST, Baseline, trends
-from stithy.analysis.validity.instruments import Headroom, headroom
+from stithy.analysis.instruments import Headroom, headroom
+from stithy.analysis.surroundings import GAUGES, LEAST, Baseline, trends
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, table_of

@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.activity import names_in
-from stithy.analysis.answers.paired import pairs_of
-from stithy.analysis.answers.reactions import Moments
+from stithy.analysis.comparisons import pair_windows
 from stithy.analysis.evidence import Window
 from stithy.point import Point
 from stithy.report.context import Context
@@ -16,12 +15,9 @@ from stithy.report.drawing.titles import named
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.scenarios.noisy_neighbour.aggressor import known_aggressors
 from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR, OF_NEIGHBOURS
-from stithy.scenarios.noisy_neighbour.spans import at_work, cycles, part_of, parts
+from stithy.scenarios.noisy_neighbour.spans import cycles, part_of, parts
 
 DURATIONS = "neighbour-cycles"
-
-Tenants = dict[str, dict[str, list[tuple[float, int]]]]
-"""By window and tenant, the begin of each measured second and its transactions."""
 
 
 def drawn_point(context: Context) -> Point | None:
@@ -33,7 +29,7 @@ def drawn_point(context: Context) -> Point | None:
 def paired(context: Context, candidate: str, point: Point) -> list[tuple[Window, Window]]:
     """The windows alone and with the neighbour of each block that has a valid one of both."""
     alone = point.replaced(NEIGHBOUR, ALONE)
-    return list(pairs_of(context.evidence, candidate, point, alone))
+    return list(pair_windows(context.evidence, candidate, point, alone))
 
 
 def first_pair(context: Context, candidate: str, point: Point) -> tuple[Window, ...]:
@@ -72,39 +68,6 @@ def _aggressor(window: Window) -> str | None:
     names = names_in(window.row["activity"])
     found = (each.removeprefix(OF_NEIGHBOURS) for each in names if each.startswith(OF_NEIGHBOURS))
     return next(found, None)
-
-
-def seconds_of_tenants(context: Context) -> Tenants:
-    """The measured seconds of each tenant, by window and tenant."""
-    found: Tenants = {}
-    for window in context.evidence.windows:
-        for row in context.run.detail("tenant_seconds", window.id).to_dicts():
-            if row["phase"] == "measure":
-                mine = found.setdefault(window.id, {}).setdefault(row["tenant"], [])
-                mine.append((row["at_s"], row["completed"]))
-    return found
-
-
-def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
-    """By window and tenant, its transactions in each second of the measurement."""
-    return {
-        window: {name: [count for _, count in each] for name, each in of.items()}
-        for window, of in tenants.items()
-    }
-
-
-def moments(context: Context, tenants: Tenants) -> Mapping[str, Moments]:
-    """By window, when its seconds began, of the tenant with most, and what the neighbour did."""
-    times = {
-        window: [at_s for at_s, _ in max(of.values(), key=len)] for window, of in tenants.items()
-    }
-    return {
-        window.id: Moments(
-            times.get(window.id, ()), at_work(window.spans),
-            failed=sum(each["outcome"] == "failed" for each in cycles(window.spans)),
-        )
-        for window in context.evidence.windows
-    }  # fmt: skip
 
 
 def durations(context: Context) -> PageTable:

@@ -3,21 +3,20 @@
 from collections.abc import Iterator, Mapping
 from itertools import combinations, takewhile
 
-from stithy.analysis.answers.disturbance import (
-    ACHIEVED_SHARE,
-    ALONE_SHARE_LEAST,
-    GROWTH_MOST,
-    ISOLATED_SHARE,
-    Disturbance,
-)
-from stithy.analysis.verdict.effect import Effect
-from stithy.analysis.verdict.paired import absorbed
+from stithy.analysis.effect import Effect, absorbed
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.parts.devices import devices_by_role
 from stithy.report.parts.neighbour import neighbour_said
 from stithy.report.words.wording import in_table, listing, percent, plural, rate
+from stithy.scenarios.noisy_neighbour.disturbance import (
+    ACHIEVED_SHARE,
+    ALONE_SHARE_LEAST,
+    GROWTH_MOST,
+    ISOLATED_SHARE,
+    Disturbance,
+)
 from stithy.scenarios.noisy_neighbour.plan import ALONE, LIMIT, NEIGHBOUR, VOLUME
 
 P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")

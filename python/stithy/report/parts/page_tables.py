@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.steady.steadiness import unknown
+from stithy.analysis.steadiness import unknown
 from stithy.plan.steps import window_id
 from stithy.point import Point
 from stithy.report.context import Context

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from stithy.analysis.verdict.paired import Paired
+from stithy.analysis.effect import Paired
 from stithy.metrics import Quantity
 from stithy.report.words.wording import listing
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.checks.work import GONE, servers
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.checks.ledger import GONE
-from stithy.analysis.validity.checks.work import servers
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show

@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.capacity import Capacity, Said, capacity_findings, levels_of, trials, value_of
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.search.bracket import Said
-from stithy.analysis.search.capacity import Capacity, capacity_findings, levels_of, trials, value_of
 from stithy.factor import level_factor
 from stithy.metrics import ALL, values_needed
 from stithy.point import Point

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.analysis.answers.comparisons import Compared
-from stithy.analysis.answers.findings import question
-from stithy.analysis.verdict.decide import Call
+from stithy.analysis.comparisons import Compared
+from stithy.analysis.findings import question
+from stithy.analysis.verdict import Call
 from stithy.plan.sensitivity import SHARE
 from stithy.report.context import Context
 from stithy.report.words.loads import numbers_of

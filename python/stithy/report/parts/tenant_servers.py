@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.tenant_servers import ServerWork, servers_of_tenants
 from stithy.report.context import Context
 from stithy.report.parts.neighbour import drawn_point, neighbour_said, paired
 from stithy.report.tables import PageTable, Show, table_of
+from stithy.scenarios.noisy_neighbour.judge import ServerWork, servers_of_tenants
 
 SERVERS = "tenant-servers"
 TITLE = "What each tenant's server did, alone and with the neighbour"

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.values.series import EACH_ITS_OWN
+from stithy.analysis.series import EACH_ITS_OWN
 from stithy.metrics import ALL, Quantity, values_needed
 from stithy.point import Point
 from stithy.report.context import Context

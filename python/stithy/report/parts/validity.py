@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from stithy.analysis.answers.windows import Lost, lost, measured_again
 from stithy.analysis.evidence import Window
+from stithy.analysis.windows import Lost, lost, measured_again
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context

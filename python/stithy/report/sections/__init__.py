@@ -6,6 +6,4 @@ them `tables(page)`, `draw(page)` and `claims(page)`, and `NEEDS`, as a figure m
 not. `draw` yields figures of its own, made without `page.tables`, because a table may name them.
 `claims` yields the names of figures of other sections that stand in this one. `page.drawn_in(NAME)`
 has all figures of a section: its own, those of families that name it, and those that it claims.
-`lost(context)`, optional, yields what users lose to what is beside them (`report.lost.Lost`), of
-which thresholds, comparisons of runs and exports know by it alone.
 """

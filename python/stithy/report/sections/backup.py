@@ -3,30 +3,26 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from stithy.analysis.verdict.effect import Effect
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.effect import Effect
+from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
 from stithy.report.drawing.points import without
 from stithy.report.page import Page
-from stithy.report.parts.backups import (
-    COVERED_LEAST,
-    Setting,
-    at_load,
-    fastest,
-    is_own,
-    limit_share,
-    lost,
-    maxima,
-    settings_of,
-    where,
-)
+from stithy.report.parts.backups import at_load, where
 from stithy.report.parts.pooled import pooled_said
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, percent, plural, signed_percent, took
+from stithy.scenarios.backup.judge import (
+    COVERED_LEAST,
+    Setting,
+    fastest,
+    is_own,
+    limit_share,
+    maxima,
+    settings_of,
+)
 from stithy.scenarios.backup.plan import BACKUP, RATE, SETTINGS, load_of
-
-__all__ = ["lost"]
 
 NAME = "backup"
 TITLE = "Backup and restore"

@@ -1,40 +1,29 @@
 """What tenants lose to a neighbour on the same storage, and which candidate absorbs it better."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from stithy.analysis.answers.disturbance import ACHIEVED_SHARE, ALONE_SHARE_LEAST, Disturbance
-from stithy.analysis.answers.neighbours import disturbance, lost_isolation
-from stithy.analysis.answers.paired import against
-from stithy.analysis.answers.reactions import IN_A_ROW, KEPT_SHARE
-from stithy.analysis.verdict.paired import Paired
-from stithy.metrics import Quantity
-from stithy.point import Point
 from stithy.report.blocks import Block, Section, bullets, figures, grid, paragraph
 from stithy.report.context import Context
-from stithy.report.lost import Lost, ratios_of
 from stithy.report.page import Page
-from stithy.report.parts.neighbour import (
-    DURATIONS,
-    counts,
-    durations,
-    moments,
-    neighbour_said,
-    seconds_of_tenants,
-)
+from stithy.report.parts.neighbour import DURATIONS, durations, neighbour_said
 from stithy.report.parts.neighbour_findings import P95, P99, TPM, Found, findings, state
 from stithy.report.parts.pooled import pooled_said
 from stithy.report.parts.tenant_servers import SERVERS, tenant_servers
 from stithy.report.parts.tenant_servers import note as of_servers
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import percent
-from stithy.scenarios.noisy_neighbour.declared import TENANTS
-from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
+from stithy.scenarios.noisy_neighbour.disturbance import (
+    ACHIEVED_SHARE,
+    ALONE_SHARE_LEAST,
+    Disturbance,
+)
+from stithy.scenarios.noisy_neighbour.judge import find_disturbances
+from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR
+from stithy.scenarios.noisy_neighbour.reactions import IN_A_ROW, KEPT_SHARE
 
 NAME = "neighbours"
 NEEDS = ("tenant_seconds",)
-ISOLATION, ISOLATION_LOST = Quantity("isolation"), Quantity("isolation_lost")
 TITLE = "What the neighbour costs the tenants"
 NOTE = (
     "Each ratio compares the tenants with the neighbour to the same tenants alone, paired by "
@@ -68,52 +57,10 @@ FELT = (
 )
 
 
-def _found(context: Context) -> Found:
-    """Each candidate at each rate of the neighbour."""
-    evidence, tenants = context.evidence, seconds_of_tenants(context)
-    seconds, when = counts(tenants), moments(context, tenants)
-    return tuple(
-        disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
-                    _growth(context, name, point), when)
-        for point in evidence.points
-        if point.values.get(NEIGHBOUR, ALONE) != ALONE
-        for name in evidence.candidates
-    )  # fmt: skip
-
-
-def _growth(context: Context, name: str, point: Point) -> dict[Quantity, Paired]:
-    """What of the tenants grows by how much against that alone."""
-    alone = point.replaced(NEIGHBOUR, ALONE)
-    return {
-        each: against(context.evidence, name, point, alone, each, context.times)
-        for each in (P99, P95, TPM)
-    }
-
-
-def lost(context: Context) -> Iterator[Lost]:
-    """What tenants lose, as values of windows and points by the metrics that are declared of it."""
-    own = ratios_of(TENANTS)
-    for each in _found(context):
-        known = {own[quantity]: replace(paired, doubted_because=_doubt(each, quantity))
-                 for quantity, paired in each.growth.items()}  # fmt: skip
-        known |= {ISOLATION: each.isolations, ISOLATION_LOST: lost_isolation(each)}
-        for quantity, paired in known.items():
-            yield Lost(TENANTS, quantity, each.candidate, each.point, paired)
-
-
-def _doubt(each: Disturbance, quantity: Quantity) -> str | None:
-    """Why a ratio gives no claim that the neighbour costs little; None where it may."""
-    if not each.is_blind(quantity):
-        return None
-    return (
-        f"the neighbour worked {percent(each.worked or 0.0)} of the time, too little for it to show"
-    )
-
-
 def tables(page: Page) -> Iterator[PageTable]:
     """A row for each candidate at each point with a neighbour."""
     context = page.context
-    rows = [_row(context, each) for each in _found(context)]
+    rows = [_row(context, each) for each in find_disturbances(context)]
     others = [each for each in context.factors if each != NEIGHBOUR]
     yield table_of(NAME, TITLE, _shows(others), rows).told()
     yield durations(context)
@@ -179,7 +126,7 @@ def _growths(each: Disturbance) -> dict[str, float | None]:
 
 def sections(page: Page) -> Iterator[Section]:
     """Where tenants were measured with a neighbour."""
-    found = _found(page.context)
+    found = find_disturbances(page.context)
     if found:
         yield Section(NAME, 12, TITLE, tuple(_blocks(page, found)))
 

@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.validity.checks.block_io import LATE, SATURATED
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.blocks import Section
@@ -32,6 +31,7 @@ from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import count, listing, took
+from stithy.scenarios.block_io.judge import LATE, SATURATED
 from stithy.scenarios.block_io.rates import MAXIMUM, RATE, amount
 
 NAME = "rates"

@@ -9,7 +9,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.validity.checks.block_io import SATURATED
 from stithy.metrics import Quantity
 from stithy.point import Point
 from stithy.report.blocks import Section
@@ -24,6 +23,7 @@ from stithy.report.figure import Drawn, Figure
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, table_of
 from stithy.report.words.wording import took
+from stithy.scenarios.block_io.judge import SATURATED
 from stithy.units import parse_rate, parse_size
 
 NAME = "reads-beside-writes"

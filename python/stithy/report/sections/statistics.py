@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.analysis.answers.comparisons import pairs_of
+from stithy.analysis.comparisons import count_pairs
 from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
 from stithy.report.page import Page
 from stithy.report.parts.certainty import verdict_rule
@@ -34,7 +34,7 @@ def _blocks(page: Page) -> Iterator[Block]:
         "for a single analysis.",
     )
     yield from paragraph(
-        f"One comparison answers the question{_chosen(pairs_of(page.context.evidence))}.",
+        f"One comparison answers the question{_chosen(count_pairs(page.context.evidence))}.",
         "All other comparisons are exploratory. They are adjusted for the number of levels of a "
         "pair and metric (Holm), but not for the number of pairs and metrics. A difference that "
         "the adjusted test does not support is not claimed: the verdict is undecided, or "

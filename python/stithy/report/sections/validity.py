@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.analysis.validity.work import commit_rule
+from stithy.analysis.invariants import commit_rule
 from stithy.report.blocks import (
     APPENDIX,
     Block,

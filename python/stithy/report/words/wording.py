@@ -9,12 +9,19 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from stithy.analysis.answers.windows import Block
-from stithy.analysis.verdict.decide import Verdict
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.statistics import BLOCKS_LEAST
+from stithy.analysis.verdict import Verdict
+from stithy.analysis.windows import Block
 from stithy.metrics import ALL, Metric, Quantity, Unit
 from stithy.thresholds import decimal
-from stithy.units import format_duration, format_measured_duration, format_size
+from stithy.units import (
+    MINUS,
+    format_duration,
+    format_list,
+    format_measured_duration,
+    format_share,
+    format_size,
+)
 
 # A thin space between a number and what belongs to it would be finer, but copies badly.
 DASH = "–"
@@ -116,14 +123,7 @@ def times_at_most(ratio: float) -> str:
     return times(math.ceil(steps * ratio - 1e-9) / steps)
 
 
-def percent(share: float) -> str:
-    """A share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`.
-
-    It is rounded once: 4.529 % is `5 %`.
-    """
-    value, finer = 100 * share, round(100 * share, 1)
-    text = f"{finer:.1f} %" if 0 < abs(finer) < 1 else f"{round(value):,d} %"
-    return text.replace("-", MINUS)
+percent = format_share
 
 
 def exactly(share: float) -> str:
@@ -175,11 +175,7 @@ def capital(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
-def listing(items: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+listing = format_list
 
 
 def in_one(
@@ -221,7 +217,6 @@ def _exact(value: float, unit: Unit, digits: int) -> str:
     return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
 
 
-MINUS = "\N{MINUS SIGN}"
 """A hyphen would read as a range between two numbers."""
 
 

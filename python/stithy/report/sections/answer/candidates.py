@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.capacity import UsersWithinTarget, users_within_target
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.search.capacity import UsersWithinTarget, users_within_target
-from stithy.analysis.values.measures import of_series
+from stithy.analysis.latencies import DriveTimes, drive_times
+from stithy.analysis.measures import of_series
 from stithy.metrics import ALL, P99, PERCENTILES, Quantity, enough, values_needed
 from stithy.point import Point
 from stithy.report.context import Context
-from stithy.report.latencies import DriveTimes, drive_times
 from stithy.report.tables import KINDS, PageTable, Show, table_of
 from stithy.report.words import servers
 from stithy.report.words.missing import missing_for

@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.between_runs import Row
+from stithy.analysis.between_runs import Row
 from stithy.report.between import Pair, changed, flaws, interval, level, machine, rates, shown
 from stithy.report.drawing import ratios
 from stithy.report.drawing.chart import WIDTH, candidate_channels, intervals, x_axis

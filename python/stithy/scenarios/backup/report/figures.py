@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -25,17 +25,16 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer
 from stithy.report.drawing.plots import Bars, Duration, read_durations, title_durations
 from stithy.report.figure import Absent, Drawn, Figure, FigureKind
-from stithy.report.parts.backups import (
+from stithy.report.parts.backups import at_load, drawn_point
+from stithy.report.tables import Show, table_of
+from stithy.report.words.wording import listing, percent, took
+from stithy.scenarios.backup.judge import (
     COVERED_LEAST,
     Setting,
-    at_load,
-    drawn_point,
     fastest,
     limit_share,
     settings_of,
 )
-from stithy.report.tables import Show, table_of
-from stithy.report.words.wording import listing, percent, took
 
 KEY = "backup-frontier"
 WIDTH, HEIGHT = 560, 320

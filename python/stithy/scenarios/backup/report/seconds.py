@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.windows import median_block
 from stithy.analysis.evidence import Window
+from stithy.analysis.windows import median_block
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context

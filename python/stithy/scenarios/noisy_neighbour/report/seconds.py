@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.values.series import HALF_SAMPLE_S
+from stithy.analysis.series import HALF_SAMPLE_S
 from stithy.point import Point
 from stithy.report import metrics
 from stithy.report.context import Context

@@ -1,0 +1,264 @@
+"""A run, gathered and judged: all that its results say, before anybody puts it into words.
+
+It alone decides whether the question is answered and whether another block is needed; `report` adds
+words and drawings. What users lose to what is beside them, such as backups, only a scenario knows:
+it has a `Losses` in its `judge.py`, and its values then stand where those of windows do.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from stithy.activity import DeclaredActivity, tables_of
+from stithy.analysis.comparisons import UNPAIRED
+from stithy.analysis.effect import Paired
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.gathering import gather
+from stithy.analysis.latencies import (
+    distribution,
+    drive_measure,
+    histogram_measures,
+    merged_levels,
+)
+from stithy.analysis.measures import Measure, declared, of_series
+from stithy.analysis.series import Sampled, sampled
+from stithy.analysis.verdict import PrimaryComparison
+from stithy.engines.declaration import Declaration, declaration
+from stithy.metrics import ALL, Quantity, parse_quantity, weights
+from stithy.point import Point
+from stithy.registry import Family, Plugin, plugins
+from stithy.results.hlog import Histogram
+from stithy.results.manifest import LimitFacts, Manifest, QuestionFacts, SearchFacts
+from stithy.results.read import Run
+from stithy.search import ResponseTarget, Search
+from stithy.thresholds import MeasuredValue
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A run with its evidence; `sampled`: what was kept of its samples."""
+
+    run: Run
+    evidence: Evidence
+    sampled: Sampled
+    _times: dict[str, Histogram | None] = field(default_factory=dict, compare=False, repr=False)
+
+    def times(self, window: Window) -> Histogram | None:
+        """Read all response times of a window, once; None where its logs are not whole."""
+        if window.id not in self._times:
+            self._times[window.id] = distribution(self.run.directory, [window])
+        return self._times[window.id]
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The manifest, None where it could not be read."""
+        return self.run.manifest
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The tables that any of its windows has; all where nothing says what was done."""
+        windows = self.evidence.windows
+        if windows:
+            return frozenset().union(*(window.tables for window in windows))
+        alone = self.manifest is not None and self.manifest.given_load is None
+        return tables_of("" if alone else "hammer")
+
+    @cached_property
+    def declared(self) -> tuple[Quantity, ...]:
+        """What activities measured that only the table `values` has."""
+        return declared(self.run.values)
+
+    @property
+    def engine(self) -> Declaration:
+        """What the engine of its servers declares."""
+        return _engine_of(self.manifest)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether one candidate was measured against itself."""
+        return self.manifest is not None and self.manifest.plan.null
+
+    @property
+    def limit(self) -> ResponseTarget | None:
+        """The response-time target of the study, searched for or not; None without one."""
+        plan = self.manifest.plan if self.manifest else None
+        facts = (plan.limit or plan.search) if plan else None
+        return _target(facts) if facts else None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a candidate lost at a point to what was beside its users, by a metric of an activity."""
+
+    activity: str
+    quantity: Quantity
+    candidate: str
+    point: Point
+    paired: Paired
+
+
+class Losses(Plugin):
+    """What users lose in a scenario to what is beside them: it knows which windows are without."""
+
+    family = Family(stage="judge")
+
+    tables: frozenset[str] = frozenset()
+    """Without these a run has no losses of it."""
+
+    def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
+        """Find each loss, by a metric that an activity declares as paired."""
+        raise NotImplementedError
+
+
+def list_ratios(activity: str) -> Mapping[Quantity, Quantity]:
+    """List the ratios that an activity declares as paired, by the metric that each is of."""
+    metrics = plugins(DeclaredActivity)[activity].metrics
+    return {Quantity(metric.column): Quantity(metric.name) for metric in metrics
+            if metric.combined == "paired" and metric.column}  # fmt: skip
+
+
+def analyze(run: Run) -> Analysis:
+    """Gather and judge all of a run as read, with its question, its search and its losses."""
+    samples = sampled(run.samples.parts(), run.window, weights())
+    evidence = judge_windows(run, samples)
+    merged, problems = merged_levels(run.directory, evidence)
+    run = replace(run, other_problems=(*run.other_problems, *problems))
+    declared_there = declared(run.values)
+    asked = _primary_of(run.manifest, evidence, declared_there)
+    wanted = {
+        asked.metric,
+        *_list_demanded(run.manifest),
+        *(quantity for quantity in declared_there if quantity.known.combined == "histogram"),
+    }
+    search = run.manifest.plan.search if run.manifest else None
+    whole = replace(
+        evidence, merged=merged, primary=asked, search=_search(search),
+        measures=measure(run, evidence, samples, wanted),
+    )  # fmt: skip
+    return _add_losses(Analysis(run, whole, samples))
+
+
+def judge_windows(run: Run, samples: Sampled | None = None) -> Evidence:
+    """Judge the windows of a run; without what is merged of several, and without a question.
+
+    `samples`: what was kept of the samples, where they were read already.
+    """
+    samples = samples or sampled(run.samples.parts(), run.window, {})
+    manifest = run.manifest
+    names = [candidate.name for candidate in manifest.candidates] if manifest else []
+    points = manifest.plan.points if manifest else ()
+    asked = manifest.given_workload if manifest else None
+    plugin = plugins("workload").get(asked.name) if asked else None
+    workload = plugin.WORKLOAD if plugin else None
+    tables = {name: frame for name, frame in vars(run).items() if isinstance(frame, pl.DataFrame)}
+    return gather(tables, samples, names, points, workload, run.damaged, _engine_of(manifest))
+
+
+def measure(
+    run: Run, evidence: Evidence, samples: Sampled, quantities: Iterable[Quantity]
+) -> dict[Quantity, Measure]:
+    """Work out from series and logs those of the quantities that stand in no window's row."""
+    quantities = tuple(quantities)
+    merged = [quantity for quantity in quantities if quantity.known.combined == "histogram"]
+    measures = histogram_measures(run.directory, evidence, merged) if merged else {}
+    for quantity in quantities:
+        if quantity.known.source == "series":
+            measures[quantity] = of_series(samples, quantity)
+        elif quantity.known.source == "drives":
+            measures[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
+    return measures
+
+
+def _engine_of(manifest: Manifest | None) -> Declaration:
+    database = manifest.given_database if manifest else None
+    return declaration(database.engine if database else None)
+
+
+def _search(facts: SearchFacts | None) -> Search | None:
+    if facts is None:
+        return None
+    return Search(_target(facts), facts.users_least, facts.users_most, facts.listed)
+
+
+def _target(facts: LimitFacts) -> ResponseTarget:
+    return ResponseTarget(facts.percentile, facts.transaction, facts.limit_s)
+
+
+def _primary_of(
+    manifest: Manifest | None, evidence: Evidence, declared_there: Sequence[Quantity]
+) -> PrimaryComparison:
+    """The primary question; of a run that had none, by what is usual or what it declares first."""
+    plan = manifest.plan if manifest else None
+    asked = _asked(plan.question if plan else None, evidence.throughput)
+    # The first that is good or bad; none of a load.
+    own = next((Quantity(each.metric) for each in declared_there if each.known.better), None)
+    if plan and plan.question is None and own is not None:
+        asked = replace(asked, metric=own)
+    if plan and plan.search and plan.search.alone:
+        points = evidence.points
+        most = max((p for p in points if p.others == points[0].others), default=None)
+        asked = replace(asked, by_search=True, point=most)
+    return asked
+
+
+def _asked(question: QuestionFacts | None, usual: Quantity) -> PrimaryComparison:
+    if question is None:
+        return PrimaryComparison(usual)
+    return PrimaryComparison(
+        metric=parse_quantity(question.metric),
+        point=question.point,
+        pair=question.candidates,
+        margin_share=question.margin_share,
+        blocks_most=question.blocks_most,
+    )
+
+
+def _list_demanded(manifest: Manifest | None) -> set[Quantity]:
+    """List what thresholds ask for."""
+    thresholds = manifest.thresholds if manifest else ()
+    sides = (side for threshold in thresholds for side in (threshold.left, threshold.right))
+    return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
+
+
+def _add_losses(analysis: Analysis) -> Analysis:
+    """Add what users lost as values of windows and points, as if an activity had measured it."""
+    judges = (judge for judge in plugins(Losses).values() if judge.tables <= analysis.tables)
+    losses = [loss for judge in judges for loss in judge.find_losses(analysis)]
+    if not losses:
+        return analysis
+    run, evidence = analysis.run, analysis.evidence
+    levels: dict[Quantity, dict[tuple[str, Point], Paired]] = {}
+    rows: list[Row] = []
+    for loss in losses:
+        levels.setdefault(loss.quantity, {})[loss.candidate, loss.point] = loss.paired
+        rows += _rows_of(evidence, loss)
+    by_window: dict[str, list[Row]] = {}
+    for row in rows:
+        by_window.setdefault(row["window_id"], []).append(row)
+    windows = tuple(_with_rows(window, by_window.get(window.id, ())) for window in evidence.windows)
+    frame = pl.DataFrame(rows, schema=run.values.schema)
+    return replace(
+        analysis,
+        run=replace(run, values=pl.concat([run.values, frame])),
+        evidence=replace(evidence, windows=windows, paired=levels),
+    )
+
+
+def _rows_of(evidence: Evidence, loss: Loss) -> Iterator[Row]:
+    for window in evidence.at(loss.candidate, loss.point):
+        value = loss.paired.windows.get(window.id, UNPAIRED)
+        yield {
+            "window_id": window.id, "activity": loss.activity, "metric": loss.quantity.metric,
+            "of": ALL, "count": None, "value": value.number,
+            "missing_because": value.missing_because,
+        }  # fmt: skip
+
+
+def _with_rows(window: Window, rows: Sequence[Row]) -> Window:
+    added = {(row["metric"], row["of"]): row for row in rows}
+    return replace(window, values={**window.values, **added}) if added else window

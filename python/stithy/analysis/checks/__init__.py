@@ -1,0 +1,1 @@
+"""Checks of windows that all studies have; those of one scenario are in its `judge.py`."""

@@ -1,0 +1,306 @@
+"""Were the emulated drives those of their profiles, for those who waited for them?"""
+
+from collections.abc import Iterator
+
+from stithy.analysis.gathering import WindowChecks, WindowRecord
+from stithy.analysis.instruments import (
+    NOTED_SHARE,
+    asked_s,
+    drive_delay,
+    is_beyond,
+    is_scattered,
+    judged,
+)
+from stithy.analysis.surroundings import (
+    OTHERS_CPU_SHARE,
+    STEAL_SHARE,
+    Baseline,
+    Off,
+    Watched,
+    is_disk_shared,
+)
+from stithy.results.drives import PLURALS
+from stithy.units import format_duration, format_size
+from stithy.validity import Check, Flag, Reason, Row, clause
+
+DRIVE_SLOWED = Flag(
+    "emulated drive too slow",
+    "The instrument failed: what was waited for on emulated drives took {delay}: {times}.",
+    "It is not the drive that the profile describes. Leave a CPU free for it: let nothing else "
+    "run on this machine, use fewer users, or emulate a slower drive.",
+    invalidates=True,
+)
+
+DRIVE_OFF = Flag(
+    "emulated drive not as described",
+    "What was waited for on emulated drives took {delay}: {times}.",
+    "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
+    "closer to its profile.",
+)
+
+
+def delivered(of: WindowRecord) -> Reason | None:
+    """Drives let wait for longer, or shorter, than profiles and machine say.
+
+    Source: docs/explanation/method.md, "Emulated drives".
+    """
+    rows, floors = of.drives, of.floors
+    delay = drive_delay(rows, floors, every_write="io_seconds" in of.tables)
+    if abs(delay) <= NOTED_SHARE:
+        return None
+    flag = DRIVE_SLOWED if is_beyond(delay, of.window) else DRIVE_OFF
+    how = "longer" if delay > 0 else "less time"
+    times = [
+        f"{format_duration(row['device_mean_s'])} for {PLURALS[row['operation']]} of {row['role']} "
+        f"(asked: {format_duration(asked)})"
+        for row in judged(rows)
+        if abs(row["device_mean_s"] - (asked := asked_s(row, floors))) > NOTED_SHARE * asked
+    ]
+    times += [
+        f"{row['late_answers']:,} of {row['answered']:,} answers of {row['role']} late, all by "
+        f"{format_duration(row['late_mean_s'])} in the mean"
+        for row in filter(is_scattered, rows)
+    ]
+    texts = {"delay": f"{100 * abs(delay):.0f} % {how}", "times": ", ".join(times)}
+    return Reason(flag, texts, delay)
+
+
+DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), delivered),))
+
+
+MEMORY_LIMIT = Flag(
+    "memory limit not enforced",
+    "The memory limit was not enforced: {because}.",
+    "Run where control groups can be created. Without a limit the cache may hide the storage.",
+)
+
+NOT_JUDGED = Flag(
+    "server not seen",
+    "The server's memory, devices and log could not be judged: {because}.",
+    "Read what the server's operator records of them in this time.",
+)
+
+MEMORY_LIMIT_LOST = Flag(
+    "memory limit lost",
+    "The instrument failed: the memory limit did not hold to the end, {because}.",
+    "Find the program that moves processes or changes control groups. Caches may have hidden "
+    "the storage.",
+    invalidates=True,
+)
+
+MEMORY_LIMIT_WIDENED = Flag(
+    "memory limit widened",
+    "About the memory limit: {because}.",
+    "Consider this when you compare with other runs.",
+)
+
+STILL_CACHED = Flag(
+    "restored files still cached",
+    "{size} of the restored {whole} were still in the page cache at the start, outside the "
+    "memory limit.",
+    "End other programs that have these files open. Reads of these pages may not have reached "
+    "the storage.",
+)
+
+
+STILL_CACHED_SHARE = 0.01
+"""Own: of the restored bytes; less cannot be distinguished from the noise of a cache."""
+
+
+def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
+    """The limit on server and page cache was not held, was lost, or was widened.
+
+    Of a server that is not Stithy's it is not known, nor is what else its host would tell.
+    One that could not be put is known and the same for all; one that was lost is a failure.
+    Source: docs/explanation/method.md, "The same state".
+    """
+    note = window["memory_limit_note"]
+    if around is not None and around["memory_limit_lost"]:
+        return Reason(MEMORY_LIMIT_LOST, {"because": clause(around["memory_limit_lost"])})
+    if window["memory_limit_enforced"] is None:
+        return Reason(NOT_JUDGED, {"because": clause(note or "the reason is not known")})
+    if not window["memory_limit_enforced"]:
+        return Reason(MEMORY_LIMIT, {"because": clause(note or "the reason is not known")})
+    if note:
+        return Reason(MEMORY_LIMIT_WIDENED, {"because": clause(note)})
+    return None
+
+
+def still_cached(row: Row | None) -> Reason | None:
+    """Pages of the restored files that could not be evicted.
+
+    Edge case: on a file system in memory that is known beforehand.
+    """
+    if row is None or row.get("resident_bytes") is None:
+        return None
+    cached, whole = row["resident_bytes"], row["size_bytes"]
+    if cached <= STILL_CACHED_SHARE * whole:
+        return None
+    texts = {"size": format_size(cached), "whole": format_size(whole)}
+    return Reason(STILL_CACHED, texts)
+
+
+MEMORY_CHECKS = WindowChecks(
+    "memory",
+    50,
+    (
+        Check(("load",), lambda of: memory_limit(of.window, of.around)),
+        Check(("restores",), lambda of: still_cached(of.restore)),
+    ),
+)
+
+
+COLLECTOR = Flag(
+    "collector stopped",
+    "Samples are missing from {collectors}, which stopped.",
+    "The table `series` gives the reason. Throughput and response times are not affected.",
+    unsampled=True,
+)
+
+UNANSWERED = Flag(
+    "collector not answered",
+    "The server did not answer {collectors} to the end.",
+    "Throughput and response times are not affected. Figures of these series have gaps.",
+)
+
+COLLECTORS_SILENT = Flag(
+    "no samples",
+    "The collectors gave samples of {seconds} of {length} s.",
+    "Leave CPU time for Stithy. Throughput and response times are not affected.",
+    unsampled=True,
+)
+
+
+SAMPLED_SHARE = 0.8
+SECONDS_SHARED = 2
+"""Own: a sampler that loses more than a fifth of the seconds was starved, or died. At its ends a
+window shares a second with what is before and after it."""
+
+
+def stopped(seen: Watched) -> Reason | None:
+    """Collectors that stopped by a fault.
+
+    Own: what users did is counted elsewhere. Its own metrics of the window are missing.
+    """
+    return Reason(COLLECTOR, {"collectors": ", ".join(seen.stopped)}) if seen.stopped else None
+
+
+def unanswered(seen: Watched) -> Reason | None:
+    """What is measured did not answer a collector.
+
+    Own: a stall is its doing, so nothing becomes invalid by it.
+    """
+    names = ", ".join(seen.unanswered)
+    return Reason(UNANSWERED, {"collectors": names}) if names else None
+
+
+def silent(window: Row, seen: Watched) -> Reason | None:
+    """The collectors were silent for too much of the measurement."""
+    begin_s, end_s = window["measure_from_s"], window["measure_to_s"]
+    if seen.seconds is None or begin_s is None or end_s is None:
+        return None
+    length_s = end_s - begin_s
+    if seen.seconds >= SAMPLED_SHARE * length_s - SECONDS_SHARED:
+        return None
+    texts = {"seconds": str(seen.seconds), "length": f"{length_s:.0f}"}
+    return Reason(COLLECTORS_SILENT, texts)
+
+
+COLLECTORS_CHECKS = WindowChecks(
+    "collectors",
+    70,
+    (
+        Check(("series",), lambda of: stopped(of.watched)),
+        Check(("series",), lambda of: unanswered(of.watched)),
+        Check(("series",), lambda of: silent(of.window, of.watched)),
+    ),
+)
+
+
+INTERFERENCE = Flag(
+    "interference",
+    "There was interference: {seen}.",
+    "Let nothing else run on this machine. Interference may affect the candidates of a block "
+    "differently.",
+)
+
+NOT_QUIET = Flag(
+    "another candidate not quiet",
+    "Storage that was not measured was not quiet: {size} were read or written on that of {names}.",
+    "Find the program that uses it. It may take CPU or bandwidth from the measured candidate.",
+)
+
+MACHINE_CHANGED = Flag(
+    "the machine changed",
+    "The machine had changed: in the baseline check before this block {off}.",
+    "Find out whether other programs ran, or CPUs were throttled. All candidates of the block "
+    "met the same conditions, but its values may not be typical of this machine.",
+)
+
+
+IDLE_BYTES = 2**20
+"""Own: a file system that nobody uses writes some blocks about itself now and then."""
+
+
+def interference(around: Row | None, watched: Watched) -> Reason | None:
+    """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others."""
+    seen = [*_others(around)] if around is not None else []
+    stolen = watched.steal_share
+    if stolen is not None and stolen > STEAL_SHARE:
+        seen.append(f"the hypervisor gave {100 * stolen:.0f} % of the CPUs to others")
+    return Reason(INTERFERENCE, {"seen": "; ".join(seen)}) if seen else None
+
+
+def _others(around: Row) -> Iterator[str]:
+    who = f" ({around['others_names']})" if around["others_names"] else ""
+    cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
+    if cpus > OTHERS_CPU_SHARE * around["cpus"]:
+        yield f"other programs used {cpus:.1f} of {around['cpus']} CPUs{who}"
+        who = ""
+    if is_disk_shared(around):
+        moved, disks = format_size(around["others_here_bytes"]), format_size(around["disks_bytes"])
+        yield f"other programs moved up to {moved} of {disks} on the disks under the volumes{who}"
+
+
+def not_quiet(around: Row | None) -> Reason | None:
+    """Devices of other candidates were used while this one was measured."""
+    if around is None or (around["idle_bytes"] or 0) <= IDLE_BYTES:
+        return None
+    texts = {"size": format_size(around["idle_bytes"]), "names": around["idle_names"] or "others"}
+    return Reason(NOT_QUIET, texts)
+
+
+def machine(baseline: Baseline | None) -> Reason | None:
+    """The baseline check before its block was far off the others.
+
+    Source: docs/explanation/method.md, "Baseline checks of the machine".
+    """
+    if baseline is None or not baseline.off:
+        return None
+    return Reason(MACHINE_CHANGED, {"off": ", ".join(map(_off, baseline.off))})
+
+
+def _off(off: Off) -> str:
+    """`one CPU did 23 % less`, `reads took 40 % longer`."""
+    percent = f"{100 * abs(off.share):.0f} %"
+    if off.gauge.is_rate:
+        return f"{off.gauge.what} did {percent} {'less' if off.share < 0 else 'more'}"
+    return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'shorter'}"
+
+
+NEIGHBOURS_CHECKS = WindowChecks(
+    "neighbours",
+    80,
+    (
+        Check(("surroundings",), lambda of: interference(of.around, of.watched)),
+        Check(("surroundings",), lambda of: not_quiet(of.around)),
+        Check(("baseline",), lambda of: machine(of.baseline)),
+    ),
+)
+
+PLUGINS = (
+    DRIVES_CHECKS,
+    MEMORY_CHECKS,
+    COLLECTORS_CHECKS,
+    NEIGHBOURS_CHECKS,
+)

@@ -1,0 +1,286 @@
+"""Was the work done that was acknowledged, on the right data?"""
+
+from collections.abc import Mapping, Sequence
+
+from stithy.activities.hammer.declared import users_of
+from stithy.analysis.gathering import WindowChecks, WindowRecord
+from stithy.analysis.instruments import NOTED_SHARE
+from stithy.analysis.invariants import commit_bounds
+from stithy.engines.declaration import Declaration
+from stithy.metrics import ALL
+from stithy.validity import Check, Flag, Reason, Row, clause
+
+HEADLINE_COUNT = Flag(
+    "acknowledged work disagrees",
+    "The database counted {grown} transactions, but {expected} were acknowledged or found.",
+    "Do not trust this storage or this server: acknowledged work is missing, or was done twice.",
+    invalidates=True,
+)
+
+HEADLINE_COUNT_UNKNOWN = Flag(
+    "acknowledged work not verified",
+    "The database's own count is not known, so the acknowledged work is not proven.",
+    "Find out why the driver could not read it before or after the window.",
+    invalidates=True,
+)
+
+COMMITS = Flag(
+    "commit counters disagree",
+    "The server counted {server} commits and the driver {client}; allowed are {least} to {most}.",
+    "Look for other clients of this server, and for lost transactions.",
+    invalidates=True,
+)
+
+FEW_COMMITS = Flag("other commits", COMMITS.sentence, COMMITS.advice)
+
+COMMITS_UNKNOWN = Flag(
+    "commit counters not verified",
+    "The server's commit counter could not be read, so it was not compared.",
+    "The database's own count of transactions still proves the acknowledged work.",
+)
+
+CONDITIONS = Flag(
+    "consistency broken",
+    "Broken consistency conditions: {numbers}.",
+    "Do not trust this storage or this server: the data contradict themselves.",
+    invalidates=True,
+)
+
+CONDITIONS_UNKNOWN = Flag(
+    "consistency not verified",
+    "No consistency condition was verified after the window.",
+    "Run `stithy hammer check` while the database is there.",
+)
+
+RESTORE = Flag(
+    "restore not identical",
+    "The restored database was not identical to the loaded one.",
+    "Check the volume for errors. The window did not start from the common state.",
+    invalidates=True,
+)
+
+
+def headline_count(window: Row) -> Reason | None:
+    """The database did not count the acknowledged transactions of the headline type.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    before, after = window["proof_before"], window["proof_after"]
+    acknowledged = window["headline_acknowledged"]
+    if before is None or after is None or acknowledged is None:
+        return Reason(HEADLINE_COUNT_UNKNOWN)
+    expected = acknowledged + (window["headline_in_doubt_found"] or 0)
+    if after - before == expected:
+        return None
+    return Reason(HEADLINE_COUNT, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
+
+
+def commits(window: Row, engine: Declaration, servers: int = 1, backups: int = 0) -> Reason | None:
+    """Server and driver do not count the same commits; those of several servers are added.
+
+    `backups`: what the programs that backed the database up meanwhile may have committed in it.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    client, server = window["client_commits"], window["server_commits"]
+    if client is None or server is None:
+        return Reason(COMMITS_UNKNOWN)
+    job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
+    least, most = commit_bounds(
+        engine.commits,
+        client,
+        max(0.0, job_s),
+        connections=_connections(window),
+        maintenance_runs=window["maintenance_runs"] or 0,
+        servers=servers,
+    )
+    most += backups
+    if least <= server <= most:
+        return None
+    texts = {"server": server, "client": client, "least": least, "most": most}
+    # Too few are lost work, however few. Too many are another client's, who took as much.
+    is_much = server < least or server - most > NOTED_SHARE * client
+    flag = COMMITS if is_much else FEW_COMMITS
+    return Reason(flag, {key: f"{value:,}" for key, value in texts.items()})
+
+
+def servers(values: Mapping[tuple[str, str], Row]) -> int:
+    """How many servers the counters of a window are of: one for each tenant that counts."""
+    tenants = (row for (metric, _), row in values.items() if metric == "tenant.tpm")
+    return max(1, sum(row["value"] is not None for row in tenants))
+
+
+def of_backups(values: Mapping[tuple[str, str], Row]) -> int:
+    """The most that backups may have committed; none where the window has none."""
+    row = values.get(("backup.commits", ALL))
+    return 0 if row is None else round(row["value"] or 0)
+
+
+def _connections(window: Row) -> int:
+    """All that were opened, also after a loss; where that is not known, one for each user."""
+    if window["connections_opened"] is None:
+        return users_of(window)
+    return int(window["connections_opened"] + (window["connections_reopened"] or 0))
+
+
+def conditions(rows: Sequence[Row]) -> Reason | None:
+    """A consistency condition is broken, or none was verified.
+
+    Source: docs/explanation/method.md, "Proof that the work was done".
+    """
+    if not rows:
+        return Reason(CONDITIONS_UNKNOWN)
+    broken = sorted({int(row["number"]) for row in rows if not row["holds"]})
+    if not broken:
+        return None
+    return Reason(CONDITIONS, {"numbers": ", ".join(map(str, broken))})
+
+
+def restore(row: Row | None) -> Reason | None:
+    """The window did not start from what was loaded.
+
+    Source: docs/explanation/method.md, "The same state".
+    """
+    return Reason(RESTORE) if row is not None and not row["identical"] else None
+
+
+WORK_CHECKS = WindowChecks(
+    "work",
+    40,
+    (
+        Check(("load",), lambda of: headline_count(of.window)),
+        Check(
+            ("load",),
+            lambda of: commits(of.window, of.engine, servers(of.values), of_backups(of.values)),
+        ),
+        Check(("conditions",), lambda of: conditions(of.conditions)),
+        Check(("restores",), lambda of: restore(of.restore)),
+    ),
+)
+
+
+LEDGER = Flag(
+    "acknowledged work is gone",
+    "The ledger shows that acknowledged work is gone: {gone}. Example: {example}.",
+    "Do not trust this storage or this server: it lost what it had acknowledged.",
+    invalidates=True,
+)
+
+LEDGER_UNVERIFIED = Flag(
+    "ledger not compared",
+    "The ledger was not compared with the database: {because}.",
+    "The database's own count proves the work behind the throughput. The rest is not proven.",
+)
+
+LEDGER_CUT = Flag(
+    "ledger ended early",
+    "The ledger ended early: {because}.",
+    "Free space where the results are, or use a faster device. The rest is not proven.",
+)
+
+LEDGER_UNKNOWN = Flag(
+    "work that the ledger does not know",
+    "The database holds {unknown} that the ledger does not know.",
+    "Look for other clients of this server. After a killed driver these are the work of the "
+    "ledger's torn end.",
+)
+
+LEDGER_SHARES = Flag(
+    "ledger on the storage under test",
+    "The ledger was on the storage under test: both are on {what}.",
+    "Name a directory on another device with --out. The ledger's syncs load this device.",
+)
+
+MEASURED_AGAIN = Flag(
+    "block measured again",
+    "Its block was measured a second time, because one of its windows was invalid.",
+    "The second attempt counts. This one is shown, and supports no claim.",
+    invalidates=True,
+    is_own=False,
+)
+
+
+GONE = {
+    "lost": "lost",
+    "differing": "with other numbers or amounts",
+    "returned": "there although refused",
+}
+"""The counts that must be 0, and what each is called after its number."""
+
+
+def gone(ledger: Sequence[Row], findings: Sequence[Row]) -> Reason | None:
+    """Something acknowledged is lost or differs, or something refused is there.
+
+    Source: docs/reference/ledger.md, "What it proves".
+    """
+    parts = [
+        f"{_deals(row, count)} {text}"
+        for row in ledger
+        for count, text in GONE.items()
+        if row[count]
+    ]
+    if not parts:
+        return None
+    kinds = ("lost", "differs", "returned")
+    examples = [str(row["text"]) for row in findings if row["kind"] in kinds]
+    example = examples[0] if examples else "none that is named"
+    return Reason(LEDGER, {"gone": ", ".join(parts), "example": clause(example)})
+
+
+def unverified(window: Row) -> Reason | None:
+    """A ledger was kept but not compared with the database."""
+    because = window["ledger_unverified_because"]
+    return Reason(LEDGER_UNVERIFIED, {"because": clause(because)}) if because else None
+
+
+def cut(window: Row) -> Reason | None:
+    """The ledger could not be written to its end."""
+    because = window["ledger_problem"]
+    return Reason(LEDGER_CUT, {"because": clause(because)}) if because else None
+
+
+def unknown(ledger: Sequence[Row]) -> Reason | None:
+    """Rows in the database, dated within the ledger's time, that it does not know.
+
+    Source: docs/reference/ledger.md, "What it proves".
+    """
+    parts = [_deals(row, "unknown") for row in ledger if row["unknown"]]
+    return Reason(LEDGER_UNKNOWN, {"unknown": " and ".join(parts)}) if parts else None
+
+
+def shares(window: Row) -> Reason | None:
+    """The ledger lay where the candidate's volume lies.
+
+    Own: its syncs load the device under test, and what that loses it may lose.
+    """
+    what = window["ledger_shares"]
+    return Reason(LEDGER_SHARES, {"what": clause(what)}) if what else None
+
+
+def _deals(row: Row, count: str) -> str:
+    """`1 order`, `2 payments`."""
+    return f"{row[count]:,} {row['deal']}{'' if row[count] == 1 else 's'}"
+
+
+def measured_again(of: WindowRecord) -> Reason | None:
+    """Another attempt at its block counts."""
+    return Reason(MEASURED_AGAIN) if of.measured_again else None
+
+
+LEDGER_CHECKS = WindowChecks(
+    "ledger",
+    90,
+    (
+        Check(("ledger",), lambda of: gone(of.ledger, of.ledger_findings), always=True),
+        Check(("load",), lambda of: unverified(of.window), always=True),
+        Check(("load",), lambda of: cut(of.window), always=True),
+        Check(("ledger",), lambda of: unknown(of.ledger), always=True),
+        Check(("load",), lambda of: shares(of.window), always=True),
+        Check(("window",), measured_again, always=True),
+    ),
+)
+
+PLUGINS = (
+    WORK_CHECKS,
+    LEDGER_CHECKS,
+)

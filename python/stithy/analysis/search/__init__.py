@@ -1,1 +1,0 @@
-"""A search for the most users within a limit: what is known, which level is next, how it ends."""

@@ -1,1 +1,0 @@
-"""A family of checks of a window in each file, with their flags."""

@@ -1,1 +1,0 @@
-"""What the rows of a window say as numbers: histograms merged, series averaged, never judged."""

@@ -1,1 +1,0 @@
-"""From the blocks of a comparison to its verdict, and how sure that is."""

@@ -1,0 +1,152 @@
+"""What changed: throughput over the levels, and users beside backups or a neighbour."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stithy.analysis.evidence import Evidence
+from stithy.metrics import TPM, Quantity
+from stithy.point import Point
+from stithy.report.findings.finding import FindingKind
+from stithy.report.words.wording import capital, listing, times, value
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the throughput of each candidate grew from the lowest to the highest level.
+
+    `factors`: (candidate, throughput there over that here), None without valid windows at both.
+    """
+
+    kind: ClassVar[str] = "growth"
+    lowest: Point
+    highest: Point
+    factors: tuple[tuple[str, float | None], ...]
+    noun: str = TPM.noun
+
+
+def growth(evidence: Evidence) -> Growth | None:
+    """From the lowest to the highest of the listed levels; None where nobody has valid windows at
+    both.
+    """
+    levels = [point for point in evidence.levels if point in evidence.listed]
+    if len(levels) < 2:
+        return None
+    low, high = levels[0], levels[-1]
+    factors = tuple((name, _times(evidence, name, low, high)) for name in evidence.candidates)
+    if all(factor is None for _, factor in factors):
+        return None
+    return Growth(low, high, factors, evidence.throughput.noun)
+
+
+def _times(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
+    start = evidence.level_of(name, low, evidence.throughput)
+    end = evidence.level_of(name, high, evidence.throughput)
+    return None if not start or end is None else end / start
+
+
+GROWTHS_DETAILED = 4
+"""Own: of more candidates a sentence tells the least and the most; the table has all."""
+
+
+def _span(lowest: Point, highest: Point, unit: str) -> str:
+    """From a level to another: what both have is said once."""
+    if lowest.others == highest.others:
+        return f"{lowest.level:,} to {highest.in_words(unit)}"
+    return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
+
+
+def _factor(factor: float) -> str:
+    if times(factor) == times(1):
+        return "stayed within 0.5 %"
+    return f"{'grew' if factor > 1 else 'fell'} to {times(factor)} times"
+
+
+@dataclass(frozen=True)
+class Impact:
+    """A paired metric at a point: of each candidate its value and the bounds of its interval."""
+
+    kind: ClassVar[str] = "impact"
+    metric: Quantity
+    point: Point
+    of: tuple[tuple[str, float, float | None, float | None], ...]
+
+
+def _percent(quantity: Quantity) -> float:
+    """Of a percentile's ratio which percentile it is; 0 of all else."""
+    column = quantity.known.column
+    return (Quantity(column).known.percent or 0.0) if column else 0.0
+
+
+def _impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
+    cells = evidence.paired[quantity]
+    there = {point for _, point in cells}
+    point = evidence.choose_asked([each for each in evidence.points if each in there])
+    if point is None:
+        return None
+    effects = {name: cells[name, point].effect for name in evidence.candidates
+               if (name, point) in cells}  # fmt: skip
+    of = tuple((name, each.value, each.low, each.high) for name, each in effects.items()
+               if each.value is not None)  # fmt: skip
+    return Impact(quantity, point, of) if of else None
+
+
+def _of(metric: Quantity, name: str, number: float, low: float | None, high: float | None) -> str:
+    ends = (
+        "" if low is None or high is None else f" ({value(metric, low)} to {value(metric, high)})"
+    )
+    return f"{value(metric, number)}{ends} on {name}"
+
+
+class OfGrowth(FindingKind):
+    """How throughput grew from the lowest to the highest level."""
+
+    name = "growth"
+
+    def find(self, evidence: Evidence) -> Iterator[Growth]:
+        """One of all candidates, or nothing."""
+        if (found := growth(evidence)) is not None:
+            yield found
+
+    def say(self, finding: Growth, unit: str) -> str:
+        """The growth of every candidate, or of many the least and the most, in one sentence."""
+        known = [(name, factor) for name, factor in finding.factors if factor is not None]
+        if len(known) > GROWTHS_DETAILED:
+            ordered = sorted(known, key=lambda each: each[1])
+            shown = listing(
+                [f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])]
+            )
+            shown += f", and those of the other {len(known) - 2} between them"
+        else:
+            shown = listing([f"{name} {_factor(factor)}" for name, factor in known])
+        missing = [name for name, factor in finding.factors if factor is None]
+        text = f"From {_span(finding.lowest, finding.highest, unit)}, the {finding.noun} of {shown}"
+        if missing:
+            text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
+        return text + "."
+
+
+class OfImpact(FindingKind):
+    """What users lost to what was beside them."""
+
+    name = "impact"
+
+    def find(self, evidence: Evidence) -> Iterator[Impact]:
+        """One of each metric that any candidate has, where the question is asked.
+
+        Own: of percentiles the highest that is known there.
+        """
+        found = {quantity: each for quantity in evidence.paired
+                 if (each := _impact(evidence, quantity)) is not None}  # fmt: skip
+        highest = max((_percent(each) for each in found), default=0.0)
+        for quantity, impact in found.items():
+            if _percent(quantity) in (0.0, highest):
+                yield impact
+
+    def say(self, finding: Impact, unit: str) -> str:
+        """The metric at the point, of each candidate with its interval."""
+        each = listing([_of(finding.metric, *of) for of in finding.of])
+        return f"{capital(finding.point.at(unit))}, the {finding.metric.noun} was {each}."
+
+
+PLUGINS = (OfGrowth(), OfImpact())

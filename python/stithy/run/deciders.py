@@ -1,0 +1,137 @@
+"""What `analysis` says a run needs next: another block, a block once more, a level of a search.
+
+All of it follows from the study and the results so far, so that a run which is resumed goes on as
+if it had never been cut off.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from stithy.analysis.analyze import Analysis, analyze, judge_windows
+from stithy.analysis.capacity import Wanted, next_wanted, trials
+from stithy.analysis.decision import DecisionStatus, decision_status
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.verdict import Next
+from stithy.plan.additional import Additional, blocks_over, repeated, tried
+from stithy.point import Point
+from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_run
+from stithy.run.activity import StepKind
+from stithy.run.deciding import Deciders, Invalid, Judge, SoFar, Status
+from stithy.search import Search
+from stithy.study.model import Study
+from stithy.units import format_list
+
+Describe = Callable[[Analysis, DecisionStatus], str]
+"""Says in words how the primary question stands."""
+
+
+def make_deciders(describe: Describe) -> Deciders:
+    """Make those of every run; a scheduler is asked after those before it have what they need."""
+    return Deciders(
+        judge_by(describe), (Repeats(find_invalid), search_further), find_invalid, advise
+    )
+
+
+def judge_by(describe: Describe) -> Judge:
+    """Make the judge of the primary question, by the windows so far and as a report judges them."""
+
+    def judge(directory: RunDirectory) -> Status:
+        analysis = analyze(read_run(directory.root))
+        status = decision_status(analysis.evidence)
+        return Status(
+            decided=status.progress.step is Next.DECIDED,
+            blocks=status.blocks,
+            text=describe(analysis, status),
+            is_interim=status.is_interim,
+            blocks_needed=status.blocks_needed,
+        )
+
+    return judge
+
+
+def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, str]:
+    """Find those of these windows that are invalid, with the flags that make them so.
+
+    A window that was not steady is valid: that is the storage's doing.
+    """
+    evidence = judge_windows(read_run(directory.root, windows))
+    return {
+        window.id: ", ".join(flag.value for flag in window.failures)
+        for window in evidence.windows
+        if window.failures
+    }
+
+
+def advise(directory: RunDirectory, windows: Sequence[str]) -> str:
+    """Give what the flags of these windows advise, the most frequent two."""
+    evidence = judge_windows(read_run(directory.root, windows))
+    flags = Counter(flag.advice for window in evidence.windows for flag in window.failures)
+    return " ".join(text for text, _ in flags.most_common(2))
+
+
+class Repeats:
+    """The scheduler that repeats each block that has an invalid window, once."""
+
+    def __init__(self, invalid: Invalid) -> None:
+        """`invalid` is asked once for each block."""
+        self._invalid = invalid
+        self._sound: set[str] = set()
+
+    def __call__(self, so_far: SoFar) -> Additional | None:
+        """Ask for the windows of the first such block once more."""
+        for block in blocks_over(so_far.steps, so_far.done):
+            last = block[-1].id
+            if last in self._sound:
+                continue
+            if found := self._invalid(so_far.directory, [window.id for window in block]):
+                listed = ", ".join(f"{name} ({why})" for name, why in found.items())
+                because = f"the block is measured a second time, because this is invalid: {listed}"
+                return Additional(last, repeated(block), because)
+            self._sound.add(last)
+        return None
+
+
+def search_further(so_far: SoFar) -> Additional | None:
+    """Ask for the windows that a search wants next, once all others were measured."""
+    search, study = so_far.plan.search, so_far.file.study
+    if search is None or so_far.has_windows_left:
+        return None
+    windows = [step for step in so_far.steps if step.kind == "window"]
+    evidence = judge_windows(read_run(so_far.directory.root))
+    were_tried = {step.id for step in windows if step.window and step.window.tried}
+    if not were_tried <= {window.id for window in evidence.windows}:
+        # One of them cannot be read: trying it again would not make it better.
+        return None
+    every = {setting: _find_wanted(evidence, setting, search, study)
+             for setting, _ in study.settings}  # fmt: skip
+    unfinished = {setting: wanted for setting, wanted in every.items() if wanted is not None}
+    if not unfinished:
+        return None
+    # Of several searches the one that is behind: so they meet the same drift.
+    setting = min(unfinished, key=lambda setting: unfinished[setting].level)
+    wanted = unfinished[setting]
+    point = setting.at_level(wanted.level)
+    added = tried(study, so_far.steps, point, wanted.candidates)
+    after = windows[-1].id if windows else _last_before_windows(so_far)
+    is_again = point in {step.window.point for step in windows if step.window}
+    level = f"{wanted.level:,} user{'' if wanted.level == 1 else 's'}"
+    where = f" with {setting.in_words()}" if setting.factors else ""
+    because = (
+        f"the search {'measures' if is_again else 'tries'} {level}{where} {'again ' * is_again}on "
+        f"{format_list(wanted.candidates)}"
+    )
+    return Additional(after, added, because)
+
+
+def _find_wanted(evidence: Evidence, setting: Point, search: Search, study: Study) -> Wanted | None:
+    """Find what the search at a setting of what varies wants next; None where it has ended."""
+    here = evidence.at_setting(setting)
+    return next_wanted({name: trials(here, name, search) for name in study.candidates}, search)
+
+
+def _last_before_windows(so_far: SoFar) -> str:
+    """Find the step after which windows may begin, where the plan has none."""
+    copying = [step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"]
+    return copying[-1].id

@@ -1,0 +1,181 @@
+"""What tenants lose to a neighbour on the same storage, and what the server of each tenant did."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from stithy.analysis.analyze import Analysis, Loss, Losses, list_ratios
+from stithy.analysis.bottlenecks.observation import DEVICE, LOG, Sessions
+from stithy.analysis.bottlenecks.observe import by_server, sessions_of
+from stithy.analysis.comparisons import compare_with_alone
+from stithy.analysis.effect import Paired
+from stithy.analysis.gathering import WindowChecks, WindowRecord
+from stithy.analysis.series import Sampled
+from stithy.engines.declaration import Declaration
+from stithy.metrics import Quantity
+from stithy.point import Point
+from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS, TENANTS
+from stithy.scenarios.noisy_neighbour.disturbance import Disturbance, disturbance, lost_isolation
+from stithy.scenarios.noisy_neighbour.plan import ALONE, NEIGHBOUR
+from stithy.scenarios.noisy_neighbour.reactions import Moments
+from stithy.scenarios.noisy_neighbour.spans import at_work, cycles
+from stithy.units import format_share
+from stithy.validity import Check, Flag, Reason, clause
+
+TPM, P95, P99 = Quantity("tpm"), Quantity("p95"), Quantity("p99")
+ISOLATION, ISOLATION_LOST = Quantity("isolation"), Quantity("isolation_lost")
+
+Tenants = dict[str, dict[str, list[tuple[float, int]]]]
+"""By window and tenant, the begin of each measured second and its transactions."""
+
+
+def seconds_of_tenants(analysis: Analysis) -> Tenants:
+    """The measured seconds of each tenant, by window and tenant."""
+    found: Tenants = {}
+    for window in analysis.evidence.windows:
+        for row in analysis.run.detail("tenant_seconds", window.id).to_dicts():
+            if row["phase"] == "measure":
+                mine = found.setdefault(window.id, {}).setdefault(row["tenant"], [])
+                mine.append((row["at_s"], row["completed"]))
+    return found
+
+
+def counts(tenants: Tenants) -> dict[str, dict[str, list[int]]]:
+    """By window and tenant, its transactions in each second of the measurement."""
+    return {
+        window: {name: [count for _, count in each] for name, each in of.items()}
+        for window, of in tenants.items()
+    }
+
+
+def moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
+    """By window, when its seconds began, of the tenant with most, and what the neighbour did."""
+    times = {
+        window: [at_s for at_s, _ in max(of.values(), key=len)] for window, of in tenants.items()
+    }
+    return {
+        window.id: Moments(
+            times.get(window.id, ()), at_work(window.spans),
+            failed=sum(each["outcome"] == "failed" for each in cycles(window.spans)),
+        )
+        for window in analysis.evidence.windows
+    }  # fmt: skip
+
+
+def find_disturbances(analysis: Analysis) -> tuple[Disturbance, ...]:
+    """Each candidate at each rate of the neighbour."""
+    evidence, tenants = analysis.evidence, seconds_of_tenants(analysis)
+    seconds, when = counts(tenants), moments(analysis, tenants)
+    return tuple(
+        disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
+                    _growth(analysis, name, point), when)
+        for point in evidence.points
+        if point.values.get(NEIGHBOUR, ALONE) != ALONE
+        for name in evidence.candidates
+    )  # fmt: skip
+
+
+def _growth(analysis: Analysis, name: str, point: Point) -> dict[Quantity, Paired]:
+    """What of the tenants grows by how much against that alone."""
+    alone = point.replaced(NEIGHBOUR, ALONE)
+    return {
+        each: compare_with_alone(analysis.evidence, name, point, alone, each, analysis.times)
+        for each in (P99, P95, TPM)
+    }
+
+
+def _doubt(each: Disturbance, quantity: Quantity) -> str | None:
+    """Why a ratio gives no claim that the neighbour costs little; None where it may."""
+    if not each.is_blind(quantity):
+        return None
+    worked = format_share(each.worked or 0.0)
+    return f"the neighbour worked {worked} of the time, too little for it to show"
+
+
+class NeighbourLosses(Losses):
+    """What tenants lose to a neighbour, by the metrics that the activity declares."""
+
+    name = "neighbour"
+    tables = frozenset({TENANT_SECONDS.name})
+
+    def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
+        """Find what each candidate's tenants lose at each rate of the neighbour."""
+        ratios = list_ratios(TENANTS)
+        for each in find_disturbances(analysis):
+            losses = {ratios[quantity]: replace(paired, doubted_because=_doubt(each, quantity))
+                      for quantity, paired in each.growth.items()}  # fmt: skip
+            losses |= {ISOLATION: each.isolations, ISOLATION_LOST: lost_isolation(each)}
+            for quantity, paired in losses.items():
+                yield Loss(TENANTS, quantity, each.candidate, each.point, paired)
+
+
+Values = Mapping[tuple[str, str, str], float]
+
+
+@dataclass(frozen=True)
+class ServerWork:
+    """One tenant's server in one window, means over its measurement; None: not sampled.
+
+    `active`: its active sessions; `data` and `log`: those of them that wait for data files and for
+    the write-ahead log. `hit_share`: of the blocks asked for, those found in its own buffers.
+    `cpu_share`: its CPU time, of one CPU. `throttled_share`: of the scheduler's periods, those in
+    which it had used up its CPU time.
+    """
+
+    active: float | None = None
+    data: float | None = None
+    log: float | None = None
+    hit_share: float | None = None
+    cpu_share: float | None = None
+    throttled_share: float | None = None
+
+
+def servers_of_tenants(
+    sampled: Sampled, engine: Declaration, only: str
+) -> dict[tuple[str, str], ServerWork]:
+    """By window and tenant. `only`: what a tenant is called who is alone, with a server unnamed."""
+    of_servers = pl.col("collector").is_in(("database", "server", "cgroup"))
+    named = pl.col("instance").replace("", only)
+    found, looks = by_server(sampled.every_mean.filter(of_servers).with_columns(named))
+    return {
+        key: _work(values, sessions_of(values, looks.get(key, 0), engine))
+        for key, values in found.items()
+    }
+
+
+def _work(values: Values, sessions: Sessions | None) -> ServerWork:
+    groups = sessions.by_group if sessions else {}
+    hit, read = (values.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
+    return ServerWork(
+        sessions.active if sessions else None,
+        groups.get(DEVICE),
+        groups.get(LOG),
+        None if hit is None or read is None or not hit + read else hit / (hit + read),
+        values.get(("server", "", "cpu_share")),
+        values.get(("cgroup", "", "throttled_share")),
+    )
+
+
+LOST = Flag(
+    "tenant lost",
+    "{count} of {all} tenants did not work to the end of the window: {because}.",
+    "Look at the server's log in the tenant's folder. Numbers of all tenants together do not "
+    "count; the other tenants have their own values.",
+    invalidates=True,
+)
+
+
+def lost(of: WindowRecord) -> Reason | None:
+    """A tenant without throughput: what all did together is then less than it was to be."""
+    rows = [row for (metric, _), row in of.values.items() if metric == "tenant.tpm"]
+    missing = [row["missing_because"] or "no reason" for row in rows if row["value"] is None]
+    if not missing:
+        return None
+    data = {"count": str(len(missing)), "all": str(len(rows)), "because": clause(missing[0])}
+    return Reason(LOST, data)
+
+
+TENANTS_CHECKS = WindowChecks("tenants", 45, (Check(("values", "tenant_seconds"), lost),))
+
+PLUGINS = (NeighbourLosses(), TENANTS_CHECKS)
