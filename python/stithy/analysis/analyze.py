@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 
 from stithy.activity import DeclaredActivity, tables_of
+from stithy.analysis.bottlenecks.judge import Limited, judge
+from stithy.analysis.bottlenecks.observe import Abilities, Tables, ability, observations
 from stithy.analysis.comparisons import UNPAIRED
 from stithy.analysis.effect import Paired
 from stithy.analysis.evidence import Evidence, Window
@@ -72,6 +74,21 @@ class Analysis:
     def declared(self) -> tuple[Quantity, ...]:
         """What activities measured that only the table `values` has."""
         return declared(self.run.values)
+
+    @cached_property
+    def limited(self) -> dict[str, Limited]:
+        """What limited each window that has numbers, by its id; empty if nothing was watched."""
+        manifest = self.manifest
+        # What it would be that limits another activity nobody has said yet.
+        if self.sampled.means.is_empty() or (manifest and manifest.given_load is None):
+            return {}
+        candidates = manifest.candidates if manifest else ()
+        tables = Tables(
+            self.sampled, self.run.seconds, self.run.surroundings, _count_cpus(manifest),
+            frozenset(candidate.name for candidate in candidates if candidate.drives),
+            _abilities(manifest), self.engine,
+        )  # fmt: skip
+        return {each.window_id: judge(each) for each in observations(self.evidence, tables)}
 
     @property
     def engine(self) -> Declaration:
@@ -172,6 +189,20 @@ def measure(
         elif quantity.known.source == "drives":
             measures[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
     return measures
+
+
+def _count_cpus(manifest: Manifest | None) -> int | None:
+    fact = manifest.environment.get("cpus") if manifest else None
+    return fact.value if fact is not None and isinstance(fact.value, int) else None
+
+
+def _abilities(manifest: Manifest | None) -> Abilities:
+    return {
+        (candidate.name, drive.known_as): able
+        for candidate in (manifest.candidates if manifest else ())
+        for drive in candidate.drives
+        if (able := ability(drive.profile, drive.scale)) is not None
+    }
 
 
 def _engine_of(manifest: Manifest | None) -> Declaration:

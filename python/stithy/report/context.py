@@ -8,8 +8,6 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.analyze import Analysis, analyze
-from stithy.analysis.bottlenecks import judge
-from stithy.analysis.bottlenecks.judge import Limited
 from stithy.analysis.bottlenecks.observe import users_of_pools
 from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence, Window
@@ -77,11 +75,6 @@ class Context(Analysis):
         """Mean of a metric over each window's measurement, each second by its operations."""
         of_it = (pl.col("collector") == collector) & (pl.col("metric") == metric)
         return self.sampled.weighted.filter(of_it)
-
-    @cached_property
-    def limited(self) -> dict[str, Limited]:
-        """What limited each window that has numbers, by its id."""
-        return judge.limited(self.run, self.evidence, self.sampled)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stithy.analysis.bottlenecks.observation import Observation, bounds
-from stithy.analysis.bottlenecks.observe import Abilities, Tables, ability, observations
 from stithy.analysis.bottlenecks.rules import RULES, Rule, RuleResult
-from stithy.analysis.evidence import Evidence
-from stithy.analysis.series import Sampled
-from stithy.engines.declaration import declaration
-from stithy.results.manifest import Manifest
-from stithy.results.read import Run
 
 SEVERAL, UNKNOWN = "several", "unknown"
 """What a window is limited by where no rule holds."""
@@ -214,32 +208,3 @@ def _says(limited: Limited) -> str:
         return limited.judged[0].says
     silent = (RULES[each.rule].words for each in limited.silent[:2])
     return f"{' and '.join(silent)} could not be judged"
-
-
-def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited]:
-    """What limited each window that has numbers, by its id; nothing where nothing was watched."""
-    manifest = run.manifest
-    # What it would be that limits another activity nobody has said yet.
-    if sampled.means.is_empty() or (manifest is not None and manifest.given_load is None):
-        return {}
-    database = manifest.given_database if manifest else None
-    tables = Tables(
-        sampled, run.seconds, run.surroundings, _count_cpus(manifest),
-        frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
-        _abilities(manifest), declaration(database.engine if database else None),
-    )  # fmt: skip
-    return {each.window_id: judge(each) for each in observations(evidence, tables)}
-
-
-def _count_cpus(manifest: Manifest | None) -> int | None:
-    fact = manifest.environment.get("cpus") if manifest else None
-    return fact.value if fact is not None and isinstance(fact.value, int) else None
-
-
-def _abilities(manifest: Manifest | None) -> Abilities:
-    return {
-        (candidate.name, drive.known_as): able
-        for candidate in (manifest.candidates if manifest else ())
-        for drive in candidate.drives
-        if (able := ability(drive.profile, drive.scale)) is not None
-    }
